@@ -1,0 +1,40 @@
+"""The soft query: one attention core for every model of this library."""
+
+from softquery.attention.attend import Attended, attend, masked_softmax
+from softquery.attention.fused import fused_attend
+from softquery.attention.hard import hard_attend, hard_weights, straight_through, tempered
+from softquery.attention.masks import both, causal_mask, padding_mask, window_mask
+from softquery.attention.multi_head import KeyValueCache, MultiHead
+from softquery.attention.scores import (
+    Additive,
+    Bilinear,
+    Concat,
+    Score,
+    cosine,
+    dot,
+    scaled_dot,
+)
+
+__all__ = [
+    "Additive",
+    "Attended",
+    "Bilinear",
+    "Concat",
+    "KeyValueCache",
+    "MultiHead",
+    "Score",
+    "attend",
+    "both",
+    "causal_mask",
+    "cosine",
+    "dot",
+    "fused_attend",
+    "hard_attend",
+    "hard_weights",
+    "masked_softmax",
+    "padding_mask",
+    "scaled_dot",
+    "straight_through",
+    "tempered",
+    "window_mask",
+]

@@ -1,0 +1,31 @@
+"""The model folder: everything that a model needs to answer, and nothing that can run code.
+
+| file | holds |
+|---|---|
+| `config.json` | what the model is: kind, model, task, text pipeline, versions |
+| `tokenizer.json` | how strings become ids |
+| `model.safetensors` | the weights |
+| `metrics.json` | what was measured |
+| `calibration.json` | temperature and thresholds, where they were fitted |
+| `README.md` | the model card |
+
+A folder is written whole or not at all, and read with every doubt said in one line.
+"""
+
+from softquery.bundle.card import Card, CardData, CardNumber, is_research_only, make_card
+from softquery.bundle.config import BUNDLE_VERSION, BundleConfig
+from softquery.bundle.read import Bundle, read_bundle
+from softquery.bundle.write import write_bundle
+
+__all__ = [
+    "BUNDLE_VERSION",
+    "Bundle",
+    "BundleConfig",
+    "Card",
+    "CardData",
+    "CardNumber",
+    "is_research_only",
+    "make_card",
+    "read_bundle",
+    "write_bundle",
+]

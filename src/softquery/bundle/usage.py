@@ -1,0 +1,34 @@
+"""How each kind of bundle is used, as shown on its card."""
+
+import json
+import shlex
+
+_VERBS = {
+    "matcher": 'match "A man is eating." "Someone eats."',
+    "embedder": "embed sentences.txt --output vectors.npz",
+    "classifier": 'classify "What a fine day."',
+    "tagger": 'tag "Ada Lovelace lived in London."',
+    "reader": "read --input questions.jsonl --output answers.jsonl",
+    "generator": 'generate "Ein Mann isst."',
+}
+
+_CALLS = {
+    "matcher": 'model.predict([("A man is eating.", "Someone eats.")])',
+    "classifier": 'model.predict(["What a fine day."])',
+    "tagger": 'model.predict(["Ada Lovelace lived in London."])',
+    "generator": 'model.predict(["Ein Mann isst."])',
+}
+
+
+def usage_lines(kind: str, name: str) -> list[str]:
+    """Markdown that shows a bundle at work, in the shell and in Python.
+
+    >>> usage_lines("matcher", "nli-en")[1]
+    'softquery match "A man is eating." "Someone eats." --model nli-en'
+    """
+    verb = _VERBS.get(kind)
+    shell = f"softquery {verb} --model {shlex.quote(name)}" if verb else "softquery models"
+    python = ["import softquery as sq", "", f"model = sq.load({json.dumps(name)})"]
+    if kind in _CALLS:
+        python.append(_CALLS[kind])
+    return ["```sh", shell, "```", "", "```python", *python, "```"]

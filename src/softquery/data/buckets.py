@@ -1,0 +1,69 @@
+"""Batches of sentences of like length, in an order that a seed and an epoch determine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One batch to come: which rows, and the length they are padded to."""
+
+    rows: Int[Tensor, " B"]
+    length: int
+
+
+def round_up(length: int, multiple: int) -> int:
+    """The next multiple, and at least one of it.
+
+    >>> round_up(9, 8), round_up(8, 8), round_up(0, 8)
+    (16, 8, 8)
+    """
+    return max(1, -(-length // multiple)) * multiple
+
+
+def bucketed(
+    lengths: Int[Tensor, " N"],
+    *,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    pad_multiple: int = 8,
+    pool: int = 50,
+) -> list[Slot]:
+    """Every row once, in shuffled batches of like length.
+
+    Rows are shuffled, sorted by length within pools of `pool` batches, cut, and the batches shuffled: noise enough for
+    training, padding little. The same seed and epoch give the same batches, so that an interrupted run goes on exactly.
+
+    Args:
+        lengths: Tokens of each row.
+        batch_size: Rows a batch; the last one may be smaller.
+        seed: The run's seed.
+        epoch: The epoch's number.
+        pad_multiple: Lengths are rounded up to a multiple of it, which keeps the number of distinct shapes small.
+        pool: Batches that are sorted together.
+    """
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    order = torch.randperm(len(lengths), generator=generator)
+    batches: list[Tensor] = []
+    for group in order.split(pool * batch_size):
+        by_length = group[lengths[group].argsort(stable=True, descending=True)]
+        batches.extend(by_length.split(batch_size))
+    shuffled = torch.randperm(len(batches), generator=generator).tolist()
+    return [_slot(batches[place], lengths, pad_multiple) for place in shuffled]
+
+
+def in_order(
+    lengths: Int[Tensor, " N"], *, batch_size: int, pad_multiple: int = 8
+) -> Iterator[Slot]:
+    """Every row once, longest first, for measuring."""
+    for rows in lengths.argsort(stable=True, descending=True).split(batch_size):
+        yield _slot(rows, lengths, pad_multiple)
+
+
+def _slot(rows: Tensor, lengths: Tensor, pad_multiple: int) -> Slot:
+    return Slot(rows, round_up(int(lengths[rows].max()), pad_multiple))

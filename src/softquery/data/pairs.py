@@ -1,0 +1,116 @@
+"""Pairs of sentences with a label: rows of a file to batches of tensors."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor
+
+from softquery.data.tokens import Sentences, Tokens
+from softquery.errors import InputError
+from softquery.files import Row
+from softquery.text import TextPipeline
+
+CHUNK = 4096
+"""Rows that are tokenised at a time."""
+
+
+class PairBatch(NamedTuple):
+    """B pairs, and the label of each where it is known (class ids, or graded floats)."""
+
+    first: Tokens
+    second: Tokens
+    label: Shaped[Tensor, " B"] | None
+
+    @property
+    def size(self) -> int:
+        """Number of pairs."""
+        return len(self.first.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A whole set of pairs as ids, ready to be cut into batches."""
+
+    first: Sentences
+    second: Sentences
+    label: Shaped[Tensor, " N"]
+    num_cut: int = 0
+    """Sentences that were longer than the pipeline's limit."""
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def lengths(self) -> Int[Tensor, " N"]:
+        """The longer side of each pair: what its batch must be padded to."""
+        return torch.maximum(self.first.lengths, self.second.lengths)
+
+    def to(self, device: torch.device | str) -> "Pairs":
+        """The same pairs on another device."""
+        return Pairs(
+            self.first.to(device), self.second.to(device), self.label.to(device), self.num_cut
+        )
+
+    def batch(self, rows: Int[Tensor, " B"], length: int) -> PairBatch:
+        """The chosen pairs, both sides padded to `length`."""
+        return PairBatch(
+            self.first.pad(rows, length), self.second.pad(rows, length), self.label[rows]
+        )
+
+
+def encode_pairs(
+    rows: Iterable[Row],
+    pipeline: TextPipeline,
+    *,
+    parse_label: Callable[[str], int | float],
+    advance: Callable[[int], object] = lambda done: None,
+) -> Pairs:
+    """Tokenise the rows' `sentence1`, `sentence2` and `label`.
+
+    Args:
+        rows: As `read_rows` gives them.
+        pipeline: Turns sentences into ids.
+        parse_label: From the label's text to a class id or a graded value; a `ValueError` is reported with the row.
+        advance: Told how many rows are done, for a progress bar.
+    """
+    sides: tuple[list[list[int]], list[list[int]]] = ([], [])
+    labels: list[int | float] = []
+    num_cut = 0
+    stream = iter(rows)
+    while chunk := list(islice(stream, CHUNK)):
+        labels.extend(_label(row, parse_label) for row in chunk)
+        for side, column in zip(sides, ("sentence1", "sentence2"), strict=True):
+            ids, cuts = pipeline.encode_ids_with_cuts([row.values[column] for row in chunk])
+            side.extend(ids)
+            num_cut += sum(cut > 0 for cut in cuts)
+        advance(len(labels))
+    kind = torch.float32 if any(isinstance(value, float) for value in labels) else torch.int64
+    return Pairs(
+        Sentences.pack(sides[0]), Sentences.pack(sides[1]), torch.tensor(labels, dtype=kind), num_cut
+    )
+
+
+def _label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
+    try:
+        return parse_label(row.values["label"])
+    except ValueError as error:
+        raise InputError(str(error), source=row.source, row=row.number) from None
+
+
+def split_rows(
+    rows: list[Row], *, share: float, seed: int
+) -> tuple[list[Row], list[Row]]:
+    """Hold back a seeded share of the rows, in the order of the file: (kept, held back).
+
+    Pairs that share their first sentence stay together, so that nothing is tuned on premises that were trained on.
+    """
+    groups: Mapping[str, int] = {
+        text: place for place, text in enumerate(dict.fromkeys(row.values["sentence1"] for row in rows))
+    }
+    order = torch.randperm(len(groups), generator=torch.Generator().manual_seed(seed))
+    held = set(order[: round(share * len(groups))].tolist())
+    kept = [row for row in rows if groups[row.values["sentence1"]] not in held]
+    return kept, [row for row in rows if groups[row.values["sentence1"]] in held]

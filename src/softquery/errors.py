@@ -1,0 +1,57 @@
+"""What a user did wrong, said in one line.
+
+Every error that a user can cause derives from `SoftqueryError`; the command line prints it as one line and
+leaves with exit code 2. Anything else that is raised is a bug of ours and keeps its traceback.
+"""
+
+from os import PathLike, fspath
+
+
+class SoftqueryError(Exception):
+    """A mistake in what was asked, never in how it was computed."""
+
+
+class InputError(SoftqueryError):
+    r"""Input that cannot be used, named by its source and row.
+
+    Args:
+        message: What was found and what was expected, without a final full stop.
+        source: The file (or a word such as `"the iterable"`) that holds the input.
+        row: The 1-based number of the row, as a text editor counts lines.
+
+    >>> print(InputError("expected 3 columns, found 2", source="pairs.tsv", row=7))
+    pairs.tsv, row 7: expected 3 columns, found 2
+    """
+
+    def __init__(
+        self, message: str, *, source: str | PathLike[str] | None = None, row: int | None = None
+    ) -> None:
+        self.message = " ".join(message.split())
+        self.source = None if source is None else fspath(source)
+        self.row = row
+        place = ", ".join(
+            part for part in (self.source, None if row is None else f"row {row}") if part
+        )
+        super().__init__(f"{place}: {self.message}" if place else self.message)
+
+
+class ConfigError(SoftqueryError):
+    """A setting that does not exist or does not fit."""
+
+
+class BundleError(SoftqueryError):
+    """A model folder that is missing, damaged, or from a version we cannot read."""
+
+
+class MissingExtra(SoftqueryError):  # noqa: N818  (it names what is missing, not what went wrong)
+    """An optional part that this action needs and that is not installed.
+
+    >>> print(MissingExtra("parquet", needed_for="reading .parquet files"))
+    reading .parquet files needs an optional part: pip install "softquery[parquet]"
+    """
+
+    def __init__(self, extra: str, *, needed_for: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f'{needed_for} needs an optional part: pip install "softquery[{extra}]"'
+        )

@@ -1,0 +1,35 @@
+"""Rows and word vectors from any file, and files that appear whole or not at all."""
+
+from softquery.files.columns import parse_columns
+from softquery.files.opening import LONGEST_LINE, TextLines, open_text
+from softquery.files.row import Row
+from softquery.files.rows import find_split, read_rows
+from softquery.files.table import Coverage, fill_table
+from softquery.files.vectors import WordVectors, read_vectors, write_vectors
+from softquery.files.writing import (
+    whole_folder,
+    write_bytes,
+    write_json,
+    write_text,
+    write_whole,
+)
+
+__all__ = [
+    "LONGEST_LINE",
+    "Coverage",
+    "Row",
+    "TextLines",
+    "WordVectors",
+    "fill_table",
+    "find_split",
+    "open_text",
+    "parse_columns",
+    "read_rows",
+    "read_vectors",
+    "whole_folder",
+    "write_bytes",
+    "write_json",
+    "write_text",
+    "write_vectors",
+    "write_whole",
+]

@@ -1,0 +1,115 @@
+"""Bytes from any file, plain or compressed, with every fault told in one line."""
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from os import PathLike, fspath
+from typing import IO, cast
+
+from softquery.errors import InputError
+
+BLOCK_SIZE = 1 << 18
+"""Bytes asked for at once; a block is what streaming keeps in memory."""
+
+_REASONS = {
+    errno.ENOENT: "no such file",
+    errno.EISDIR: "is a folder, expected a file",
+    errno.EACCES: "may not be read (no permission)",
+    errno.EPERM: "may not be read (no permission)",
+    errno.ENOTDIR: "no such file (a part of its path is a file, not a folder)",
+    errno.ENAMETOOLONG: "no such file (the name is too long)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """One way to compress a file: how it is named, recognised and undone."""
+
+    name: str
+    magic: bytes
+    open: Callable[[IO[bytes]], IO[bytes]]
+
+
+COMPRESSIONS = {
+    ".gz": Compression(
+        "gzip", b"\x1f\x8b", lambda raw: cast(IO[bytes], gzip.GzipFile(fileobj=raw))
+    ),
+    ".xz": Compression("xz", b"\xfd7zXZ\x00", lambda raw: lzma.LZMAFile(raw)),  # noqa: SIM115  (`open_bytes` closes it)
+    ".bz2": Compression("bzip2", b"BZh", lambda raw: bz2.BZ2File(raw)),
+}
+"""The endings that mean a compressed file."""
+
+
+def split_suffix(path: str | PathLike[str]) -> tuple[str, str]:
+    """The ending that names the form and the one that names the compression, in lower case.
+
+    >>> split_suffix("data/train.TSV.xz"), split_suffix("notes.txt")
+    (('.tsv', '.xz'), ('.txt', ''))
+    """
+    stem, last = os.path.splitext(os.path.basename(fspath(path)).lower())
+    if last in COMPRESSIONS:
+        return os.path.splitext(stem)[1], last
+    return last, ""
+
+
+@contextmanager
+def open_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file for `read_block`, decompressing by its ending (.gz, .xz, .bz2)."""
+    with _open_raw(path) as raw:
+        compression = COMPRESSIONS.get(split_suffix(path)[1])
+        if compression is None:
+            yield raw
+            return
+        start = raw.peek(len(compression.magic))[: len(compression.magic)]
+        if start and not compression.magic.startswith(start):
+            raise InputError(
+                f"does not hold {compression.name} data, although its name says so", source=path
+            )
+        with compression.open(raw) as stream:
+            yield stream
+
+
+def read_block(stream: IO[bytes], *, source: str | PathLike[str], row: int | None) -> bytes:
+    """The next bytes of a stream, empty at its end.
+
+    `read1` hands over what was decompressed before a fault, so that rows ahead of it still count.
+
+    Args:
+        stream: What `open_bytes` gave.
+        source: The file, for the error.
+        row: The row that is being read, for the error.
+    """
+    try:
+        return stream.read1(BLOCK_SIZE)  # type: ignore[attr-defined, no-any-return]
+    except EOFError as error:
+        message = "the compressed file breaks off here (truncated); fetch or compress it again"
+        raise InputError(message, source=source, row=row) from error
+    except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        message = f"the compressed data is damaged ({error})"
+        raise InputError(message, source=source, row=row) from error
+    except OSError as error:
+        # bz2 reports damage as an OSError that carries no number.
+        what = "cannot be read" if error.errno else "the compressed data is damaged"
+        raise InputError(f"{what} ({error.strerror or error})", source=source, row=row) from error
+
+
+def check_readable(path: str | PathLike[str]) -> None:
+    """Refuse a path that is missing, a folder or closed to us, before any work is done."""
+    _open_raw(path).close()
+
+
+def _open_raw(path: str | PathLike[str]) -> BufferedReader:
+    try:
+        return open(path, "rb")  # noqa: SIM115  (the caller closes it)
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0, f"cannot be read ({error.strerror})")
+        raise InputError(reason, source=path) from error
+    except ValueError as error:  # a NUL byte inside the path
+        raise InputError("no such file (the name holds a NUL byte)", source=path) from error

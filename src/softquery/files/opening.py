@@ -1,0 +1,221 @@
+r"""Lines of text from any file, strict about UTF-8 and exact about line numbers.
+
+Text travels in blocks of whole lines: a sound block is decoded, checked and split in one stroke
+each, and only a block with a fault is taken apart line by line to name the row.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import chain
+from os import PathLike, fspath
+from typing import IO
+
+from softquery.errors import InputError
+from softquery.files.archives import open_bytes, read_block
+
+LONGEST_LINE = 1 << 20
+"""Characters that one line may hold; longer ones are taken for a file of another kind."""
+
+_FOREIGN = {
+    b"\xff\xfe\x00\x00": "is UTF-32 text; save the file as UTF-8",
+    b"\xff\xfe": "is UTF-16 text; save the file as UTF-8",
+    b"\xfe\xff": "is UTF-16 text; save the file as UTF-8",
+    b"\x1f\x8b": "holds gzip data; its name should end in .gz",
+    b"\xfd7zXZ\x00": "holds xz data; its name should end in .xz",
+    b"PK\x03\x04": "holds a ZIP archive or a spreadsheet, expected text",
+    b"PAR1": "holds Parquet data; its name should end in .parquet",
+}
+
+
+class Returns(Enum):
+    r"""What happens to the `\r` of a line that ends in `\r\n`."""
+
+    STRIP = "strip"
+    KEEP = "keep"
+
+
+@dataclass(slots=True)
+class Block:
+    """Consecutive lines, with what is wrong with some of them.
+
+    Attributes:
+        first: The number of the first line, counted from 1.
+        lines: The lines without their ends; a line with a fault is there in a repaired form.
+        faults: The faults by line number.
+    """
+
+    first: int
+    lines: list[str]
+    faults: dict[int, InputError] = field(default_factory=dict)
+
+
+class TextLines:
+    """The lines of one open file, without their line ends; `number` is the row last read."""
+
+    def __init__(self, source: str, blocks: Iterator[Block]) -> None:
+        self.source = source
+        self.number = 0
+        self._lines = self._walk(blocks)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def __next__(self) -> str:
+        return next(self._lines)
+
+    def read(self) -> str:
+        r"""What is left, as one string with `\n` between lines (and none at the end)."""
+        return "\n".join(self._lines)
+
+    def error(self, message: str) -> InputError:
+        """An error that names this file and the row last read."""
+        return InputError(message, source=self.source, row=self.number)
+
+    def _walk(self, blocks: Iterator[Block]) -> Iterator[str]:
+        for block in blocks:
+            for number, line in enumerate(block.lines, block.first):
+                self.number = number
+                if number in block.faults:
+                    raise block.faults[number]
+                yield line
+
+
+@contextmanager
+def open_text(
+    path: str | PathLike[str], *, longest_line: int | None = LONGEST_LINE
+) -> Iterator[TextLines]:
+    r"""Open a file of UTF-8 text, plain or compressed (.gz, .xz, .bz2), as a stream of lines.
+
+    Lines end in `\n` or `\r\n`; a byte order mark is dropped. Every fault (no such file, broken
+    UTF-8, NUL bytes, a truncated archive) is an `InputError` that names the file and the row.
+
+    Args:
+        path: The file.
+        longest_line: Characters that a line may hold; None for files that are one long line.
+    """
+    blocks = text_blocks(path, longest_line=longest_line)
+    try:
+        # The first block is drawn here, so that a missing file is told where it is opened.
+        first = next(blocks, None)
+        yield TextLines(fspath(path), chain([] if first is None else [first], blocks))
+    finally:
+        blocks.close()  # type: ignore[attr-defined]
+
+
+def text_blocks(
+    path: str | PathLike[str],
+    *,
+    longest_line: int | None = LONGEST_LINE,
+    returns: Returns = Returns.STRIP,
+) -> Iterator[Block]:
+    """Stream a file in blocks of whole lines.
+
+    Faults of a line are reported in its block; faults of the stream (truncated, unreadable, not
+    UTF-8 text at all) are raised, after the lines before them were handed over.
+    """
+    source = fspath(path)
+    with open_bytes(path) as stream:
+        for first, chunk in _whole_lines(stream, source, longest_line):
+            sound = _without_mark(chunk, source) if first == 1 else chunk
+            yield _decode(first, sound, source, longest_line, returns)
+
+
+def without_blank_end(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same lines without the blank ones at the end of the file."""
+    held = 0
+    for block in blocks:
+        lines = [""] * held + block.lines
+        first = block.first - held
+        end = len(lines)
+        while end and lines[end - 1] in ("", "\r") and first + end - 1 not in block.faults:
+            end -= 1
+        held = len(lines) - end
+        if end:
+            yield Block(first, lines[:end] if held else lines, block.faults)
+
+
+def _whole_lines(
+    stream: IO[bytes], source: str, longest_line: int | None
+) -> Iterator[tuple[int, bytes]]:
+    """Runs of whole lines, each with the number of its first; an endless line is cut short.
+
+    What is kept of it exceeds the limit even at four bytes a character, so it is refused later.
+    """
+    most = float("inf") if longest_line is None else 4 * longest_line
+    row, num_held = 1, 0
+    held: list[bytes] = []  # the beginning of a line whose end is still to come
+    while data := read_block(stream, source=source, row=row):
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            start = data.find(b"\n") if num_held > most else 0
+            chunk = b"".join([*held, data[start:cut]])
+            yield row, chunk
+            row += chunk.count(b"\n")
+            held, num_held = [], 0
+        if num_held <= most and cut < len(data):
+            held.append(data[cut:])
+            num_held += len(data) - cut
+    if held:
+        yield row, b"".join(held)
+
+
+def _without_mark(chunk: bytes, source: str) -> bytes:
+    """The start of a file without its byte order mark; other kinds of file are refused by name."""
+    for magic, reason in _FOREIGN.items():
+        if chunk.startswith(magic):
+            raise InputError(reason, source=source, row=1)
+    return chunk.removeprefix(b"\xef\xbb\xbf")
+
+
+def _decode(
+    first: int, chunk: bytes, source: str, longest_line: int | None, returns: Returns
+) -> Block:
+    """A block from bytes: at one stroke where nothing is wrong, else line by line."""
+    if b"\0" in chunk or (longest_line is not None and len(chunk) > longest_line):
+        return _decode_slowly(first, chunk, source, longest_line, returns)
+    try:
+        text = chunk.decode()
+    except UnicodeDecodeError:
+        return _decode_slowly(first, chunk, source, longest_line, returns)
+    if "\r" in text and returns is Returns.STRIP:
+        text = text.replace("\r\n", "\n").removesuffix("\r")
+    return Block(first, text.removesuffix("\n").split("\n"))
+
+
+def _decode_slowly(
+    first: int, chunk: bytes, source: str, longest_line: int | None, returns: Returns
+) -> Block:
+    block = Block(first, [])
+    for number, line in enumerate(chunk.removesuffix(b"\n").split(b"\n"), first):
+        text = ""
+        reason = _too_long(line, longest_line)
+        if reason is None:
+            text = line.decode(errors="replace").replace("\0", "\ufffd")
+            reason = _fault(line)
+            reason = reason or _too_long(text, longest_line)
+        if reason is not None:
+            block.faults[number] = InputError(reason, source=source, row=number)
+        block.lines.append(text.removesuffix("\r") if returns is Returns.STRIP else text)
+    return block
+
+
+def _too_long(line: str | bytes, longest_line: int | None) -> str | None:
+    limit = longest_line if isinstance(line, str) or longest_line is None else 4 * longest_line
+    if limit is None or len(line) <= limit:
+        return None
+    return f"the line is longer than {longest_line:,} characters"
+
+
+def _fault(line: bytes) -> str | None:
+    """What keeps this line from being text, or None."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        column = len(line[: error.start].decode()) + 1
+        byte = f"byte 0x{line[error.start]:02x} at column {column}"
+        return f"not valid UTF-8 ({byte}); save the file as UTF-8"
+    if b"\0" in line:
+        return f"holds a NUL byte (at column {line.index(0) + 1}), expected text"
+    return None

@@ -1,0 +1,102 @@
+"""Rows with named columns from any file or iterable, streamed."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+from softquery.errors import InputError
+from softquery.files.archives import COMPRESSIONS, check_readable, split_suffix
+from softquery.files.columns import Wanted, listed
+from softquery.files.delimited import csv_rows, tsv_rows, txt_rows
+from softquery.files.records import jsonl_rows, mapping_rows, parquet_rows
+from softquery.files.row import Report, Row
+
+_READERS: dict[str, Callable[[str, Wanted, Report], Iterator[Row]]] = {
+    ".tsv": tsv_rows,
+    ".csv": csv_rows,
+    ".jsonl": jsonl_rows,
+    ".parquet": parquet_rows,
+    ".txt": txt_rows,
+}
+"""The forms of file by their ending; each ending may be followed by one of `COMPRESSIONS`."""
+
+
+def read_rows(
+    source: str | PathLike[str] | Iterable[Mapping[str, object]],
+    *,
+    columns: Sequence[str],
+    optional: Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    keep_others: bool = False,
+    on_bad: Callable[[InputError], None] | None = None,
+) -> Iterator[Row]:
+    r"""Stream rows from .tsv, .csv, .jsonl, .parquet or .txt, each also .gz, .xz or .bz2.
+
+    A TSV knows no quoting: every tab separates and quotes are data. A CSV is read strictly and may
+    hold line ends inside quotes. JSONL holds one object a line; numbers become text as they are
+    written. A .txt holds one text a line, for the single required column. Blank lines at the end of
+    a file are ignored. A header without rows yields nothing.
+
+    Args:
+        source: A file, or an iterable of mappings (such as a Hugging Face data set).
+        columns: Columns that must be there and may not be blank.
+        optional: Columns that are read where the file has them, and may be empty.
+        rename: Our name to the file's name, as `parse_columns` reads it.
+        keep_others: Whether further columns come along, under the file's names.
+        on_bad: Receives each bad row instead of the error being raised; the row is skipped. Faults
+            of the whole file (a truncated archive, a missing column) are raised all the same.
+
+    Raises:
+        InputError: For any fault, naming file, row and what was expected.
+
+    >>> next(read_rows([{"q1": "a man eats"}], columns=["text"], rename={"text": "q1"}))
+    Row(values={'text': 'a man eats'}, number=1, source='the iterable')
+    """
+    wanted = Wanted(
+        required=tuple(columns),
+        optional=tuple(optional),
+        rename=dict(rename or {}),
+        keep_others=keep_others,
+    )
+    report = _raise if on_bad is None else on_bad
+    if not isinstance(source, (str, PathLike)):
+        return mapping_rows(source, wanted, report)
+    path = fspath(source)
+    check_readable(path)
+    reader = _READERS.get(split_suffix(path)[0])
+    if reader is None:
+        message = f"unknown kind of file; expected a name ending in {_known_suffixes()}"
+        raise InputError(message, source=path)
+    return reader(path, wanted, report)
+
+
+def find_split(folder: str | PathLike[str], split: str) -> Path:
+    """The one file of a data folder that holds a split, such as train.tsv or train.jsonl.gz.
+
+    Raises:
+        InputError: Where there is no such file or more than one, listing what is there.
+    """
+    try:
+        names = sorted(entry.name for entry in Path(folder).iterdir())
+    except NotADirectoryError as error:
+        raise InputError("is a file, expected a folder", source=folder) from error
+    except OSError as error:
+        raise InputError(f"no such folder ({error.strerror})", source=folder) from error
+    known = {split + form + packed for form in _READERS for packed in ["", *COMPRESSIONS]}
+    found = [name for name in names if name in known]
+    if len(found) == 1:
+        return Path(folder) / found[0]
+    if found:
+        raise InputError(f"expected one file for {split}, found {listed(found)}", source=folder)
+    message = (
+        f"no file for {split}, such as {split}.tsv or {split}.jsonl.gz; found: {listed(names)}"
+    )
+    raise InputError(message, source=folder)
+
+
+def _known_suffixes() -> str:
+    return f"{', '.join(_READERS)}, each plain or {', '.join(COMPRESSIONS)}"
+
+
+def _raise(error: InputError) -> None:
+    raise error

@@ -1,0 +1,51 @@
+"""Numbers about answers: metrics, intervals, slices, calibration and the reports made of them.
+
+Plain functions over numpy arrays; nothing here knows a model, a file or a tensor library.
+"""
+
+from softquery.measure.bootstrap import Interval, interval, mean_interval
+from softquery.measure.calibration import (
+    ReliabilityBin,
+    expected_calibration_error,
+    fit_temperature,
+    reliability,
+)
+from softquery.measure.classification import (
+    accuracy,
+    auc,
+    confusion_matrix,
+    f1_by_label,
+    macro_f1,
+)
+from softquery.measure.correlation import pearson, spearman
+from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
+from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
+from softquery.measure.threshold import Threshold, choose_threshold
+
+__all__ = [
+    "GradedReport",
+    "Interval",
+    "MatchReport",
+    "ReliabilityBin",
+    "Slice",
+    "Symmetry",
+    "Threshold",
+    "accuracy",
+    "auc",
+    "by_label",
+    "by_length",
+    "by_value",
+    "choose_threshold",
+    "confusion_matrix",
+    "expected_calibration_error",
+    "f1_by_label",
+    "fit_temperature",
+    "interval",
+    "macro_f1",
+    "mean_interval",
+    "measure_slices",
+    "pearson",
+    "reliability",
+    "spearman",
+    "symmetry",
+]

@@ -1,0 +1,188 @@
+"""What `evaluate` says about a matching model: one value, ready for JSON."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softquery.measure.arrays import (
+    as_labels,
+    as_numbers,
+    require_ids_below,
+    require_same_length,
+)
+from softquery.measure.bootstrap import Interval, interval, mean_interval
+from softquery.measure.classification import auc, confusion_matrix, f1_by_label
+from softquery.measure.correlation import pearson, spearman
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MatchReport:
+    """How a pair classifier did: build it with `MatchReport.of`."""
+
+    n: int
+    accuracy: float
+    accuracy_interval: Interval
+    macro_f1: float
+    f1: dict[str, float]
+    confusion: dict[str, dict[str, int]]
+    """Rows by gold label, then by predicted label."""
+    auc: float | None = None
+    """With two labels only: how well the second label's probability ranks."""
+
+    @classmethod
+    def of(
+        cls,
+        gold: ArrayLike,
+        probabilities: ArrayLike,
+        labels: Sequence[str],
+        *,
+        num_samples: int = 1000,
+        seed: int = 0,
+    ) -> "MatchReport":
+        """Measure label probabilities [n, L] against gold label ids.
+
+        >>> report = MatchReport.of([0, 1], [[0.9, 0.1], [0.3, 0.7]], ["no", "yes"])
+        >>> (report.accuracy, report.auc, report.confusion["yes"])
+        (1.0, 1.0, {'no': 0, 'yes': 1})
+        """
+        table = as_numbers(probabilities, name="probabilities", num_axes=2)
+        gold_ids = as_labels(gold, name="gold")
+        _check(table.shape, labels)
+        require_same_length(gold=gold_ids, probabilities=table)
+        require_ids_below(gold_ids, len(labels), name="gold")
+        predicted = table.argmax(axis=1)
+        correct = predicted == gold_ids
+        f1 = f1_by_label(gold_ids, predicted, len(labels))
+        counts = confusion_matrix(gold_ids, predicted, len(labels)).tolist()
+        return cls(
+            n=len(gold_ids),
+            accuracy=float(correct.mean()),
+            accuracy_interval=mean_interval(correct, num_samples=num_samples, seed=seed),
+            macro_f1=float(np.nanmean(f1)),
+            f1=dict(zip(labels, f1.tolist(), strict=True)),
+            confusion={
+                label: dict(zip(labels, row, strict=True))
+                for label, row in zip(labels, counts, strict=True)
+            },
+            auc=auc(gold_ids, table[:, 1]) if len(labels) == 2 else None,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; `auc` only with two labels, None for what is undefined."""
+        plain: dict[str, Any] = {
+            "accuracy": self.accuracy,
+            "accuracy_interval": _plain(self.accuracy_interval),
+            "macro_f1": self.macro_f1,
+            "f1": {label: _number(value) for label, value in self.f1.items()},
+            "confusion": {label: dict(row) for label, row in self.confusion.items()},
+            "n": self.n,
+        }
+        return plain if self.auc is None else {**plain, "auc": _number(self.auc)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GradedReport:
+    """How well scores follow graded labels: build it with `GradedReport.of`."""
+
+    n: int
+    spearman: float
+    spearman_interval: Interval
+    pearson: float
+    pearson_interval: Interval
+    mse: float
+    mse_interval: Interval
+
+    @classmethod
+    def of(
+        cls, gold: ArrayLike, score: ArrayLike, *, num_samples: int = 1000, seed: int = 0
+    ) -> "GradedReport":
+        """Measure scores against gold grades, both on the same scale.
+
+        >>> report = GradedReport.of([0.0, 1.0, 2.0], [0.5, 1.0, 1.5])
+        >>> (round(report.spearman, 3), round(report.mse, 3))
+        (1.0, 0.167)
+        """
+        grades, scores = as_numbers(gold, name="gold"), as_numbers(score, name="score")
+        require_same_length(gold=grades, score=scores)
+        squares = (grades - scores) ** 2
+        return cls(
+            n=len(grades),
+            spearman=spearman(grades, scores),
+            spearman_interval=interval(
+                spearman, grades, scores, num_samples=num_samples, seed=seed
+            ),
+            pearson=pearson(grades, scores),
+            pearson_interval=interval(pearson, grades, scores, num_samples=num_samples, seed=seed),
+            mse=float(squares.mean()),
+            mse_interval=mean_interval(squares, num_samples=num_samples, seed=seed),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; None for a correlation with a constant."""
+        return {
+            "spearman": _number(self.spearman),
+            "spearman_interval": _plain(self.spearman_interval),
+            "pearson": _number(self.pearson),
+            "pearson_interval": _plain(self.pearson_interval),
+            "mse": self.mse,
+            "mse_interval": _plain(self.mse_interval),
+            "n": self.n,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Symmetry:
+    """How far match(a, b) and match(b, a) agree.
+
+    A duplicate detector should agree with itself; entailment has a direction and should not.
+    """
+
+    n: int
+    same_label: float
+    """The share of pairs with the same label both ways."""
+    mean_difference: float
+    """The mean absolute difference of a label's probability."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "same_label": self.same_label,
+            "mean_difference": self.mean_difference,
+            "n": self.n,
+        }
+
+
+def symmetry(prob_ab: ArrayLike, prob_ba: ArrayLike) -> Symmetry:
+    """Compare probabilities [n, L] of pairs with those of the same pairs turned round.
+
+    >>> round(symmetry([[0.9, 0.1]], [[0.7, 0.3]]).mean_difference, 3)
+    0.2
+    """
+    there = as_numbers(prob_ab, name="prob_ab", num_axes=2)
+    back = as_numbers(prob_ba, name="prob_ba", num_axes=2)
+    if there.shape != back.shape:
+        raise ValueError(f"shapes differ: prob_ab {there.shape}, prob_ba {back.shape}")
+    return Symmetry(
+        n=len(there),
+        same_label=float((there.argmax(axis=1) == back.argmax(axis=1)).mean()),
+        mean_difference=float(np.abs(there - back).mean()),
+    )
+
+
+def _check(shape: tuple[int, ...], labels: Sequence[str]) -> None:
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise ValueError(f"labels must be at least two and differ, got {list(labels)}")
+    if shape[1] != len(labels):
+        raise ValueError(f"probabilities have {shape[1]} columns for {len(labels)} labels")
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _plain(bounds: Interval) -> list[float | None]:
+    return [_number(bounds.low), _number(bounds.high)]

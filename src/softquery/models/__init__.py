@@ -1,0 +1,12 @@
+"""One file a system. `MODELS` maps the name in a bundle's config to what builds it."""
+
+from softquery.models.esim import Esim, EsimConfig
+from softquery.models.pair_output import PairOutput
+from softquery.models.siamese import Siamese, SiameseConfig
+
+MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
+    "esim": (EsimConfig, Esim),
+    "siamese": (SiameseConfig, Siamese),
+}
+
+__all__ = ["MODELS", "Esim", "EsimConfig", "PairOutput", "Siamese", "SiameseConfig"]

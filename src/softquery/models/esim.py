@@ -1,0 +1,163 @@
+"""ESIM (Chen et al., 2017).  Query: each sentence's tokens.  Key, value: the other's.  Score: dot.
+
+Chen, Zhu, Ling, Wei, Jiang, Inkpen: "Enhanced LSTM for Natural Language Inference", ACL 2017. The sequential model of
+the paper; section and equation numbers below are the paper's.
+
+B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size, C outputs.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from softquery.attention import Attended, attend, dot
+from softquery.data import PairBatch, Tokens
+from softquery.models.pair_output import PairOutput
+from softquery.nn import BiRecurrent, Cell, VariationalDropout, WordEmbedding, max_pool, mean_pool
+
+PARTS = ("own", "aligned", "difference", "product")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EsimConfig:
+    """Sizes of an ESIM; the defaults are the paper's (Section 4)."""
+
+    vocab_size: int = 0
+    """Words, padding included; 0 until the data is known."""
+    output_size: int = 3
+    """Classes, or 1 for a graded score."""
+    embedding_size: int = 300
+    hidden_size: int = 300
+    """Width of one LSTM direction."""
+    cell: Cell = "lstm"
+    dropout: float = 0.5
+    embedding_dropout: float | None = None
+    """Dropout of the embeddings; that of the rest where it is not given."""
+    parts: tuple[str, ...] = PARTS
+    """Which of [a; ã; a − ã; a ⊙ ã] the composition reads; `("own",)` alone switches the alignment off."""
+
+    def __post_init__(self) -> None:
+        if not self.parts or not set(self.parts) <= set(PARTS):
+            raise ValueError(f"parts must be some of {PARTS}, got {self.parts}")
+        for name in ("output_size", "embedding_size", "hidden_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+
+
+class EncodedSentence(NamedTuple):
+    """One side of a pair after input encoding: all that `compare` needs of it, so it can be stored."""
+
+    states: Float[Tensor, "B T D"]
+    mask: Bool[Tensor, "B T"]
+
+
+def align(own: EncodedSentence, other: EncodedSentence) -> Attended:
+    """What `other` says about each token of `own` (Section 3.2, Eqs. 11-13)."""
+    return attend(
+        own.states, other.states, other.states, score=dot, mask=other.mask.unsqueeze(1)
+    )
+
+
+def contrast(
+    own: Float[Tensor, "B T D"], aligned: Float[Tensor, "B T D"], parts: tuple[str, ...] = PARTS
+) -> Float[Tensor, "B T E"]:
+    """[a; ã; a − ã; a ⊙ ã], which sharpens agreement and clash (Section 3.2, Eqs. 14-15)."""
+    made = {
+        "own": own,
+        "aligned": aligned,
+        "difference": own - aligned,
+        "product": own * aligned,
+    }
+    return torch.cat([made[part] for part in parts], dim=-1)
+
+
+class Esim(nn.Module):
+    """Soft alignment both ways between two sentences, then inference over what was aligned.
+
+    `encode` reads one sentence alone; `compare` does everything that needs both. A side that is compared many times is
+    encoded once.
+
+    Args:
+        config: The sizes.
+        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by default.
+    """
+
+    def __init__(self, config: EsimConfig, embedder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.embedder = embedder or WordEmbedding(config.vocab_size, config.embedding_size)
+        embedding_dropout = config.embedding_dropout
+        self.embedding_dropout = VariationalDropout(
+            config.dropout if embedding_dropout is None else embedding_dropout
+        )
+        embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
+        self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)
+        width = self.encoder.output_size
+        self.project = nn.Sequential(
+            nn.Linear(len(config.parts) * width, config.hidden_size), nn.ReLU()
+        )
+        self.dropout = VariationalDropout(config.dropout)
+        self.composer = BiRecurrent(config.hidden_size, config.hidden_size, cell=config.cell)
+        self.classifier = nn.Sequential(
+            nn.Dropout(config.dropout),
+            nn.Linear(4 * width, config.hidden_size),
+            nn.Tanh(),
+            nn.Dropout(config.dropout),
+            nn.Linear(config.hidden_size, config.output_size),
+        )
+        for module in (*self.project, *self.classifier):
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+
+    def forward(self, batch: PairBatch) -> PairOutput:
+        """Encode both sides in one go (the encoder is shared) and compare them."""
+        both = self.encode(batch.first.beside(batch.second))
+        size = batch.size
+        first = EncodedSentence(both.states[:size], both.mask[:size])
+        second = EncodedSentence(both.states[size:], both.mask[size:])
+        return self.compare(first, second)
+
+    def encode(self, tokens: Tokens) -> EncodedSentence:
+        """Input encoding (Section 3.1, Eqs. 1-2)."""
+        embedded = self.embedding_dropout(self.embedder(tokens.ids))
+        return EncodedSentence(self.encoder(embedded, tokens.mask), tokens.mask)
+
+    def compare(self, first: EncodedSentence, second: EncodedSentence) -> PairOutput:
+        """Local inference, composition, prediction (Sections 3.2 and 3.3)."""
+        if self.config.parts == ("own",):
+            return PairOutput(self._predict(first, second, first.states, second.states))
+        to_second = align(first, second)
+        to_first = align(second, first)
+        logits = self._predict(first, second, to_second.mixed, to_first.mixed)
+        return PairOutput(logits, to_second.weights, to_first.weights)
+
+    def _predict(
+        self,
+        first: EncodedSentence,
+        second: EncodedSentence,
+        about_first: Float[Tensor, "B P D"],
+        about_second: Float[Tensor, "B H D"],
+    ) -> Float[Tensor, "B C"]:
+        """Pooled compositions of both sides to logits (Section 3.3, Eqs. 16-20)."""
+        size = len(first.mask)
+        own = torch.cat([first.states, second.states])
+        mask = torch.cat([first.mask, second.mask])
+        composed = self._compose(own, torch.cat([about_first, about_second]), mask)
+        pooled = torch.cat([mean_pool(composed, mask), max_pool(composed, mask)], dim=-1)
+        logits: Tensor = self.classifier(torch.cat([pooled[:size], pooled[size:]], dim=-1))
+        return logits
+
+    def _compose(
+        self,
+        own: Float[Tensor, "B T D"],
+        aligned: Float[Tensor, "B T D"],
+        mask: Bool[Tensor, "B T"],
+    ) -> Float[Tensor, "B T D"]:
+        """The projection F and the second BiLSTM (Section 3.3, Eqs. 16-17)."""
+        local = self.project(contrast(own, aligned, self.config.parts))
+        composed: Tensor = self.composer(self.dropout(local), mask)
+        return composed

@@ -1,0 +1,17 @@
+"""What every matching model returns."""
+
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+class PairOutput(NamedTuple):
+    """Logits of B pairs, and, where the model aligns, who looked at whom.
+
+    `first_to_second[b, i]` holds the weights with which token i of the first sentence asked the second one.
+    """
+
+    logits: Float[Tensor, "B C"]
+    first_to_second: Float[Tensor, "B P H"] | None = None
+    second_to_first: Float[Tensor, "B H P"] | None = None

@@ -1,0 +1,31 @@
+"""Runs as values, and the only place where a model meets a task."""
+
+import difflib
+from collections.abc import Callable
+
+from softquery.errors import ConfigError
+from softquery.recipes import matching
+from softquery.recipes.overrides import override
+from softquery.recipes.run import PairFiles, Run, Vocabulary
+
+RECIPES: dict[str, Callable[[], Run]] = {
+    "esim": matching.esim,
+    "esim-snli": matching.esim_snli,
+    "esim-zh": matching.esim_zh,
+    "esim-graded": matching.esim_graded,
+    "siamese": matching.siamese,
+    "siamese-snli": matching.siamese_snli,
+    "siamese-graded": matching.siamese_graded,
+}
+
+
+def recipe(name: str) -> Run:
+    """The recipe of that name, or `ConfigError` naming the nearest one."""
+    if name not in RECIPES:
+        near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.3)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"unknown recipe {name!r}{hint} (known: {', '.join(RECIPES)})")
+    return RECIPES[name]()
+
+
+__all__ = ["RECIPES", "PairFiles", "Run", "Vocabulary", "override", "recipe"]

@@ -1,0 +1,230 @@
+"""Run a recipe: read, train, measure, and leave a bundle.
+
+While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is complete.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from softquery import __version__
+from softquery.bundle import BundleConfig, read_bundle, write_bundle
+from softquery.errors import ConfigError, InputError
+from softquery.files import write_json
+from softquery.models import Esim, Siamese
+from softquery.recipes.card import run_card
+from softquery.recipes.pair_plan import PairPlan
+from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
+from softquery.recipes.run import Run
+from softquery.runtime.network import build_model, config_of, load_model, pair_logits
+from softquery.text import TextConfig, TextPipeline
+from softquery.training import BEST, Fit, Fitted, Observer, draw_curves, launch, load_tensors
+
+
+def train(
+    run: Run,
+    *,
+    data: str | PathLike[str],
+    output: str | PathLike[str],
+    observer: Observer,
+    say: Say,
+    resume: bool = False,
+    init: str | PathLike[str] | None = None,
+    devices: int = 1,
+    rename: Mapping[str, str] | None = None,
+) -> Path:
+    """Train a matching model and write its bundle.
+
+    Args:
+        run: The recipe, with its overrides.
+        data: A folder that holds the splits.
+        output: The bundle to write; it must not exist.
+        observer: Watches the loop.
+        say: Told what happens, a line at a time.
+        resume: Go on from `OUTPUT.partial`.
+        init: A bundle whose text pipeline and weights the run starts from.
+        devices: Processes, started by torchrun where there are several.
+        rename: Our column names to those of the files.
+    """
+    target = Path(output)
+    folder = target.with_name(target.name + ".partial")
+    _check_places(target, folder, resume)
+    fabric = launch(devices=devices, precision=run.training.precision, seed=run.training.seed)
+    lines: Say = say if fabric.is_global_zero else (lambda line: None)
+    source = read_source(run, data, rename, lines)
+    start = None if init is None else read_bundle(init)
+    pipeline = None
+    if start is not None:
+        pipeline = TextPipeline.load(start.path, TextConfig.from_dict(start.config.text))
+    prepared = prepare(run, source, lines, pipeline=pipeline)
+    if fabric.is_global_zero:
+        _note_settings(folder, prepared, resume)
+    fabric.barrier()
+    model = build_model(run.model_name(), _settings(prepared))
+    if prepared.table is not None:
+        model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
+    if start is not None:
+        _start_from(model, load_model(start), lines)
+    plan = _plan(prepared, fabric.device, lines)
+    fit = Fit(
+        fabric,
+        model,
+        plan,
+        loss=prepared.task.loss,
+        optim=run.optim,
+        schedule=run.schedule,
+        training=run.training,
+        folder=folder,
+    )
+    fitted = fit.run(observer, resume=resume)
+    if fabric.is_global_zero:
+        _finish(prepared, model, fitted, fit.progress.rows, folder, target, lines)
+    fabric.barrier()
+    return target
+
+
+def _check_places(target: Path, folder: Path, resume: bool) -> None:
+    if target.exists():
+        raise InputError("already exists; name another --output", source=target)
+    if folder.exists() and not resume:
+        raise InputError(
+            "holds an interrupted run; go on with --resume, or remove the folder", source=folder
+        )
+    if resume and not folder.exists():
+        raise InputError("there is no interrupted run here to resume", source=folder)
+
+
+def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
+    """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
+    note = folder / "run.json"
+    settings = {**prepared.run.to_dict(), "data_fingerprint": prepared.source.fingerprint}
+    plain = json.loads(json.dumps(settings))
+    if resume and note.exists():
+        before = _flat(json.loads(note.read_text(encoding="utf-8")))
+        now = _flat(plain)
+        for key in now:
+            if before.get(key) != now[key] and key not in _MAY_CHANGE:
+                raise ConfigError(
+                    f"{note}: the interrupted run had {key} = {before.get(key)!r}, now {now[key]!r}"
+                )
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
+    write_json(note, plain)
+
+
+_MAY_CHANGE = {
+    "training.checkpoint_seconds",
+    "training.max_epochs",
+    "training.max_steps",
+    "training.patience",
+}
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {prefix.rstrip("."): value}
+    return {
+        key: each for name, part in value.items() for key, each in _flat(part, f"{prefix}{name}.").items()
+    }
+
+
+def _settings(prepared: Prepared) -> dict[str, Any]:
+    import dataclasses
+
+    return dataclasses.asdict(prepared.run.model)
+
+
+def _start_from(model: Esim | Siamese, start: Esim | Siamese, say: Say) -> None:
+    """Take over every weight that has the same name and shape."""
+    own, given = model.state_dict(), start.state_dict()
+    fitting = {
+        name: value
+        for name, value in given.items()
+        if name in own and own[name].shape == value.shape
+    }
+    if not fitting:
+        raise ConfigError("--init: the bundle has no weight that fits this model")
+    model.load_state_dict({**own, **fitting})
+    fresh = sorted(set(own) - set(fitting))
+    say(f"started from {len(fitting)} weights" + (f"; new: {', '.join(fresh)}" if fresh else ""))
+
+
+def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:
+    train_pairs = encode(prepared.source.train, prepared, say, "train")
+    tune_pairs = encode(prepared.source.tune, prepared, say, "held back")
+    say(f"{len(train_pairs):,} pairs to train on, {len(tune_pairs):,} held back to tune by")
+    return PairPlan(
+        train=train_pairs.to(device),
+        tune=tune_pairs.to(device),
+        lengths=train_pairs.lengths(),
+        task=prepared.task,
+        files=prepared.run.data,
+        seed=prepared.run.training.seed,
+    )
+
+
+def _finish(
+    prepared: Prepared,
+    model: Esim | Siamese,
+    fitted: Fitted,
+    rows: list[dict[str, float]],
+    folder: Path,
+    target: Path,
+    say: Say,
+) -> None:
+    """Measure the best weights on dev and write the bundle."""
+    best, _ = load_tensors(folder / BEST)
+    model.load_state_dict(best)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    dev = encode(prepared.source.dev, prepared, say, "dev")
+    probabilities = prepared.task.probabilities(pair_logits(model, dev.to(next(model.parameters()).device)))
+    report = prepared.task.report(dev.label.numpy(), probabilities.numpy())
+    metrics = {
+        "dev": report,
+        "tune": {prepared.task.steers_by: fitted.best, "n": len(prepared.source.tune)},
+        "training": {
+            "epochs": fitted.num_epochs,
+            "best_epoch": fitted.best_epoch + 1,
+            "steps": fitted.num_steps,
+            "seconds": round(fitted.seconds, 1),
+            "seed": prepared.run.training.seed,
+            "dev_rows_in_train": prepared.source.num_shared,
+        },
+    }
+    draw_curves(rows, f"tune_{prepared.task.steers_by}", folder / "curves.png")
+    write_bundle(
+        target,
+        config=BundleConfig(
+            kind="matcher",
+            model={"name": prepared.run.model_name(), "config": config_of(model)},
+            task=prepared.task.to_dict(),
+            text=prepared.pipeline.config.to_dict(),
+            library_version=__version__,
+        ),
+        tokenizer_json=prepared.pipeline.tokenizer.to_str(),
+        weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
+        metrics=metrics,
+        card=run_card(prepared, metrics, name=target.name),
+    )
+    _keep_records(folder, target)
+    say(f"bundle written: {target}")
+
+
+def _keep_records(folder: Path, target: Path) -> None:
+    """Move what tells how the model came to be into the bundle, and drop the rest."""
+    records = target / "training"
+    records.mkdir(exist_ok=True)
+    for name in ("run.json", "log.csv", "curves.png"):
+        if (folder / name).exists():
+            shutil.copy2(folder / name, records / name)
+    if (folder / "tensorboard").exists():
+        shutil.copytree(folder / "tensorboard", records / "tensorboard", dirs_exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)

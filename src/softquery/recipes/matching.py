@@ -1,0 +1,90 @@
+"""Recipes for matching two sentences."""
+
+from softquery.models import EsimConfig, SiameseConfig
+from softquery.recipes.run import PairFiles, Run, Vocabulary
+from softquery.tasks import PairClassification, PairGrading
+from softquery.text import TextConfig
+from softquery.training import Optim, Schedule, Training
+
+NLI = ("entailment", "neutral", "contradiction")
+
+
+def esim() -> Run:
+    """ESIM on any English pairs; the classes are those found in the training file."""
+    return Run(
+        name="esim",
+        summary="ESIM on your own English pairs (any labels)",
+        model=EsimConfig(),
+        vocabulary=Vocabulary(from_vectors=20_000),
+    )
+
+
+def esim_snli() -> Run:
+    """ESIM on SNLI, natural language inference with three classes."""
+    return Run(
+        name="esim-snli",
+        summary="ESIM on SNLI: entailment, neutral or contradiction",
+        model=EsimConfig(),
+        task=PairClassification(labels=NLI),
+        text=TextConfig(max_tokens=96, boundaries=True),
+        vocabulary=Vocabulary(from_vectors=20_000),
+        data=PairFiles(batch_size=32),
+        optim=Optim(lr=4e-4),
+        schedule=Schedule(plateau_factor=0.5),
+        training=Training(max_epochs=30, patience=4, average_decay=0.999),
+    )
+
+
+def esim_zh() -> Run:
+    """ESIM on Chinese pairs, one token a character."""
+    return Run(
+        name="esim-zh",
+        summary="ESIM on your own Chinese pairs, by characters (any labels)",
+        model=EsimConfig(hidden_size=200, embedding_size=200),
+        text=TextConfig(unit="characters", simplify=True, max_tokens=96),
+        data=PairFiles(batch_size=64),
+    )
+
+
+def esim_graded() -> Run:
+    """ESIM on graded similarity from 0 to 5."""
+    return Run(
+        name="esim-graded",
+        summary="ESIM on graded similarity (STS: 0 to 5)",
+        model=EsimConfig(output_size=1),
+        task=PairGrading(low=0, high=5),
+    )
+
+
+def siamese() -> Run:
+    """A Siamese matcher on any English pairs."""
+    return Run(
+        name="siamese",
+        summary="Siamese BiLSTM on your own English pairs (any labels)",
+        model=SiameseConfig(),
+        vocabulary=Vocabulary(from_vectors=20_000),
+        data=PairFiles(batch_size=64),
+    )
+
+
+def siamese_snli() -> Run:
+    """A Siamese matcher on SNLI, beside which ESIM shows what alignment brings."""
+    return Run(
+        name="siamese-snli",
+        summary="Siamese BiLSTM on SNLI (InferSent's setting)",
+        model=SiameseConfig(output_size=3),
+        task=PairClassification(labels=NLI),
+        text=TextConfig(max_tokens=96),
+        vocabulary=Vocabulary(from_vectors=20_000),
+        data=PairFiles(batch_size=64),
+    )
+
+
+def siamese_graded() -> Run:
+    """A sentence encoder trained on graded similarity by the cosine."""
+    return Run(
+        name="siamese-graded",
+        summary="Siamese sentence encoder on graded similarity, by cosine (STS: 0 to 5)",
+        model=SiameseConfig(output_size=1, head="cosine", pooling="mean"),
+        task=PairGrading(low=0, high=5),
+    )

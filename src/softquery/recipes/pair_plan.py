@@ -1,0 +1,51 @@
+"""Pairs as the training loop wants them: batches to learn from, and a held-back set to steer by."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from softquery.data import PairBatch, Pairs, Slot, bucketed
+from softquery.measure import accuracy, spearman
+from softquery.recipes.run import PairFiles
+from softquery.runtime.network import pair_logits
+from softquery.tasks import PairClassification, PairTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairPlan:
+    """The training pairs of a run and the share of them that was held back."""
+
+    train: Pairs
+    tune: Pairs
+    lengths: Tensor
+    """Of the training pairs, on the CPU, where batches are planned."""
+    task: PairTask
+    files: PairFiles
+    seed: int
+
+    def slots(self, epoch: int) -> Sequence[Slot]:
+        """The epoch's batches."""
+        return bucketed(
+            self.lengths,
+            batch_size=self.files.batch_size,
+            seed=self.seed,
+            epoch=epoch,
+            pad_multiple=self.files.pad_multiple,
+        )
+
+    def make_batch(self, rows: Tensor, length: int) -> PairBatch:
+        """The pairs of these rows."""
+        return self.train.batch(rows, length)
+
+    def measure(self, model: nn.Module) -> dict[str, float]:
+        """The metric that steers, and the held-back loss."""
+        logits = pair_logits(model, self.tune)
+        gold = self.tune.label.cpu()
+        probabilities = self.task.probabilities(logits).numpy()
+        if isinstance(self.task, PairClassification):
+            score = accuracy(gold.numpy(), probabilities.argmax(axis=1))
+        else:
+            score = spearman(gold.numpy(), probabilities[:, 0])
+        loss = self.task.loss_of_logits(logits, gold)
+        return {f"tune_{self.task.steers_by}": score, "tune_loss": float(loss)}

@@ -1,0 +1,150 @@
+"""From a data folder to everything a run needs: rows, vocabulary, table, encoded pairs."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softquery.data import Pairs, encode_pairs, split_rows
+from softquery.errors import ConfigError, InputError
+from softquery.files import Row, fill_table, find_split, read_rows, read_vectors
+from softquery.recipes.run import Run
+from softquery.tasks import PairClassification, PairTask
+from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
+
+Say = Callable[[str], None]
+COLUMNS = ("sentence1", "sentence2", "label")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSource:
+    """Rows of every split, before any vocabulary."""
+
+    train: list[Row]
+    tune: list[Row]
+    dev: list[Row]
+    fingerprint: str
+    """Hash of the training rows: a resumed run must see the same ones."""
+    num_shared: int
+    """Pairs of dev that also stand in train."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What `train` needs once the data has been read."""
+
+    run: Run
+    """With sizes and labels filled in."""
+    task: PairTask
+    pipeline: TextPipeline
+    table: np.ndarray[Any, np.dtype[np.float32]] | None
+    source: PairSource
+
+
+def read_source(
+    run: Run, folder: str | PathLike[str], rename: Mapping[str, str] | None, say: Say
+) -> PairSource:
+    """Read the splits that the run names."""
+    rows: list[Row] = []
+    for split in run.data.train:
+        path = find_split(folder, split)
+        say(f"reading {path}")
+        rows.extend(_rows(path, rename))
+    train, tune = split_rows(rows, share=run.data.tune_share, seed=run.training.seed)
+    if not train or not tune:
+        raise InputError(f"{len(rows)} rows are too few to train on", source=str(folder))
+    dev_path = find_split(folder, run.data.dev)
+    say(f"reading {dev_path}")
+    dev = _rows(dev_path, rename)
+    known = {_pair(row) for row in rows}
+    shared = sum(_pair(row) in known for row in dev)
+    if shared:
+        say(f"warning: {shared:,} of {len(dev):,} dev pairs also stand in the training data")
+    return PairSource(
+        train=train, tune=tune, dev=dev, fingerprint=_fingerprint(rows), num_shared=shared
+    )
+
+
+def _rows(path: Path, rename: Mapping[str, str] | None) -> list[Row]:
+    rows = list(read_rows(path, columns=COLUMNS, rename=rename))
+    if not rows:
+        raise InputError("holds no rows", source=path)
+    return rows
+
+
+def _pair(row: Row) -> tuple[str, str]:
+    return row.values["sentence1"], row.values["sentence2"]
+
+
+def _fingerprint(rows: Iterable[Row]) -> str:
+    digest = sha256()
+    for row in rows:
+        digest.update("\t".join(row.values[name] for name in COLUMNS).encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def prepare(
+    run: Run, source: PairSource, say: Say, *, pipeline: TextPipeline | None = None
+) -> Prepared:
+    """Settle labels, vocabulary and embedding table.
+
+    Args:
+        run: The recipe.
+        source: The rows.
+        say: Told what happens.
+        pipeline: The text pipeline of the bundle that the run starts from, where it does.
+    """
+    task = run.task or PairClassification(labels=_found_labels(source))
+    kept = pipeline is not None
+    made = pipeline or _build_pipeline(run, source, say)
+    table = None
+    if run.vectors and not kept:
+        table, coverages = fill_table(
+            made.vocabulary(), run.vectors, size=None, seed=run.training.seed
+        )
+        for path, coverage in zip(run.vectors, coverages, strict=True):
+            say(f"{path}: {coverage}")
+    width = run.model.embedding_size if table is None else table.shape[1]
+    model = replace(
+        run.model,
+        vocab_size=made.vocab_size,
+        output_size=task.output_size,
+        embedding_size=width,
+    )
+    settled = replace(run, model=model, task=task, text=made.config)
+    return Prepared(run=settled, task=task, pipeline=made, table=table, source=source)
+
+
+def _found_labels(source: PairSource) -> tuple[str, ...]:
+    labels = sorted({row.values["label"] for row in source.train})
+    if not 2 <= len(labels) <= 1000:
+        shown = ", ".join(labels[:5])
+        raise ConfigError(
+            f"the training file has {len(labels)} different labels ({shown}); "
+            "expected from 2 to 1,000 classes (grades need a graded recipe)"
+        )
+    return tuple(labels)
+
+
+def _build_pipeline(run: Run, source: PairSource, say: Say) -> TextPipeline:
+    texts = (text for row in source.train for text in _pair(row))
+    size, count = run.vocabulary.size, run.vocabulary.min_count
+    made = build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+    if run.vocabulary.from_vectors and run.vectors:
+        frequent = read_vectors(run.vectors[0]).words[: run.vocabulary.from_vectors]
+        made = pipeline_from_words([*made.vocabulary(), *frequent], run.text)
+    say(f"vocabulary: {made.vocab_size:,} entries ({run.text.unit})")
+    return made
+
+
+def encode(rows: list[Row], prepared: Prepared, say: Say, name: str) -> Pairs:
+    """Tokenise one split, and say what was cut."""
+    pairs = encode_pairs(rows, prepared.pipeline, parse_label=prepared.task.parse_label)
+    if pairs.num_cut:
+        limit = prepared.pipeline.config.max_tokens
+        say(f"{name}: {pairs.num_cut:,} sentences were cut at {limit} tokens")
+    return pairs

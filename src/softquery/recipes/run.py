@@ -1,0 +1,67 @@
+"""A run is a value: model, task, text, data, optimiser and how long, in one frozen dataclass."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from softquery.models import MODELS, EsimConfig, SiameseConfig
+from softquery.tasks import PairTask
+from softquery.text import TextConfig
+from softquery.training import Optim, Schedule, Training
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Vocabulary:
+    """Which words get a row of the embedding table."""
+
+    min_count: int = 1
+    """Rarer words of the training text become `<unk>`."""
+    size: int | None = None
+    """The most entries; for BPE and WordPiece, how many pieces are learnt."""
+    from_vectors: int = 0
+    """How many words of the first vectors file (most frequent first) are added to those of the text."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairFiles:
+    """Which files of the data folder are read, and how they are cut into batches."""
+
+    train: tuple[str, ...] = ("train",)
+    dev: str = "dev"
+    tune_share: float = 0.05
+    """Share of the training rows that is held back to stop early by and to tune on."""
+    batch_size: int = 32
+    pad_multiple: int = 8
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tune_share < 1:
+            raise ValueError(f"tune_share must be between 0 and 1, got {self.tune_share}")
+        if self.batch_size < 1 or self.pad_multiple < 1:
+            raise ValueError("batch_size and pad_multiple must be positive")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """Everything that determines a training run of a matching model, its data aside."""
+
+    name: str
+    summary: str
+    model: EsimConfig | SiameseConfig
+    task: PairTask | None = None
+    """Without one, the classes are the labels found in the training file."""
+    text: TextConfig = field(default_factory=TextConfig)
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    vectors: tuple[str, ...] = ()
+    """Files of pretrained word vectors, laid side by side."""
+    data: PairFiles = field(default_factory=PairFiles)
+    optim: Optim = field(default_factory=Optim)
+    schedule: Schedule = field(default_factory=Schedule)
+    training: Training = field(default_factory=Training)
+
+    def model_name(self) -> str:
+        """The model's name in a bundle."""
+        return next(name for name, (config, _) in MODELS.items() if isinstance(self.model, config))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for `run.json`."""
+        return {**dataclasses.asdict(self), "model_name": self.model_name()}

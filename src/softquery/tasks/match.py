@@ -1,0 +1,154 @@
+"""What two sentences are to each other: classes (two or many), or a grade.
+
+Both tasks answer the same questions: how many logits they need, how a label is read and written, the loss, the
+probabilities, and which metric a run is steered by. They hold no parameters.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from softquery.data import PairBatch
+from softquery.measure import GradedReport, MatchReport
+from softquery.models import PairOutput
+
+
+def _labels_of(batch: PairBatch) -> Tensor:
+    if batch.label is None:
+        raise ValueError("a loss needs labels, and this batch has none")
+    return batch.label
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairClassification:
+    """A pair belongs to one of several classes.
+
+    >>> PairClassification(labels=("0", "1")).parse_label("1")
+    1
+    """
+
+    name: ClassVar[str] = "match"
+    steers_by: ClassVar[str] = "accuracy"
+    labels: tuple[str, ...]
+    smoothing: float = 0.0
+    """Label smoothing of the loss (Szegedy et al. 2016, Section 7)."""
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) < 2 or len(set(self.labels)) != len(self.labels):
+            raise ValueError(f"labels must be two or more different names, got {self.labels}")
+
+    @property
+    def output_size(self) -> int:
+        """One logit a class."""
+        return len(self.labels)
+
+    def parse_label(self, text: str) -> int:
+        """The class id of a label, or `ValueError` naming the ones that are known."""
+        try:
+            return self.labels.index(text)
+        except ValueError:
+            known = ", ".join(self.labels)
+            raise ValueError(f"label {text[:40]!r} is not one of {known}") from None
+
+    def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
+        """Mean cross-entropy over the batch, smoothed where asked."""
+        return F.cross_entropy(output.logits, _labels_of(batch), label_smoothing=self.smoothing)
+
+    def loss_of_logits(
+        self, logits: Float[Tensor, "B C"], label: Int[Tensor, " B"]
+    ) -> Float[Tensor, ""]:
+        """Mean cross-entropy without smoothing, for measuring."""
+        return F.cross_entropy(logits, label)
+
+    def probabilities(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B C"]:
+        """A distribution over the classes."""
+        return logits.float().softmax(dim=-1)
+
+    def report(self, gold: np.ndarray[Any, Any], probabilities: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Accuracy and its kin."""
+        return MatchReport.of(gold, probabilities, self.labels).to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a bundle's config."""
+        return {"name": self.name, "labels": list(self.labels)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairGrading:
+    """A pair has a grade between `low` and `high`, as in semantic similarity.
+
+    >>> PairGrading(low=0, high=5).parse_label("2.5")
+    0.5
+    """
+
+    name: ClassVar[str] = "grade"
+    steers_by: ClassVar[str] = "spearman"
+    low: float = 0.0
+    high: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"low must be under high, got {self.low} and {self.high}")
+
+    @property
+    def output_size(self) -> int:
+        """One logit."""
+        return 1
+
+    def parse_label(self, text: str) -> float:
+        """The grade as a share of the scale, or `ValueError` naming the scale."""
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not self.low <= value <= self.high:
+            raise ValueError(
+                f"grade {text[:40]!r} is not a number from {self.low:g} to {self.high:g}"
+            )
+        return (value - self.low) / (self.high - self.low)
+
+    def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the squashed logit against the grade's share of the scale."""
+        return self.loss_of_logits(output.logits, _labels_of(batch))
+
+    def loss_of_logits(
+        self, logits: Float[Tensor, "B 1"], label: Float[Tensor, " B"]
+    ) -> Float[Tensor, ""]:
+        """The same, without a batch."""
+        return F.binary_cross_entropy_with_logits(logits.squeeze(-1), label.to(logits.dtype))
+
+    def probabilities(self, logits: Float[Tensor, "B 1"]) -> Float[Tensor, "B 1"]:
+        """The grade's share of the scale."""
+        return torch.sigmoid(logits.float())
+
+    def report(self, gold: np.ndarray[Any, Any], probabilities: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Correlation with the gold grades."""
+        return GradedReport.of(gold, probabilities[:, 0]).to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a bundle's config."""
+        return {"name": self.name, "low": self.low, "high": self.high}
+
+
+PairTask = PairClassification | PairGrading
+
+
+def task_from_dict(config: Mapping[str, Any]) -> PairTask:
+    """The task that a bundle's config names.
+
+    >>> task_from_dict({"name": "match", "labels": ["0", "1"]}).output_size
+    2
+    """
+    name = config.get("name")
+    if name == PairClassification.name:
+        return PairClassification(labels=tuple(config["labels"]))
+    if name == PairGrading.name:
+        return PairGrading(low=config["low"], high=config["high"])
+    raise ValueError(f"task must be match or grade, got {name!r}")

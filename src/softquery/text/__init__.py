@@ -1,0 +1,43 @@
+"""Strings to ids: normalise, segment, number; the same in training and at run time."""
+
+from softquery.text.build import build_pipeline, pipeline_from_words
+from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.normalise import normalise
+from softquery.text.pipeline import Encoded, TextPipeline
+from softquery.text.vocabulary import (
+    BOS,
+    BOS_ID,
+    CLS,
+    EOS,
+    EOS_ID,
+    MASK,
+    PAD,
+    PAD_ID,
+    SEP,
+    UNK,
+    UNK_ID,
+    reserved_tokens,
+)
+
+__all__ = [
+    "BOS",
+    "BOS_ID",
+    "CLS",
+    "EOS",
+    "EOS_ID",
+    "MASK",
+    "PAD",
+    "PAD_ID",
+    "SEP",
+    "UNK",
+    "UNK_ID",
+    "Encoded",
+    "TextConfig",
+    "TextPipeline",
+    "UnicodeForm",
+    "Unit",
+    "build_pipeline",
+    "normalise",
+    "pipeline_from_words",
+    "reserved_tokens",
+]

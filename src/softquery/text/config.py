@@ -1,0 +1,85 @@
+"""What a text pipeline does, as a value that travels with the weights."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final, Literal, get_args
+
+from softquery.errors import ConfigError
+
+Unit = Literal["words", "characters", "jieba", "bpe", "wordpiece"]
+UnicodeForm = Literal["NFC", "NFKC"]
+
+SWITCHES: Final = ("lowercase", "strip_accents", "simplify", "boundaries")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextConfig:
+    """How strings become tokens.
+
+    >>> TextConfig(unit="characters", simplify=True).max_tokens
+    128
+    """
+
+    unit: Unit = "words"
+    """What one token is; Chinese characters stand alone in `words` too."""
+    unicode_form: UnicodeForm = "NFKC"
+    """NFKC also folds full width letters, ligatures and the like."""
+    lowercase: bool = True
+    strip_accents: bool = False
+    simplify: bool = False
+    """Traditional to Simplified Chinese, one character to one character."""
+    boundaries: bool = False
+    """Wrap each sentence in `<bos>` and `<eos>`."""
+    max_tokens: int = 128
+    """Longer sentences are cut; boundaries count and are kept."""
+
+    def __post_init__(self) -> None:
+        _one_of("unit", self.unit, get_args(Unit))
+        _one_of("unicode_form", self.unicode_form, get_args(UnicodeForm))
+        for name in SWITCHES:
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        least = 3 if self.boundaries else 1
+        if type(self.max_tokens) is not int or self.max_tokens < least:
+            raise ValueError(
+                f"max_tokens must be a whole number of at least {least}, got {self.max_tokens!r}"
+            )
+
+    def to_dict(self) -> dict[str, str | bool | int]:
+        """The settings as JSON can hold them.
+
+        >>> TextConfig.from_dict(TextConfig(unit="bpe").to_dict()).unit
+        'bpe'
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "TextConfig":
+        """Read settings strictly: a name that does not exist is an error.
+
+        >>> TextConfig.from_dict({"lower_case": True})
+        Traceback (most recent call last):
+            ...
+        softquery.errors.ConfigError: unknown text setting 'lower_case'; did you mean 'lowercase'?
+        """
+        if not isinstance(settings, Mapping):
+            raise ConfigError(f"text settings must be names with values, got {settings!r}")
+        names = [field.name for field in fields(cls)]
+        for name in settings:
+            if name not in names:
+                raise ConfigError(f"unknown text setting {name!r}; {_nearest(str(name), names)}")
+        try:
+            return cls(**settings)
+        except ValueError as error:
+            raise ConfigError(f"text setting {error}") from error
+
+
+def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"

@@ -1,0 +1,96 @@
+"""One spelling for one text: what happens to a string before it is cut into tokens.
+
+All but two steps are `tokenizers` normalisers, which keep track of where each character came from,
+so that offsets refer to the string as it was given. The two others replace one character by one
+character and thus move nothing: lone surrogates (which no UTF-8 can hold) become U+FFFD, and
+Traditional Chinese becomes Simplified where asked.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+from tokenizers import Regex, normalizers
+
+from softquery.text.config import TextConfig
+
+WORD_START: Final = "\u2581"
+"""Marks where a word begins among BPE's tokens, as in SentencePiece."""
+
+CONTROLS: Final = r"[\x{00}-\x{08}\x{0E}-\x{1F}\x{7F}-\x{84}\x{86}-\x{9F}]"
+# Invisible: soft hyphen, zero-width and bidirectional marks, byte order mark, annotation and tags.
+INVISIBLES: Final = (
+    r"[\x{AD}\x{61C}\x{180E}\x{200B}-\x{200F}\x{202A}-\x{202E}\x{2060}-\x{206F}"
+    r"\x{FEFF}\x{FFF9}-\x{FFFB}\x{E0001}\x{E0020}-\x{E007F}]"
+)
+SINGLE_QUOTES: Final = r"[\x{2018}-\x{201B}\x{2BC}]"
+DOUBLE_QUOTES: Final = r"[\x{201C}-\x{201F}]"
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def normalise(text: str, config: TextConfig) -> str:
+    """The spelling under which a text is looked up.
+
+    >>> normalise("Ｄｏｎ’ｔ　　worry…", TextConfig())
+    "don't worry..."
+    >>> normalise("漢語", TextConfig(simplify=True))
+    '汉语'
+    """
+    prepared = simplified(text) if config.simplify else repaired(text)
+    spelling: str = _cached_normaliser(config).normalize_str(prepared)
+    return spelling
+
+
+def build_normaliser(config: TextConfig) -> normalizers.Normalizer:
+    """The part of normalisation that lives in `tokenizer.json`."""
+    steps: list[normalizers.Normalizer] = [
+        normalizers.Replace(Regex(f"{CONTROLS}|{INVISIBLES}"), ""),
+        normalizers.NFKC() if config.unicode_form == "NFKC" else normalizers.NFC(),
+        normalizers.Replace(Regex(SINGLE_QUOTES), "'"),
+        normalizers.Replace(Regex(DOUBLE_QUOTES), '"'),
+    ]
+    if config.lowercase:
+        steps.append(normalizers.Lowercase())
+    if config.strip_accents:
+        steps += [normalizers.NFD(), normalizers.StripAccents(), normalizers.NFC()]
+    if config.unit in ("bpe", "wordpiece"):
+        # A mark of our own that stands in the text would otherwise come back as a space.
+        steps.append(normalizers.Replace(WORD_START, "_"))
+    steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    return normalizers.Sequence(steps)
+
+
+def repaired(text: str) -> str:
+    r"""The text with lone surrogates replaced, so that UTF-8 can hold it.
+
+    >>> repaired("a\ud83db")
+    'a�b'
+    """
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def simplified(text: str) -> str:
+    """The text in Simplified Chinese, as long as before.
+
+    Characters are mapped one by one, without regard to phrases (乾 always becomes 干).
+
+    >>> simplified("電腦與網路")
+    '电脑与网路'
+    """
+    return text if text.isascii() else repaired(text).translate(simplification_table())
+
+
+@lru_cache(maxsize=1)
+def simplification_table() -> Mapping[int, str]:
+    """Traditional code point to Simplified character, read once."""
+    content = (files("softquery.text") / "simplified.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in content.splitlines() if line and line[0] != "#")
+    return {ord(traditional): simple for traditional, simple in rows}
+
+
+@lru_cache(maxsize=64)
+def _cached_normaliser(config: TextConfig) -> normalizers.Normalizer:
+    return build_normaliser(config)

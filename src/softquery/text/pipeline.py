@@ -1,0 +1,247 @@
+"""Strings to ids and back: the one door between text and models, in training and at run time."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final, TypeVar
+
+from tokenizers import Encoding, Tokenizer
+
+from softquery.errors import BundleError, InputError
+from softquery.text.chinese import WordSegmenter
+from softquery.text.config import TextConfig
+from softquery.text.forking import keep_quiet_on_fork
+from softquery.text.normalise import build_normaliser, repaired, simplified
+from softquery.text.spans import Span, tidy_spans
+from softquery.text.vocabulary import PAD_ID, UNK_ID, reserved_tokens
+
+FILE_NAME: Final = "tokenizer.json"
+MODELS: Final = {
+    "words": "WordLevel",
+    "characters": "WordLevel",
+    "jieba": "WordLevel",
+    "bpe": "BPE",
+    "wordpiece": "WordPiece",
+}
+"""Which kind of vocabulary each text unit needs."""
+
+Value = TypeVar("Value")
+
+keep_quiet_on_fork()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One sentence as a model sees it; the three lists are equally long.
+
+    Attributes:
+        ids: Positions in the vocabulary.
+        tokens: The vocabulary's entries, thus `<unk>` for what it does not hold.
+        offsets: Where each token stands in the string as it was given, start and end.
+        num_cut: How many tokens the limit cost.
+    """
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[Span]
+    num_cut: int
+
+
+class TextPipeline:
+    """Normalises, segments and numbers text; safe to use from many threads.
+
+    Args:
+        tokenizer: Holds normalisation, segmentation and vocabulary.
+        config: What `tokenizer` was built for, and the steps that it cannot hold.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, config: TextConfig) -> None:
+        self.tokenizer = tokenizer
+        self.config = config
+        self._words = WordSegmenter(build_normaliser(config)) if config.unit == "jieba" else None
+        # The limit is ours: the library would not say how much it cut.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are."""
+        size: int = self.tokenizer.get_vocab_size()
+        return size
+
+    @property
+    def pad_id(self) -> int:
+        """The id of `<pad>`, always 0."""
+        return PAD_ID
+
+    @property
+    def unk_id(self) -> int:
+        """The id of `<unk>`, always 1."""
+        return UNK_ID
+
+    def token_id(self, token: str) -> int | None:
+        """The id of a vocabulary entry, or None where there is none."""
+        found: int | None = self.tokenizer.token_to_id(token)
+        return found
+
+    def vocabulary(self) -> list[str]:
+        """All entries in the order of their ids."""
+        ids = self.tokenizer.get_vocab()
+        return sorted(ids, key=ids.__getitem__)
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """Encode sentences with tokens and offsets, for answers and pictures.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> pipeline = build_pipeline(["Don't panic."], TextConfig())
+        >>> pipeline.encode(["Please don’t panic!"])[0].tokens
+        ['<unk>', 'do', "n't", 'panic', '<unk>']
+        >>> pipeline.encode(["Please don’t panic!"])[0].offsets
+        [(0, 6), (7, 9), (9, 12), (13, 18), (18, 19)]
+        """
+        prepared = self._prepared(texts)
+        if self._words is None:
+            encodings = self.tokenizer.encode_batch(prepared)
+            spans = [encoding.offsets for encoding in encodings]
+        else:
+            words = [self._words.spans(text) for text in prepared]
+            encodings = self._encode_words([[word for word, _ in sentence] for sentence in words])
+            spans = [
+                [(0, 0) if index is None else sentence[index][1] for index in encoding.word_ids]
+                for sentence, encoding in zip(words, encodings, strict=True)
+            ]
+        triples = zip(texts, encodings, spans, strict=True)
+        return [self._encoded(text, encoding, offsets) for text, encoding, offsets in triples]
+
+    def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Encode sentences to ids alone, as fast as it goes.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> build_pipeline(["b a b"], TextConfig(boundaries=True)).encode_ids(["a b", ""])
+        [[2, 5, 4, 3], [2, 3]]
+        """
+        return self.encode_ids_with_cuts(texts)[0]
+
+    def encode_ids_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        """As `encode_ids`, and how many tokens the limit cost each sentence."""
+        prepared = self._prepared(texts)
+        if self._words is None:
+            encodings = self.tokenizer.encode_batch_fast(prepared)
+        else:
+            encodings = self._encode_words([self._words.words(text) for text in prepared])
+        ids = [encoding.ids for encoding in encodings]
+        cuts = [self._num_cut(sentence) for sentence in ids]
+        return [
+            self._cut(sentence) if cut else sentence
+            for sentence, cut in zip(ids, cuts, strict=True)
+        ], cuts
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text that ids stand for, without reserved tokens other than `<unk>`.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> pipeline = build_pipeline(["don't panic."], TextConfig(boundaries=True))
+        >>> pipeline.decode(pipeline.encode_ids(["Don't panic."])[0])
+        "don't panic."
+        """
+        hidden = len(reserved_tokens(self.config.unit))
+        kept = [number for number in ids if number == UNK_ID or number >= hidden]
+        text: str = self.tokenizer.decode(kept, skip_special_tokens=False)
+        return text
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write `tokenizer.json` into a folder, whole or not at all."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        _write_whole(target / FILE_NAME, self.tokenizer.to_str(pretty=True))
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], config: TextConfig) -> "TextPipeline":
+        """Read what `save` wrote.
+
+        Raises:
+            BundleError: The file is missing, damaged or made for another configuration.
+        """
+        path = Path(folder) / FILE_NAME
+        tokenizer = _read(path)
+        _check(tokenizer, config, path)
+        return cls(tokenizer, config)
+
+    def _prepared(self, texts: Sequence[str]) -> list[str]:
+        if isinstance(texts, str):
+            raise TypeError("expected a list of sentences, got one string")
+        return list(prepared_texts(texts, self.config))
+
+    def _encode_words(self, sentences: list[list[str]]) -> list[Encoding]:
+        encodings: list[Encoding] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)
+        return encodings
+
+    def _encoded(self, text: str, encoding: Encoding, offsets: list[Span]) -> Encoded:
+        if self.config.boundaries:
+            spans = [(0, 0), *tidy_spans(text, offsets[1:-1]), (len(text), len(text))]
+        else:
+            spans = tidy_spans(text, offsets)
+        num_cut = self._num_cut(spans)
+        ids, tokens = encoding.ids, encoding.tokens
+        if num_cut:
+            ids, tokens, spans = self._cut(ids), self._cut(tokens), self._cut(spans)
+        return Encoded(ids, tokens, spans, num_cut)
+
+    def _num_cut(self, values: Sequence[object]) -> int:
+        return max(0, len(values) - self.config.max_tokens)
+
+    def _cut(self, values: list[Value]) -> list[Value]:
+        limit = self.config.max_tokens
+        return values[: limit - 1] + values[-1:] if self.config.boundaries else values[:limit]
+
+
+def prepared_texts(texts: Iterable[str], config: TextConfig) -> Iterable[str]:
+    """Texts after the steps that replace one character by one, each checked to be a string."""
+    prepare = simplified if config.simplify else repaired
+    for row, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise InputError(f"expected a string, found {text!r}", source="the texts", row=row)
+        yield prepare(text)
+
+
+def _read(path: Path) -> Tokenizer:
+    try:
+        content = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BundleError(f"{path}: the file is missing") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BundleError(f"{path}: cannot be read ({error})") from error
+    try:
+        return Tokenizer.from_str(content)
+    except Exception as error:  # the library raises nothing narrower
+        reason = " ".join(str(error).split())
+        raise BundleError(f"{path}: not a tokenizer of this library ({reason})") from error
+
+
+def _check(tokenizer: Tokenizer, config: TextConfig, path: Path) -> None:
+    for expected, token in enumerate(reserved_tokens(config.unit)):
+        if tokenizer.token_to_id(token) != expected:
+            raise BundleError(
+                f"{path}: expected {token} at id {expected}, found {tokenizer.token_to_id(token)}"
+            )
+    kind = type(tokenizer.model).__name__
+    if kind != MODELS[config.unit]:
+        raise BundleError(f"{path}: unit {config.unit!r} needs {MODELS[config.unit]}, found {kind}")
+    if (tokenizer.post_processor is not None) != config.boundaries:
+        raise BundleError(f"{path}: made for boundaries={not config.boundaries}, config says other")
+
+
+def _write_whole(path: Path, content: str) -> None:
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

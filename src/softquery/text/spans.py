@@ -1,0 +1,40 @@
+"""Where tokens stand in the string as it was given."""
+
+import unicodedata
+from itertools import chain
+
+Span = tuple[int, int]
+"""Start and end of a slice, counted in characters."""
+
+
+def tidy_spans(text: str, spans: list[Span]) -> list[Span]:
+    r"""Make spans cover what a reader would mark.
+
+    They never run backwards, drop the space that BPE's tokens carry in front, and take in the
+    letters and marks that composition melted into the last character.
+
+    >>> tidy_spans("a cafe\u0301", [(0, 1), (1, 6)])
+    [(0, 1), (2, 7)]
+    """
+    tidy: list[Span] = []
+    earliest = 0
+    followers = chain((start for start, _ in spans[1:]), (len(text),))
+    for (start, end), following in zip(spans, followers, strict=True):
+        start = _skip_space(text, max(start, earliest), end)
+        end = _absorb(text, max(start, end), following)
+        tidy.append((start, end))
+        earliest = start
+    return tidy
+
+
+def _skip_space(text: str, start: int, end: int) -> int:
+    while start < end and text[start].isspace():
+        start += 1
+    return start
+
+
+def _absorb(text: str, end: int, following: int) -> int:
+    # What lies between two tokens is space, invisible, or part of a composed character.
+    while end < following and unicodedata.category(text[end])[0] in "LM":
+        end += 1
+    return end

@@ -1,0 +1,79 @@
+"""What a run writes down: `log.csv`, TensorBoard events where that is installed, and the curves."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from softquery.files import write_text
+
+FIRST_COLUMNS = ("step", "epoch", "loss", "lr", "examples_per_second")
+
+
+class History:
+    """The rows of a run; the list itself travels in the checkpoint, so a resumed log has no gap.
+
+    Args:
+        folder: Where `log.csv` and `tensorboard/` are written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.latest: dict[str, float] = {}
+        self._writer: Any = None
+
+    def add(self, rows: list[dict[str, float]], row: dict[str, float]) -> None:
+        """Append one row."""
+        rows.append(row)
+        self.latest = {**self.latest, **row}
+        writer = self._tensorboard()
+        if writer is not None:
+            for name, value in row.items():
+                if name not in ("step", "epoch"):
+                    writer.add_scalar(name, value, int(row["step"]))
+
+    def write(self, rows: list[dict[str, float]]) -> None:
+        """Write all rows as `log.csv`."""
+        names = dict.fromkeys([*FIRST_COLUMNS, *(name for row in rows for name in row)])
+        text = io.StringIO()
+        table = csv.DictWriter(text, fieldnames=list(names), lineterminator="\n")
+        table.writeheader()
+        table.writerows(
+            {name: f"{value:.6g}" for name, value in row.items()} for row in rows
+        )
+        write_text(self.folder / "log.csv", text.getvalue())
+
+    def close(self) -> None:
+        """Flush TensorBoard."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _tensorboard(self) -> Any:
+        if self._writer is None:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                return None
+            self._writer = SummaryWriter(str(self.folder / "tensorboard"))
+        return self._writer
+
+
+def draw_curves(rows: list[dict[str, float]], metric: str, path: Path) -> bool:
+    """Loss and held-back metric against steps, as a PNG; False where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    left = figure.add_subplot()
+    losses = [(row["step"], row["loss"]) for row in rows if "loss" in row]
+    scores = [(row["step"], row[metric]) for row in rows if metric in row]
+    left.plot(*zip(*losses, strict=True), color="#4c72b0", label="training loss") if losses else None
+    left.set(xlabel="step", ylabel="training loss")
+    right = left.twinx()
+    if scores:
+        right.plot(*zip(*scores, strict=True), color="#dd8452", marker="o", ms=3, label=metric)
+    right.set_ylabel(f"held-back {metric}")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    figure.savefig(path, dpi=120)
+    return True

@@ -1,0 +1,277 @@
+"""The one training loop. It knows neither model nor task: it is handed a plan, a loss and a place to write.
+
+Everything the future of a run depends on is either a function of (seed, epoch) or in the checkpoint, so a run that was
+killed goes on to the same weights.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from softquery.data import Slot
+from softquery.training.average import WeightAverage
+from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
+from softquery.training.interrupt import StopRequest
+from softquery.training.logs import History
+from softquery.training.optim import Optim, Schedule, build_optimizer, set_learning_rate
+from softquery.training.steps import EagerStep, GraphedStep
+
+BEST = "best.safetensors"
+Precision = Literal["32-true", "bf16-mixed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Training:
+    """How long, how precisely, and how often to look."""
+
+    seed: int = 1
+    max_epochs: int = 30
+    max_steps: int | None = None
+    patience: int = 4
+    """Epochs without improvement after which the run stops."""
+    accumulate: int = 1
+    """Parts into which each batch is cut to save memory."""
+    precision: Precision = "32-true"
+    average_decay: float = 0.0
+    """Decay of the running average of the weights that is measured and kept; 0 for none."""
+    graphs: Literal["auto", "off"] = "auto"
+    """Record steps as CUDA graphs where one GPU allows it."""
+    log_every: int = 100
+    checkpoint_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_epochs", "accumulate", "log_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class Plan(Protocol):
+    """What is trained on, and how the run is measured."""
+
+    def slots(self, epoch: int) -> Sequence[Slot]:
+        """The batches of an epoch, a function of the run's seed and the epoch alone."""
+
+    def make_batch(self, rows: Tensor, length: int) -> Any:
+        """The batch of these rows, on the device of `rows`."""
+
+    def measure(self, model: nn.Module) -> dict[str, float]:
+        """Metrics on held-back data; the first one steers, and more is better."""
+
+
+class Observer(Protocol):
+    """Who watches: a progress bar, or nobody."""
+
+    def begin(self, total_steps: int, done: int) -> None:
+        """The run starts, or goes on, at step `done`."""
+
+    def step(self, done: int, facts: dict[str, float]) -> None:
+        """A step is done; `facts` hold the latest loss, rate and speed."""
+
+    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
+        """An epoch was measured."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands; saved with each checkpoint."""
+
+    epoch: int = 0
+    slot: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    loss_steps: int = 0
+    best: float = -math.inf
+    best_epoch: int = -1
+    bad_epochs: int = 0
+    plateau_scale: float = 1.0
+    seconds: float = 0.0
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """How a run ended; the best weights are in `BEST` in its folder."""
+
+    best: float
+    best_epoch: int
+    num_epochs: int
+    num_steps: int
+    seconds: float
+
+
+class Fit:
+    """One run of the loop.
+
+    Args:
+        fabric: Launched already.
+        model: The bare model; it is set up here.
+        plan: The data.
+        loss: Mean loss of an output and a batch.
+        optim: The optimiser's settings.
+        schedule: The learning rate's course.
+        training: How long and how.
+        folder: Where checkpoints and logs are written.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        model: nn.Module,
+        plan: Plan,
+        *,
+        loss: Callable[[Any, Any], Tensor],
+        optim: Optim,
+        schedule: Schedule,
+        training: Training,
+        folder: Path,
+    ) -> None:
+        self.fabric, self.plan, self.folder = fabric, plan, folder
+        self.optim, self.schedule, self.training = optim, schedule, training
+        self.bare = model.to(fabric.device)
+        optimizer = build_optimizer(optim, self.bare.parameters(), fabric.device)
+        self.average = (
+            WeightAverage(self.bare, training.average_decay) if training.average_decay else None
+        )
+        self.model, self.optimizer = fabric.setup(self.bare, optimizer)
+        kind = EagerStep
+        if training.graphs == "auto" and GraphedStep.serves(fabric, training.accumulate):
+            kind = GraphedStep
+        self.take_step = kind(
+            fabric,
+            self.model,
+            self.optimizer,
+            make_batch=plan.make_batch,
+            loss=loss,
+            clip_norm=optim.clip_norm,
+            accumulate=training.accumulate,
+            average=self.average,
+        )
+        self.progress = Progress()
+        self.history = History(folder)
+        self._saved_at = self._began = time.monotonic()
+
+    def run(self, observer: Observer, *, resume: bool) -> Fitted:
+        """Train to the end, from the checkpoint where there is one and `resume` is set."""
+        if resume and (self.folder / NAME).exists():
+            state = load_checkpoint(self.folder, self.bare, self.optimizer, self.average)
+            self.progress = Progress(**state)
+            self.take_step.loss_sum.fill_(self.progress.loss_sum)
+        self._began -= self.progress.seconds
+        total = self._total_steps()
+        observer.begin(total, self.progress.step)
+        with StopRequest() as stop:
+            while not self._finished(total):
+                self._epoch(observer, total, stop)
+                self.measure(observer)
+                self._save()
+        self.history.close()
+        progress = self.progress
+        return Fitted(
+            progress.best, progress.best_epoch, progress.epoch, progress.step, self._seconds()
+        )
+
+    def _total_steps(self) -> int:
+        total = self.training.max_epochs * len(self.plan.slots(0))
+        limit = self.training.max_steps
+        return total if limit is None else min(total, limit)
+
+    def _finished(self, total: int) -> bool:
+        progress = self.progress
+        return progress.step >= total or progress.bad_epochs >= self.training.patience
+
+    def _epoch(self, observer: Observer, total: int, stop: StopRequest) -> None:
+        progress = self.progress
+        self.model.train()
+        slots = self.plan.slots(progress.epoch)
+        while progress.slot < len(slots) and progress.step < total:
+            lr = self._learning_rate(total)
+            set_learning_rate(self.optimizer, lr)
+            if self.average is not None:
+                self.average.prepare(progress.step)
+            self.take_step(slots[progress.slot])
+            progress.slot += 1
+            progress.step += 1
+            progress.loss_steps += 1
+            if progress.step % self.training.log_every == 0:
+                self._log(lr, len(slots[progress.slot - 1].rows))
+            observer.step(progress.step, self.history.latest)
+            if stop.asked:
+                self._save()
+                raise KeyboardInterrupt
+            if time.monotonic() - self._saved_at > self.training.checkpoint_seconds:
+                self._save()
+
+    def _learning_rate(self, total: int) -> float:
+        scale = self.schedule.scale(self.progress.step, total)
+        return self.optim.lr * self.progress.plateau_scale * scale
+
+    def _log(self, lr: float, batch_size: int) -> None:
+        """Read the loss off the device (the one place that waits for it) and write a row."""
+        progress, seconds = self.progress, self._seconds()
+        loss = float(self.take_step.loss_sum) / max(1, progress.loss_steps)
+        self.take_step.loss_sum.zero_()
+        speed = progress.loss_steps * batch_size / max(1e-9, seconds - progress.seconds)
+        progress.loss_steps, progress.seconds = 0, seconds
+        facts = {"step": progress.step, "epoch": progress.epoch, "loss": loss, "lr": lr}
+        self.history.add(progress.rows, {**facts, "examples_per_second": speed})
+
+    def measure(self, observer: Observer) -> None:
+        """Measure at the end of an epoch, keep the best weights, move the learning rate."""
+        progress = self.progress
+        if self.average is not None:
+            self.average.swap()
+        self.bare.eval()
+        metrics = self.plan.measure(self.bare)
+        steering = next(iter(metrics.values()))
+        improved = steering > progress.best
+        if improved:
+            progress.best, progress.best_epoch, progress.bad_epochs = steering, progress.epoch, 0
+            if self.fabric.is_global_zero:
+                save_tensors(self.folder / BEST, dict(self.bare.state_dict()), metrics)
+        else:
+            progress.bad_epochs += 1
+            if progress.bad_epochs > self.schedule.plateau_patience:
+                progress.plateau_scale *= self.schedule.plateau_factor
+        if self.average is not None:
+            self.average.swap()
+        facts = {"step": progress.step, "epoch": progress.epoch, **metrics}
+        self.history.add(progress.rows, facts)
+        observer.epoch(progress.epoch, {**self.history.latest, **metrics}, improved)
+        progress.epoch, progress.slot = progress.epoch + 1, 0
+
+    def _save(self) -> None:
+        progress = self.progress
+        progress.loss_sum = float(self.take_step.loss_sum)
+        if self.fabric.is_global_zero:
+            state = asdict(progress)
+            state["seconds"] = self._seconds()
+            save_checkpoint(self.folder, self.bare, self.optimizer, self.average, state)
+            self.history.write(progress.rows)
+        self.fabric.barrier()
+        self._saved_at = time.monotonic()
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+
+def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
+    """A Fabric for this machine: one process, or those that torchrun started."""
+    accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+    fabric = Fabric(
+        accelerator=accelerator,
+        devices=devices,
+        strategy="ddp" if devices > 1 else "auto",
+        precision=precision,
+    )
+    fabric.launch()
+    fabric.seed_everything(seed, verbose=False)
+    if accelerator == "cuda":
+        torch.set_float32_matmul_precision("high")
+    return fabric

@@ -1,0 +1,125 @@
+"""One optimiser step, in two forms with the same result: eager, and recorded as a CUDA graph.
+
+A large GPU finishes ESIM's small kernels faster than Python can launch them. `GraphedStep` records the whole step once
+per batch shape (padding, forward, backward, clipping, update) and replays it with one launch.
+"""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from softquery.data import Slot
+from softquery.training.average import WeightAverage
+
+
+class EagerStep:
+    """A step launched operation by operation; works everywhere.
+
+    Args:
+        fabric: Precision, device and processes.
+        model: As `fabric.setup` returned it.
+        optimizer: Likewise.
+        make_batch: From rows and a padded length to a batch on the device.
+        loss: From the model's output and the batch to its mean loss.
+        clip_norm: Largest gradient norm; 0 for no limit.
+        accumulate: Parts into which a batch is cut to save memory; the result is that of the whole batch.
+        average: Updated after each step where given.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        *,
+        make_batch: Callable[[Tensor, int], Any],
+        loss: Callable[[Any, Any], Tensor],
+        clip_norm: float = 0.0,
+        accumulate: int = 1,
+        average: WeightAverage | None = None,
+    ) -> None:
+        self.fabric = fabric
+        self.model = model
+        self.optimizer = optimizer
+        self.make_batch = make_batch
+        self.loss = loss
+        self.clip_norm = clip_norm
+        self.accumulate = accumulate
+        self.average = average
+        self.loss_sum = torch.zeros((), dtype=torch.float64 if fabric.device.type == "cpu" else torch.float32, device=fabric.device)
+
+    def __call__(self, slot: Slot) -> None:
+        """Train on one batch, adding its loss to `loss_sum`."""
+        self._run(slot.rows.to(self.fabric.device, non_blocking=True), slot.length)
+
+    def _run(self, rows: Tensor, length: int) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
+        parts = list(rows.chunk(self.accumulate))
+        for place, part in enumerate(parts):
+            mine, weight = self._share(part, len(rows))
+            last = place == len(parts) - 1
+            with nullcontext() if last else self.fabric.no_backward_sync(self.model):
+                batch = self.make_batch(mine, length)
+                loss = self.loss(self.model(batch), batch) * weight
+                self.fabric.backward(loss)
+            self.loss_sum += loss.detach() / self.fabric.world_size
+        if self.clip_norm:
+            self.fabric.clip_gradients(
+                self.model, self.optimizer, max_norm=self.clip_norm, error_if_nonfinite=False
+            )
+        self.optimizer.step()
+        if self.average is not None:
+            self.average.update()
+
+    def _share(self, part: Tensor, total: int) -> tuple[Tensor, float]:
+        """This process's rows, and the weight that makes the mean over processes the mean over rows."""
+        world = self.fabric.world_size
+        mine = part[self.fabric.global_rank :: world]
+        if len(mine):
+            return mine, len(mine) * world / total
+        return part[:1], 0.0  # fewer rows than processes: take part in the exchange, weigh nothing
+
+
+class GraphedStep(EagerStep):
+    """The same step, recorded per batch shape and replayed. One GPU, no accumulation.
+
+    The first batch of a shape runs eagerly (it counts as training and warms the kernels up), the second is recorded.
+    """
+
+    def __init__(self, *args: Any, limit: int = 64, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.limit = limit
+        self._seen: set[tuple[int, int]] = set()
+        self._graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self._pool: Any = None
+
+    @staticmethod
+    def serves(fabric: Fabric, accumulate: int) -> bool:
+        """Whether this run can be recorded."""
+        return fabric.device.type == "cuda" and fabric.world_size == 1 and accumulate == 1
+
+    def __call__(self, slot: Slot) -> None:
+        """Replay the step for this shape, recording it first where it is new."""
+        key = (len(slot.rows), slot.length)
+        if key not in self._graphs:
+            if key not in self._seen or len(self._graphs) >= self.limit:
+                self._seen.add(key)
+                super().__call__(slot)
+                return
+            self._record(key)
+        graph, rows = self._graphs[key]
+        rows.copy_(slot.rows, non_blocking=True)
+        graph.replay()
+
+    def _record(self, key: tuple[int, int]) -> None:
+        rows = torch.zeros(key[0], dtype=torch.int64, device=self.fabric.device)
+        self.optimizer.zero_grad(set_to_none=True)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool):
+            self._run(rows, key[1])
+        self._pool = self._pool or graph.pool()
+        self._graphs[key] = (graph, rows)

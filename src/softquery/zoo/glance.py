@@ -1,0 +1,79 @@
+"""A quick look into a model folder: enough for a list, with a reason where it is not readable."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from softquery.errors import BundleError
+
+EXPECTED = ("config.json", "tokenizer.json", "model.safetensors", "metrics.json", "README.md")
+
+
+def glance_json(path: Path) -> dict[str, Any]:
+    """The object in a small JSON file."""
+    try:
+        data = json.loads(path.read_bytes())
+    except json.JSONDecodeError as error:
+        raise BundleError(f"{path.name}: broken JSON in line {error.lineno}") from None
+    except (ValueError, RecursionError) as error:
+        raise BundleError(printable(f"{path.name}: broken JSON ({error})")) from None
+    except OSError as error:
+        raise BundleError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
+    if not isinstance(data, dict):
+        raise BundleError(f"{path.name}: expected a JSON object")
+    return data
+
+
+def glance_card(path: Path) -> tuple[str, str]:
+    """The licence in a card's front matter, and the first line of prose below it."""
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise BundleError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
+    front, body = _split(text)
+    settings = dict(line.split(": ", 1) for line in front.splitlines() if ": " in line)
+    licence = settings.get("license_name", settings.get("license", ""))
+    prose = (line.strip() for line in body.splitlines())
+    summary = next((line for line in prose if line and not line.startswith("#")), "")
+    return _unquoted(licence.strip()), summary
+
+
+def check_complete(folder: Path) -> None:
+    """Refuse a folder in which a file of a bundle is missing."""
+    missing = [name for name in EXPECTED if not (folder / name).is_file()]
+    if missing:
+        raise BundleError(f"{' and '.join(missing)} missing")
+
+
+def folder_size(folder: Path) -> int:
+    """The bytes of all files below a folder, links not followed."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        total += sum(os.lstat(os.path.join(parent, name)).st_size for name in names)
+    return total
+
+
+def printable(text: str) -> str:
+    r"""One line that any terminal can print.
+
+    >>> printable("a\nb\udcff")
+    'a b\\udcff'
+    """
+    return " ".join(text.split()).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _unquoted(value: str) -> str:
+    try:
+        return str(json.loads(value))
+    except (ValueError, RecursionError):  # a bare or single-quoted YAML string
+        return value.strip("'")
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Front matter and body; no front matter where the marks are not there."""
+    lines = text.splitlines()
+    if lines[:1] != ["---"] or "---" not in lines[1:]:
+        return "", text
+    end = lines.index("---", 1)
+    return "\n".join(lines[1:end]), "\n".join(lines[end + 1 :])
