@@ -1,3 +1,23 @@
-"""softquery: attention-based text understanding on one attention core."""
+"""softquery: attention-based text understanding on one attention core.
+
+>>> import softquery
+>>> softquery.__version__
+'0.1.0'
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from softquery.runtime import Matcher, evaluate, load
 
 __version__ = "0.1.0"
+__all__ = ["Matcher", "__version__", "evaluate", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is asked for: `import softquery` stays quick and free of torch."""
+    if name in ("Matcher", "evaluate", "load"):
+        from softquery import runtime
+
+        return getattr(runtime, name)
+    raise AttributeError(f"module 'softquery' has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """What a user did wrong, said in one line.
 
-Every error that a user can cause derives from `SoftqueryError`; the command line prints it as one line and
-leaves with exit code 2. Anything else that is raised is a bug of ours and keeps its traceback.
+Every error that a user can cause derives from `SoftqueryError`; the command line prints it as one
+line and leaves with exit code 2. Anything else that is raised is a bug of ours and keeps its
+traceback.
 """
 
 from os import PathLike, fspath
@@ -52,6 +53,4 @@ class MissingExtra(SoftqueryError):  # noqa: N818  (it names what is missing, no
 
     def __init__(self, extra: str, *, needed_for: str) -> None:
         self.extra = extra
-        super().__init__(
-            f'{needed_for} needs an optional part: pip install "softquery[{extra}]"'
-        )
+        super().__init__(f'{needed_for} needs an optional part: pip install "softquery[{extra}]"')

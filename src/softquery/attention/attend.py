@@ -70,9 +70,10 @@ def masked_softmax(
     """
     if mask is None:
         return logits.softmax(dim=-1)
-    # -inf would turn a row that sees nothing into 0/0, and its gradient into NaN even where the
-    # result is overwritten. The lowest finite number leaves that row uniform, and the second fill
-    # clears it, gradient included. No step asks the data which case it is: graphs can capture it.
+    # -inf would make a row that sees nothing NaN on the way, forward and backward; the fills would
+    # hide that from the result, but anomaly detection stops there. The lowest finite number leaves
+    # the row uniform, and the second fill clears it, gradient included. No step asks the data which
+    # case it is: graphs can capture it.
     unseen = ~mask
     lowest = torch.finfo(logits.dtype).min
     weights = logits.masked_fill(unseen, lowest).softmax(dim=-1)

@@ -2,8 +2,8 @@
 
 The twin of `attend(score=scaled_dot)` for when nobody looks at the weights: torch's fused kernels
 never write them to memory. This is the only file that calls them. They have laws of their own (the
-causal flag aligns queries and keys at their starts; what a row without keys returns depends on the
-kernel), and callers should meet only ours.
+causal flag aligns queries and keys at their starts; a row without keys is left undefined), and
+callers should meet only ours.
 
 Shapes: *B batch axes, Q queries, K keys; widths D of a query and a key, V of a value.
 """
@@ -53,7 +53,8 @@ def fused_attend(
         return F.scaled_dot_product_attention(
             query, key, value, dropout_p=dropout, is_causal=causal and whole
         )
-    # Kernels disagree on a query that may see nothing: show it everything, then discard its answer.
+    # What a query that may see nothing gets is each kernel's own affair, and undocumented. Show it
+    # everything, then discard the answer: the law holds whichever kernel is chosen.
     blind = ~mask.any(dim=-1, keepdim=True)  # [*#B, #Q, 1]
     mixed = F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask | blind, dropout_p=dropout

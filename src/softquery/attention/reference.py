@@ -1,7 +1,7 @@
 """The oracle: every law of this layer once more, in plain loops, slow and obvious.
 
 Nothing here is vectorised over queries and keys, or masked by large numbers. One query meets one
-key; what may not be seen is left out of the sum. Autograd follows, so that gradients can be compared
+key; what may not be seen is left out of the sum. Autograd follows, so that gradients are compared
 as well as values. For tests and for readers; models never call it.
 
 Shapes: as in the files judged. Batch axes are walked one cell at a time.

@@ -69,4 +69,5 @@ def _storable(name: str, array: Array) -> Array:
     plain = np.asarray(array)
     if plain.dtype.kind not in "fiub" or plain.dtype.itemsize > 8:
         raise ValueError(f"weight {name!r} has dtype {plain.dtype}, which cannot be stored")
-    return np.asarray(plain, dtype=plain.dtype.newbyteorder("<"), order="C")
+    # The writer reads memory as it lies, so a view must first be laid out as it looks.
+    return np.asarray(plain, order="C")

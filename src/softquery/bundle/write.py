@@ -1,10 +1,8 @@
 """Writing a model folder: whole or not at all."""
 
-import contextlib
 import json
 import os
 import shutil
-import uuid
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -16,6 +14,7 @@ from softquery.bundle.layout import (
     CARD,
     CONFIG,
     METRICS,
+    RECORDS,
     TOKENIZER,
     WEIGHTS,
     refuse,
@@ -23,6 +22,8 @@ from softquery.bundle.layout import (
 )
 from softquery.bundle.read import read_bundle
 from softquery.bundle.weights import Array, weights_to_bytes
+from softquery.errors import InputError
+from softquery.whole import whole_folder
 
 
 def write_bundle(
@@ -34,6 +35,7 @@ def write_bundle(
     metrics: Mapping[str, Any],
     card: str,
     calibration: Mapping[str, Any] | None = None,
+    records: str | PathLike[str] | None = None,
     replace: bool = False,
 ) -> Path:
     """Write a model folder beside its place, read it back, and only then give it its name.
@@ -46,6 +48,7 @@ def write_bundle(
         metrics: What was measured; no NaN.
         card: The model card, in Markdown.
         calibration: Temperature and thresholds, where they were fitted.
+        records: A folder that tells how the model came to be; copied to `training/`.
         replace: Whether a bundle that is already there gives way; anything else never does.
 
     Returns:
@@ -65,7 +68,9 @@ def write_bundle(
     contents[WEIGHTS] = weights_to_bytes(weights)
     _check_place(target, replace=replace)
     try:
-        _place_whole(target.resolve(), contents, replace=replace)
+        _place_whole(target, contents, None if records is None else Path(records), replace=replace)
+    except InputError as error:
+        refuse(target, error.message)
     except OSError as error:
         refuse(target, f"could not be written ({error.strerror or error})")
     return target
@@ -93,48 +98,13 @@ def _check_tokenizer(text: str) -> None:
         raise ValueError(f"tokenizer_json must be a JSON object, got {text[:40]!r}")
 
 
-def _place_whole(target: Path, contents: Mapping[str, bytes], *, replace: bool) -> None:
+def _place_whole(
+    target: Path, contents: Mapping[str, bytes], records: Path | None, *, replace: bool
+) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    mark = uuid.uuid4().hex[:12]
-    fresh = target.parent / f".{target.name}.{mark}.partial"
-    # Not tempfile.mkdtemp, whose folders only their owner may read.
-    fresh.mkdir()
-    try:
+    with whole_folder(target, replace=replace) as fresh:
         for name, content in contents.items():
-            _write_synced(fresh / name, content)
+            (fresh / name).write_bytes(content)
+        if records is not None:
+            shutil.copytree(records, fresh / RECORDS)
         read_bundle(fresh)
-        if replace and target.exists():
-            _swap(fresh, target, aside=target.parent / f".{target.name}.{mark}.old")
-        else:
-            _settle(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _settle(fresh: Path, target: Path) -> None:
-    """Give `fresh` its name where at most an empty folder lies; fails if it was filled since."""
-    with contextlib.suppress(FileNotFoundError):
-        target.rmdir()
-    fresh.rename(target)
-
-
-def _swap(fresh: Path, target: Path, *, aside: Path) -> None:
-    """Give `fresh` its name; what lay there steps aside first and returns if that fails.
-
-    Killed between the two renames, both folders are complete beside their place, hidden.
-    """
-    target.rename(aside)
-    try:
-        fresh.rename(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)

@@ -36,23 +36,25 @@ def bucketed(
 ) -> list[Slot]:
     """Every row once, in shuffled batches of like length.
 
-    Rows are shuffled, sorted by length within pools of `pool` batches, cut, and the batches shuffled: noise enough for
-    training, padding little. The same seed and epoch give the same batches, so that an interrupted run goes on exactly.
+    Rows are shuffled, sorted by length within pools of `pool` batches, cut, and the batches
+    shuffled: noise enough for training, padding little. The same seed and epoch give the same
+    batches, so that an interrupted run goes on exactly.
 
     Args:
         lengths: Tokens of each row.
         batch_size: Rows a batch; the last one may be smaller.
         seed: The run's seed.
         epoch: The epoch's number.
-        pad_multiple: Lengths are rounded up to a multiple of it, which keeps the number of distinct shapes small.
+        pad_multiple: Lengths are rounded up to a multiple of it, which keeps the number of distinct
+            shapes small.
         pool: Batches that are sorted together.
     """
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order = torch.randperm(len(lengths), generator=generator)
     batches: list[Tensor] = []
-    for group in order.split(pool * batch_size):
+    for group in _cut(order, pool * batch_size):
         by_length = group[lengths[group].argsort(stable=True, descending=True)]
-        batches.extend(by_length.split(batch_size))
+        batches.extend(_cut(by_length, batch_size))
     shuffled = torch.randperm(len(batches), generator=generator).tolist()
     return [_slot(batches[place], lengths, pad_multiple) for place in shuffled]
 
@@ -61,8 +63,13 @@ def in_order(
     lengths: Int[Tensor, " N"], *, batch_size: int, pad_multiple: int = 8
 ) -> Iterator[Slot]:
     """Every row once, longest first, for measuring."""
-    for rows in lengths.argsort(stable=True, descending=True).split(batch_size):
+    for rows in _cut(lengths.argsort(stable=True, descending=True), batch_size):
         yield _slot(rows, lengths, pad_multiple)
+
+
+def _cut(rows: Tensor, size: int) -> Iterator[Tensor]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
 
 def _slot(rows: Tensor, lengths: Tensor, pad_multiple: int) -> Slot:

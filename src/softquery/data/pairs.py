@@ -73,7 +73,8 @@ def encode_pairs(
     Args:
         rows: As `read_rows` gives them.
         pipeline: Turns sentences into ids.
-        parse_label: From the label's text to a class id or a graded value; a `ValueError` is reported with the row.
+        parse_label: From the label's text to a class id or a graded value; a `ValueError` is
+            reported with the row.
         advance: Told how many rows are done, for a progress bar.
     """
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
@@ -89,7 +90,10 @@ def encode_pairs(
         advance(len(labels))
     kind = torch.float32 if any(isinstance(value, float) for value in labels) else torch.int64
     return Pairs(
-        Sentences.pack(sides[0]), Sentences.pack(sides[1]), torch.tensor(labels, dtype=kind), num_cut
+        Sentences.pack(sides[0]),
+        Sentences.pack(sides[1]),
+        torch.tensor(labels, dtype=kind),
+        num_cut,
     )
 
 
@@ -100,15 +104,15 @@ def _label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
         raise InputError(str(error), source=row.source, row=row.number) from None
 
 
-def split_rows(
-    rows: list[Row], *, share: float, seed: int
-) -> tuple[list[Row], list[Row]]:
+def split_rows(rows: list[Row], *, share: float, seed: int) -> tuple[list[Row], list[Row]]:
     """Hold back a seeded share of the rows, in the order of the file: (kept, held back).
 
-    Pairs that share their first sentence stay together, so that nothing is tuned on premises that were trained on.
+    Pairs that share their first sentence stay together, so that nothing is tuned on premises that
+    were trained on.
     """
     groups: Mapping[str, int] = {
-        text: place for place, text in enumerate(dict.fromkeys(row.values["sentence1"] for row in rows))
+        text: place
+        for place, text in enumerate(dict.fromkeys(row.values["sentence1"] for row in rows))
     }
     order = torch.randperm(len(groups), generator=torch.Generator().manual_seed(seed))
     held = set(order[: round(share * len(groups))].tolist())

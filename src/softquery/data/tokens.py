@@ -22,20 +22,23 @@ class Tokens(NamedTuple):
     def pad_to(self, length: int) -> "Tokens":
         """The same sentences with padding up to `length`."""
         more = length - self.ids.shape[1]
+        if more < 0:
+            raise ValueError(f"cannot pad {self.ids.shape[1]} tokens to {length}")
         return Tokens(F.pad(self.ids, (0, more)), F.pad(self.mask, (0, more)))
 
     def beside(self, other: "Tokens") -> "Tokens":
         """Both batches as one of twice as many rows, padded to the longer of the two."""
         length = max(self.ids.shape[1], other.ids.shape[1])
-        return Tokens(*(torch.cat(pair) for pair in zip(self.pad_to(length), other.pad_to(length))))
+        own, others = self.pad_to(length), other.pad_to(length)
+        return Tokens(torch.cat([own.ids, others.ids]), torch.cat([own.mask, others.mask]))
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
     """N sentences end to end in one tensor, with their starts and lengths.
 
-    The tensors may live on a GPU: a hundred thousand pairs take ten megabytes there, and padding a batch then costs no
-    transfer.
+    The tensors may live on a GPU: a hundred thousand pairs take ten megabytes there, and padding a
+    batch then costs no transfer.
     """
 
     ids: Int[Tensor, " all"]

@@ -6,13 +6,7 @@ from softquery.files.row import Row
 from softquery.files.rows import find_split, read_rows
 from softquery.files.table import Coverage, fill_table
 from softquery.files.vectors import WordVectors, read_vectors, write_vectors
-from softquery.files.writing import (
-    whole_folder,
-    write_bytes,
-    write_json,
-    write_text,
-    write_whole,
-)
+from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
 
 __all__ = [
     "LONGEST_LINE",

@@ -41,7 +41,7 @@ COMPRESSIONS = {
     ".gz": Compression(
         "gzip", b"\x1f\x8b", lambda raw: cast(IO[bytes], gzip.GzipFile(fileobj=raw))
     ),
-    ".xz": Compression("xz", b"\xfd7zXZ\x00", lambda raw: lzma.LZMAFile(raw)),  # noqa: SIM115  (`open_bytes` closes it)
+    ".xz": Compression("xz", b"\xfd7zXZ\x00", lambda raw: lzma.LZMAFile(raw)),  # noqa: SIM115
     ".bz2": Compression("bzip2", b"BZh", lambda raw: bz2.BZ2File(raw)),
 }
 """The endings that mean a compressed file."""

@@ -140,6 +140,8 @@ def _csv_fault(error: csv.Error, start: int, end: int) -> str:
         return f"a column is longer than {limit:,} characters (is a quote left open in it?)"
     if "expected after" in text:
         return 'text follows a closing quote; a quote inside quotes is written twice ("")'
+    if "new-line character" in text:
+        return "a carriage return stands outside quotes; lines end in \\n or \\r\\n"
     place = "" if end <= start else f" (up to row {end})"
     return f"not valid CSV{place}: {text}"
 

@@ -126,14 +126,15 @@ def without_blank_end(blocks: Iterator[Block]) -> Iterator[Block]:
     """The same lines without the blank ones at the end of the file."""
     held = 0
     for block in blocks:
-        lines = [""] * held + block.lines
-        first = block.first - held
-        end = len(lines)
-        while end and lines[end - 1] in ("", "\r") and first + end - 1 not in block.faults:
+        end = len(block.lines)
+        # A faulty line is there in a repaired form, which may be empty, but it is not blank.
+        fault = max(block.faults) - block.first + 1 if block.faults else 0
+        while end > fault and block.lines[end - 1] in ("", "\r"):
             end -= 1
-        held = len(lines) - end
         if end:
-            yield Block(first, lines[:end] if held else lines, block.faults)
+            yield Block(block.first - held, [""] * held + block.lines[:end], block.faults)
+            held = 0
+        held += len(block.lines) - end
 
 
 def _whole_lines(

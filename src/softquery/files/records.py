@@ -19,6 +19,8 @@ from softquery.files.row import Report, Row
 
 ITERABLE = "the iterable"
 _BATCH_SIZE = 8192
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+"""Leaves numbers as they are written: 1.50 stays 1.50, and no integer is too long."""
 
 
 def jsonl_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
@@ -92,7 +94,7 @@ def _parquet_batch(
 
 
 def _cells(column: Any) -> list[object]:
-    """A column's values; one that is not valid UTF-8 stays bytes, for `_to_text` to refuse."""
+    """A column's values; text that is not all valid UTF-8 stays bytes, for `_to_text` to refuse."""
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:
@@ -117,7 +119,7 @@ def _seekable(path: str) -> Iterator[IO[bytes]]:
 
 def _json_object(line: str) -> dict[str, object]:
     try:
-        value = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+        value = _DECODER.decode(line)
     except json.JSONDecodeError as error:
         raise InputError(f"not valid JSON ({error.msg} at column {error.colno})") from error
     except RecursionError as error:
@@ -158,8 +160,8 @@ def _to_text(value: object, name: str) -> str:
         return "true" if value else "false"
     if isinstance(value, (Real, Decimal, date, time)):
         return str(value)
-    if isinstance(value, bytes):
-        raise InputError(f"{name} is not valid UTF-8 text")
+    if isinstance(value, bytes):  # how some tools store text in Parquet
+        return _decoded(value, name)
     raise InputError(f"{name} is {_kind(value)}, expected text or a number")
 
 
@@ -168,6 +170,13 @@ def _to_text_or_json(value: object, name: str) -> str:
     if isinstance(value, (list, dict, tuple)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return _to_text(value, name)
+
+
+def _decoded(value: bytes, name: str) -> str:
+    try:
+        return _sound(value.decode(), name)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not valid UTF-8 text") from error
 
 
 def _sound(text: str, name: str) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from softquery.errors import InputError
 from softquery.files.vector_forms import Entries, read_entries
-from softquery.files.writing import write_whole
+from softquery.whole import write_whole
 
 Form: TypeAlias = Literal["glove", "word2vec", "word2vec-binary"]
 

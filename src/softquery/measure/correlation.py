@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softquery.measure.arrays import Numbers, as_numbers, require_same_length
+from softquery.measure.arrays import Labels, Numbers, as_numbers, require_same_length
 
 
 def pearson(gold: ArrayLike, score: ArrayLike) -> float:
@@ -38,9 +38,30 @@ def average_ranks(values: Numbers) -> Numbers:
     >>> average_ranks(np.array([30.0, 10.0, 30.0])).tolist()
     [2.5, 1.0, 2.5]
     """
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: Numbers = (last - (counts - 1) / 2)[group]
+    return _ranks_of_codes(order_codes(values))
+
+
+def order_codes(values: Numbers) -> Labels:
+    """Each value's place among the distinct values: all that an order metric needs to know.
+
+    >>> order_codes(np.array([30.0, 10.0, 30.0])).tolist()
+    [1, 0, 1]
+    """
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def spearman_of_codes(gold: Labels, score: Labels) -> float:
+    """`spearman` of values that were coded once, so that no resample has to sort them again.
+
+    >>> spearman_of_codes(np.array([0, 1, 2, 3]), np.array([0, 1, 3, 2]))
+    0.8
+    """
+    return pearson(_ranks_of_codes(gold), _ranks_of_codes(score))
+
+
+def _ranks_of_codes(codes: Labels) -> Numbers:
+    counts = np.bincount(codes)
+    ranks: Numbers = (np.cumsum(counts) - (counts - 1) / 2)[codes]
     return ranks
 
 

@@ -16,7 +16,7 @@ from softquery.measure.arrays import (
 )
 from softquery.measure.bootstrap import Interval, interval, mean_interval
 from softquery.measure.classification import auc, confusion_matrix, f1_by_label
-from softquery.measure.correlation import pearson, spearman
+from softquery.measure.correlation import order_codes, pearson, spearman, spearman_of_codes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,11 +109,12 @@ class GradedReport:
         grades, scores = as_numbers(gold, name="gold"), as_numbers(score, name="score")
         require_same_length(gold=grades, score=scores)
         squares = (grades - scores) ** 2
+        codes = order_codes(grades), order_codes(scores)
         return cls(
             n=len(grades),
             spearman=spearman(grades, scores),
             spearman_interval=interval(
-                spearman, grades, scores, num_samples=num_samples, seed=seed
+                spearman_of_codes, *codes, num_samples=num_samples, seed=seed
             ),
             pearson=pearson(grades, scores),
             pearson_interval=interval(pearson, grades, scores, num_samples=num_samples, seed=seed),

@@ -1,9 +1,10 @@
 """ESIM (Chen et al., 2017).  Query: each sentence's tokens.  Key, value: the other's.  Score: dot.
 
-Chen, Zhu, Ling, Wei, Jiang, Inkpen: "Enhanced LSTM for Natural Language Inference", ACL 2017. The sequential model of
-the paper; section and equation numbers below are the paper's.
+Chen, Zhu, Ling, Wei, Jiang, Inkpen: "Enhanced LSTM for Natural Language Inference", ACL 2017. The
+sequential model of the paper; section and equation numbers below are the paper's.
 
-B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size, C outputs.
+B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size, C
+outputs.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from softquery.attention import Attended, attend, dot
 from softquery.data import PairBatch, Tokens
@@ -37,7 +39,7 @@ class EsimConfig:
     embedding_dropout: float | None = None
     """Dropout of the embeddings; that of the rest where it is not given."""
     parts: tuple[str, ...] = PARTS
-    """Which of [a; ã; a − ã; a ⊙ ã] the composition reads; `("own",)` alone switches the alignment off."""
+    """What the composition reads of [a; ã; a − ã; a ⊙ ã]; `("own",)` alone means no alignment."""
 
     def __post_init__(self) -> None:
         if not self.parts or not set(self.parts) <= set(PARTS):
@@ -45,10 +47,13 @@ class EsimConfig:
         for name in ("output_size", "embedding_size", "hidden_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        for name in ("dropout", "embedding_dropout"):
+            if not 0 <= (getattr(self, name) or 0) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
 
 
 class EncodedSentence(NamedTuple):
-    """One side of a pair after input encoding: all that `compare` needs of it, so it can be stored."""
+    """One side of a pair after input encoding: all that `compare` needs of it, fit to be stored."""
 
     states: Float[Tensor, "B T D"]
     mask: Bool[Tensor, "B T"]
@@ -56,9 +61,7 @@ class EncodedSentence(NamedTuple):
 
 def align(own: EncodedSentence, other: EncodedSentence) -> Attended:
     """What `other` says about each token of `own` (Section 3.2, Eqs. 11-13)."""
-    return attend(
-        own.states, other.states, other.states, score=dot, mask=other.mask.unsqueeze(1)
-    )
+    return attend(own.states, other.states, other.states, score=dot, mask=other.mask.unsqueeze(1))
 
 
 def contrast(
@@ -74,21 +77,38 @@ def contrast(
     return torch.cat([made[part] for part in parts], dim=-1)
 
 
+def _stacked(first: Tensor, second: Tensor) -> Tensor:
+    """Both sides as one batch of twice as many rows, the shorter side padded with zeros.
+
+    A stored side was padded when it was stored, so it may be longer or shorter than the other.
+    """
+    length = max(first.shape[1], second.shape[1])
+    return torch.cat([_padded(side, length) for side in (first, second)])
+
+
+def _padded(side: Tensor, length: int) -> Tensor:
+    more = length - side.shape[1]
+    return F.pad(side, (*(0, 0) * (side.dim() - 2), 0, more)) if more else side
+
+
 class Esim(nn.Module):
     """Soft alignment both ways between two sentences, then inference over what was aligned.
 
-    `encode` reads one sentence alone; `compare` does everything that needs both. A side that is compared many times is
-    encoded once.
+    `encode` reads one sentence alone; `compare` does everything that needs both. A side that is
+    compared many times is encoded once.
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by default.
+        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
+            default.
     """
 
     def __init__(self, config: EsimConfig, embedder: nn.Module | None = None) -> None:
         super().__init__()
         self.config = config
-        self.embedder = embedder or WordEmbedding(config.vocab_size, config.embedding_size)
+        if embedder is None:
+            embedder = WordEmbedding(config.vocab_size, config.embedding_size)
+        self.embedder = embedder
         embedding_dropout = config.embedding_dropout
         self.embedding_dropout = VariationalDropout(
             config.dropout if embedding_dropout is None else embedding_dropout
@@ -116,9 +136,9 @@ class Esim(nn.Module):
     def forward(self, batch: PairBatch) -> PairOutput:
         """Encode both sides in one go (the encoder is shared) and compare them."""
         both = self.encode(batch.first.beside(batch.second))
-        size = batch.size
-        first = EncodedSentence(both.states[:size], both.mask[:size])
-        second = EncodedSentence(both.states[size:], both.mask[size:])
+        size, length, other = batch.size, batch.first.ids.shape[1], batch.second.ids.shape[1]
+        first = EncodedSentence(both.states[:size, :length], both.mask[:size, :length])
+        second = EncodedSentence(both.states[size:, :other], both.mask[size:, :other])
         return self.compare(first, second)
 
     def encode(self, tokens: Tokens) -> EncodedSentence:
@@ -142,11 +162,11 @@ class Esim(nn.Module):
         about_first: Float[Tensor, "B P D"],
         about_second: Float[Tensor, "B H D"],
     ) -> Float[Tensor, "B C"]:
-        """Pooled compositions of both sides to logits (Section 3.3, Eqs. 16-20)."""
+        """Pooled compositions of both sides to logits (Section 3.3, Eqs. 18-20)."""
         size = len(first.mask)
-        own = torch.cat([first.states, second.states])
-        mask = torch.cat([first.mask, second.mask])
-        composed = self._compose(own, torch.cat([about_first, about_second]), mask)
+        own = _stacked(first.states, second.states)
+        mask = _stacked(first.mask, second.mask)
+        composed = self._compose(own, _stacked(about_first, about_second), mask)
         pooled = torch.cat([mean_pool(composed, mask), max_pool(composed, mask)], dim=-1)
         logits: Tensor = self.classifier(torch.cat([pooled[:size], pooled[size:]], dim=-1))
         return logits
@@ -157,7 +177,10 @@ class Esim(nn.Module):
         aligned: Float[Tensor, "B T D"],
         mask: Bool[Tensor, "B T"],
     ) -> Float[Tensor, "B T D"]:
-        """The projection F and the second BiLSTM (Section 3.3, Eqs. 16-17)."""
+        """The projection F and the second BiLSTM (Section 3.3).
+
+        Eqs. 16-17 show F in the tree's form; the sequential model reads it by Eqs. 1-2.
+        """
         local = self.project(contrast(own, aligned, self.config.parts))
         composed: Tensor = self.composer(self.dropout(local), mask)
         return composed

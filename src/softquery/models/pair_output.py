@@ -9,7 +9,8 @@ from torch import Tensor
 class PairOutput(NamedTuple):
     """Logits of B pairs, and, where the model aligns, who looked at whom.
 
-    `first_to_second[b, i]` holds the weights with which token i of the first sentence asked the second one.
+    `first_to_second[b, i]` holds the weights with which token i of the first sentence asked the
+    second one.
     """
 
     logits: Float[Tensor, "B C"]

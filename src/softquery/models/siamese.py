@@ -1,7 +1,8 @@
-"""Siamese matching.  Query: a whole sentence.  Key: another whole sentence.  Score: cosine, or a small network.
+"""Siamese matching.  Query: a sentence.  Key: another sentence.  Score: cosine, or a network.
 
-Both sentences pass through one encoder and meet only as vectors (Bromley et al., 1993; for sentences Mueller &
-Thyagarajan, 2016, Section 3, and Conneau et al., 2017, Section 3), so a sentence's vector can be stored and searched.
+Both sentences pass through one encoder and meet only as vectors (Bromley et al., 1993; for
+sentences Mueller & Thyagarajan, 2016, Section 3, and Conneau et al., 2017, Section 3), so that a
+sentence's vector can be stored and searched.
 
 B pairs, T tokens, D width of a sentence vector, C outputs.
 """
@@ -45,17 +46,22 @@ class SiameseConfig:
     dropout: float = 0.2
     pooling: Pooling = "max"
     head: Head = "features"
-    """`"features"` reads [u; v; |u − v|; u ⊙ v]; `"cosine"` only the angle, so it suits retrieval."""
+    """`"features"` reads [u; v; |u − v|; u ⊙ v]; `"cosine"` the angle alone, for retrieval."""
 
     def __post_init__(self) -> None:
         if self.pooling not in ("mean", "max", "attentive"):
             raise ValueError(f"pooling must be mean, max or attentive, got {self.pooling!r}")
         if self.head not in ("cosine", "features"):
             raise ValueError(f"head must be cosine or features, got {self.head!r}")
+        for name in ("output_size", "embedding_size", "hidden_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
         if self.head == "cosine" and self.output_size > 2:
             raise ValueError(
-                f"a cosine orders pairs on one scale and cannot tell {self.output_size} classes apart; "
-                "use head='features'"
+                f"a cosine orders pairs on one scale and cannot tell {self.output_size} classes "
+                "apart; use head='features'"
             )
 
 
@@ -64,13 +70,16 @@ class Siamese(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by default.
+        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
+            default.
     """
 
     def __init__(self, config: SiameseConfig, embedder: nn.Module | None = None) -> None:
         super().__init__()
         self.config = config
-        self.embedder = embedder or WordEmbedding(config.vocab_size, config.embedding_size)
+        if embedder is None:
+            embedder = WordEmbedding(config.vocab_size, config.embedding_size)
+        self.embedder = embedder
         self.dropout = VariationalDropout(config.dropout)
         embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
         self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)

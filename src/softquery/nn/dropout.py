@@ -8,8 +8,8 @@ from torch.nn import functional as F
 class VariationalDropout(nn.Module):
     """Drops the same features at every step of a sequence (Gal & Ghahramani 2016, Section 4).
 
-    Drawing a new mask at each step, as plain dropout does, lets noise pile up in a recurrent state; one mask a
-    sentence does not.
+    Drawing a new mask at each step, as plain dropout does, lets noise pile up in a recurrent state;
+    one mask a sentence does not.
 
     Args:
         dropout: The share of features to drop, in [0, 1).

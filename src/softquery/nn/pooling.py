@@ -13,7 +13,8 @@ from softquery.attention import Additive, attend
 def mean_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
     """The mean over real tokens.
 
-    >>> mean_pool(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]])).tolist()
+    >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
+    >>> mean_pool(states, torch.tensor([[True, True, False]])).tolist()
     [[2.0]]
     """
     total = (states * mask.unsqueeze(-1)).sum(dim=1)
@@ -23,7 +24,8 @@ def mean_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Floa
 def max_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
     """The largest value of each feature over real tokens.
 
-    >>> max_pool(torch.tensor([[[-1.0], [-3.0], [9.0]]]), torch.tensor([[True, True, False]])).tolist()
+    >>> states = torch.tensor([[[-1.0], [-3.0], [9.0]]])
+    >>> max_pool(states, torch.tensor([[True, True, False]])).tolist()
     [[-1.0]]
     """
     lowest = torch.finfo(states.dtype).min
@@ -52,4 +54,6 @@ class AttentivePool(nn.Module):
     ) -> Float[Tensor, "B D"]:
         """Mix the states by how well they answer the context vector."""
         query = self.context.expand(states.shape[0], 1, -1)
-        return attend(query, states, states, score=self.score, mask=mask.unsqueeze(1)).mixed.squeeze(1)
+        return attend(
+            query, states, states, score=self.score, mask=mask.unsqueeze(1)
+        ).mixed.squeeze(1)

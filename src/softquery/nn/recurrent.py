@@ -33,9 +33,9 @@ def reverse_within(
 class BiRecurrent(nn.Module):
     """A forward and a backward LSTM (or GRU) side by side; padding never touches a real token.
 
-    The backward one reads each sentence turned round within its own length, so that no packing is needed: the shapes
-    depend on the padded length alone, which lets a training step be recorded as a CUDA graph. On a GPU the two
-    directions run in two streams.
+    The backward one reads each sentence turned round within its own length, so that no packing is
+    needed: the shapes depend on the padded length alone, which lets a training step be recorded as
+    a CUDA graph. On a GPU the two directions run in two streams.
 
     Args:
         input_size: Width of a token.
@@ -55,7 +55,7 @@ class BiRecurrent(nn.Module):
 
     def forward(
         self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B T 2*H"]:
+    ) -> Float[Tensor, "B T {self.output_size}"]:
         """States of both directions at every token; zeros at padding."""
         with _beside(inputs) as joined:
             from_right, _ = self.backwards(reverse_within(inputs, mask))
@@ -70,10 +70,10 @@ def _initialise(recurrent: nn.LSTM | nn.GRU) -> None:
     hidden_size = recurrent.hidden_size
     for name, parameter in recurrent.named_parameters():
         if name.startswith("weight_hh"):
-            for gate in parameter.data.split(hidden_size):
+            for gate in parameter.data.chunk(len(parameter) // hidden_size):
                 nn.init.orthogonal_(gate)
         elif name.startswith("weight_ih"):
-            for gate in parameter.data.split(hidden_size):
+            for gate in parameter.data.chunk(len(parameter) // hidden_size):
                 nn.init.xavier_uniform_(gate)
         else:
             nn.init.zeros_(parameter)
@@ -107,5 +107,5 @@ _SIDE_STREAMS: dict[torch.device, torch.cuda.Stream] = {}
 
 def _side_stream(device: torch.device) -> torch.cuda.Stream:
     if device not in _SIDE_STREAMS:
-        _SIDE_STREAMS[device] = torch.cuda.Stream(device)
+        _SIDE_STREAMS[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
     return _SIDE_STREAMS[device]

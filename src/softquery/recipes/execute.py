@@ -1,6 +1,7 @@
 """Run a recipe: read, train, measure, and leave a bundle.
 
-While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is complete.
+While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is
+complete.
 """
 
 import json
@@ -23,7 +24,16 @@ from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_sourc
 from softquery.recipes.run import Run
 from softquery.runtime.network import build_model, config_of, load_model, pair_logits
 from softquery.text import TextConfig, TextPipeline
-from softquery.training import BEST, Fit, Fitted, Observer, draw_curves, launch, load_tensors
+from softquery.training import (
+    BEST,
+    RECORDS,
+    Fit,
+    Fitted,
+    Observer,
+    draw_curves,
+    launch,
+    load_tensors,
+)
 
 
 def train(
@@ -70,6 +80,8 @@ def train(
         model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
     if start is not None:
         _start_from(model, load_model(start), lines)
+    if run.vocabulary.frozen:
+        model.embedder.requires_grad_(False)
     plan = _plan(prepared, fabric.device, lines)
     fit = Fit(
         fabric,
@@ -101,7 +113,7 @@ def _check_places(target: Path, folder: Path, resume: bool) -> None:
 
 def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
     """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
-    note = folder / "run.json"
+    note = folder / RECORDS / "run.json"
     settings = {**prepared.run.to_dict(), "data_fingerprint": prepared.source.fingerprint}
     plain = json.loads(json.dumps(settings))
     if resume and note.exists():
@@ -114,7 +126,7 @@ def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
                 )
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        note.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
     write_json(note, plain)
@@ -132,7 +144,9 @@ def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
     if not isinstance(value, dict):
         return {prefix.rstrip("."): value}
     return {
-        key: each for name, part in value.items() for key, each in _flat(part, f"{prefix}{name}.").items()
+        key: each
+        for name, part in value.items()
+        for key, each in _flat(part, f"{prefix}{name}.").items()
     }
 
 
@@ -185,7 +199,9 @@ def _finish(
     model.load_state_dict(best)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     dev = encode(prepared.source.dev, prepared, say, "dev")
-    probabilities = prepared.task.probabilities(pair_logits(model, dev.to(next(model.parameters()).device)))
+    probabilities = prepared.task.probabilities(
+        pair_logits(model, dev.to(next(model.parameters()).device))
+    )
     report = prepared.task.report(dev.label.numpy(), probabilities.numpy())
     metrics = {
         "dev": report,
@@ -199,7 +215,7 @@ def _finish(
             "dev_rows_in_train": prepared.source.num_shared,
         },
     }
-    draw_curves(rows, f"tune_{prepared.task.steers_by}", folder / "curves.png")
+    draw_curves(rows, f"tune_{prepared.task.steers_by}", folder / RECORDS / "curves.png")
     write_bundle(
         target,
         config=BundleConfig(
@@ -213,18 +229,7 @@ def _finish(
         weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
         metrics=metrics,
         card=run_card(prepared, metrics, name=target.name),
+        records=folder / RECORDS,
     )
-    _keep_records(folder, target)
-    say(f"bundle written: {target}")
-
-
-def _keep_records(folder: Path, target: Path) -> None:
-    """Move what tells how the model came to be into the bundle, and drop the rest."""
-    records = target / "training"
-    records.mkdir(exist_ok=True)
-    for name in ("run.json", "log.csv", "curves.png"):
-        if (folder / name).exists():
-            shutil.copy2(folder / name, records / name)
-    if (folder / "tensorboard").exists():
-        shutil.copytree(folder / "tensorboard", records / "tensorboard", dirs_exist_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
+    say(f"bundle written: {target}")

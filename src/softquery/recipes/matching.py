@@ -20,18 +20,22 @@ def esim() -> Run:
 
 
 def esim_snli() -> Run:
-    """ESIM on SNLI, natural language inference with three classes."""
+    """ESIM on SNLI, natural language inference with three classes.
+
+    Differs from paper: batches of 256 with a cosine schedule, dropout 0.3 (0.2 on embeddings), two
+    passes that must agree (R-Drop) and averaged weights; chosen on held-back training pairs.
+    """
     return Run(
         name="esim-snli",
         summary="ESIM on SNLI: entailment, neutral or contradiction",
-        model=EsimConfig(),
-        task=PairClassification(labels=NLI),
+        model=EsimConfig(dropout=0.3, embedding_dropout=0.2),
+        task=PairClassification(labels=NLI, consistency=1.0),
         text=TextConfig(max_tokens=96, boundaries=True),
         vocabulary=Vocabulary(from_vectors=20_000),
-        data=PairFiles(batch_size=32),
-        optim=Optim(lr=4e-4),
-        schedule=Schedule(plateau_factor=0.5),
-        training=Training(max_epochs=30, patience=4, average_decay=0.999),
+        data=PairFiles(batch_size=256),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_steps=300, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=12, patience=12, average_decay=0.999),
     )
 
 

@@ -35,8 +35,9 @@ class PairPlan:
         )
 
     def make_batch(self, rows: Tensor, length: int) -> PairBatch:
-        """The pairs of these rows."""
-        return self.train.batch(rows, length)
+        """The pairs of these rows, each twice where two passes are to agree."""
+        twice = isinstance(self.task, PairClassification) and self.task.consistency > 0
+        return self.train.batch(rows.repeat(2) if twice else rows, length)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """The metric that steers, and the held-back loss."""

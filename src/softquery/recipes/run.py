@@ -19,7 +19,9 @@ class Vocabulary:
     size: int | None = None
     """The most entries; for BPE and WordPiece, how many pieces are learnt."""
     from_vectors: int = 0
-    """How many words of the first vectors file (most frequent first) are added to those of the text."""
+    """How many words of the first vectors file, most frequent first, are added to the text's."""
+    frozen: bool = False
+    """Keep the embedding table as it was filled."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -50,9 +50,7 @@ def config_of(model: nn.Module) -> dict[str, Any]:
 
 
 @torch.inference_mode()
-def pair_logits(
-    model: nn.Module, pairs: Pairs, *, batch_size: int = 256
-) -> Float[Tensor, "N C"]:
+def pair_logits(model: nn.Module, pairs: Pairs, *, batch_size: int = 256) -> Float[Tensor, "N C"]:
     """Logits of every pair, in the order of the pairs, on the CPU."""
     was_training = model.training
     model.eval()

@@ -1,20 +1,20 @@
 """What two sentences are to each other: classes (two or many), or a grade.
 
-Both tasks answer the same questions: how many logits they need, how a label is read and written, the loss, the
-probabilities, and which metric a run is steered by. They hold no parameters.
+Both tasks answer the same questions: how many logits they need, how a label is read and written,
+the loss, the probabilities, and which metric a run is steered by. They hold no parameters.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from softquery.answers import parse_class, parse_grade
 from softquery.data import PairBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
@@ -24,6 +24,18 @@ def _labels_of(batch: PairBatch) -> Tensor:
     if batch.label is None:
         raise ValueError("a loss needs labels, and this batch has none")
     return batch.label
+
+
+def disagreement(logits: Float[Tensor, "B C"]) -> Float[Tensor, ""]:
+    """How far two passes over the same pairs differ: the mean of both Kullback-Leibler divergences.
+
+    The first half of the rows is one pass, the second half the other (Liang et al. 2021, Eq. 2).
+    """
+    one, other = logits.log_softmax(dim=-1).chunk(2)
+    return 0.5 * (
+        F.kl_div(one, other, reduction="batchmean", log_target=True)
+        + F.kl_div(other, one, reduction="batchmean", log_target=True)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,10 +51,15 @@ class PairClassification:
     labels: tuple[str, ...]
     smoothing: float = 0.0
     """Label smoothing of the loss (Szegedy et al. 2016, Section 7)."""
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout; batches then hold each
+    pair twice (R-Drop, Liang et al. 2021, Section 2.1)."""
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) < 2 or len(set(self.labels)) != len(self.labels):
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
 
     @property
     def output_size(self) -> int:
@@ -51,15 +68,15 @@ class PairClassification:
 
     def parse_label(self, text: str) -> int:
         """The class id of a label, or `ValueError` naming the ones that are known."""
-        try:
-            return self.labels.index(text)
-        except ValueError:
-            known = ", ".join(self.labels)
-            raise ValueError(f"label {text[:40]!r} is not one of {known}") from None
+        return parse_class(text, self.labels)
 
     def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
-        """Mean cross-entropy over the batch, smoothed where asked."""
-        return F.cross_entropy(output.logits, _labels_of(batch), label_smoothing=self.smoothing)
+        """Mean cross-entropy, smoothed where asked, plus the two passes' disagreement."""
+        label = _labels_of(batch)
+        loss = F.cross_entropy(output.logits, label, label_smoothing=self.smoothing)
+        if self.consistency == 0:
+            return loss
+        return loss + self.consistency * disagreement(output.logits)
 
     def loss_of_logits(
         self, logits: Float[Tensor, "B C"], label: Int[Tensor, " B"]
@@ -71,7 +88,7 @@ class PairClassification:
         """A distribution over the classes."""
         return logits.float().softmax(dim=-1)
 
-    def report(self, gold: np.ndarray[Any, Any], probabilities: np.ndarray[Any, Any]) -> dict[str, Any]:
+    def report(self, gold: NDArray[Any], probabilities: NDArray[Any]) -> dict[str, Any]:
         """Accuracy and its kin."""
         return MatchReport.of(gold, probabilities, self.labels).to_dict()
 
@@ -104,15 +121,7 @@ class PairGrading:
 
     def parse_label(self, text: str) -> float:
         """The grade as a share of the scale, or `ValueError` naming the scale."""
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not self.low <= value <= self.high:
-            raise ValueError(
-                f"grade {text[:40]!r} is not a number from {self.low:g} to {self.high:g}"
-            )
-        return (value - self.low) / (self.high - self.low)
+        return parse_grade(text, self.low, self.high)
 
     def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
         """Mean cross-entropy of the squashed logit against the grade's share of the scale."""
@@ -128,7 +137,7 @@ class PairGrading:
         """The grade's share of the scale."""
         return torch.sigmoid(logits.float())
 
-    def report(self, gold: np.ndarray[Any, Any], probabilities: np.ndarray[Any, Any]) -> dict[str, Any]:
+    def report(self, gold: NDArray[Any], probabilities: NDArray[Any]) -> dict[str, Any]:
         """Correlation with the gold grades."""
         return GradedReport.of(gold, probabilities[:, 0]).to_dict()
 
@@ -147,8 +156,11 @@ def task_from_dict(config: Mapping[str, Any]) -> PairTask:
     2
     """
     name = config.get("name")
-    if name == PairClassification.name:
-        return PairClassification(labels=tuple(config["labels"]))
-    if name == PairGrading.name:
-        return PairGrading(low=config["low"], high=config["high"])
+    try:
+        if name == PairClassification.name:
+            return PairClassification(labels=tuple(config["labels"]))
+        if name == PairGrading.name:
+            return PairGrading(low=config["low"], high=config["high"])
+    except KeyError as error:
+        raise ValueError(f"task {name} lacks {error}") from None
     raise ValueError(f"task must be match or grade, got {name!r}")

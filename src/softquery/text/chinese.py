@@ -1,9 +1,9 @@
 """Chinese words by jieba (the extra `[zh]`), with offsets into the text as it was given."""
 
-import logging
 import threading
 import warnings
 from functools import lru_cache
+from importlib.util import find_spec
 from itertools import accumulate
 from typing import Any
 
@@ -24,6 +24,8 @@ class WordSegmenter:
     """
 
     def __init__(self, normaliser: normalizers.Normalizer) -> None:
+        if find_spec("jieba") is None:  # said here, not at the first sentence
+            raise MissingExtra("zh", needed_for="cutting Chinese text into words")
         self._normaliser = normaliser
         self._runs = matches(CJK_RUNS)
 
@@ -68,13 +70,10 @@ def _dictionary() -> Any:
 
 @lru_cache(maxsize=1)
 def _loaded_dictionary() -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its sources predate raw strings
-            import jieba
-    except ImportError as error:
-        raise MissingExtra("zh", needed_for="cutting Chinese text into words") from error
-    jieba.setLogLevel(logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its sources predate raw strings
+        import jieba
+    jieba.setLogLevel("WARNING")
     # An own instance, filled here: jieba's shared one can be changed from elsewhere in the process,
     # and its usual start-up reads a cache file from the temporary folder that anyone may write.
     dictionary = jieba.Tokenizer()

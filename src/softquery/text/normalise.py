@@ -7,9 +7,10 @@ Traditional Chinese becomes Simplified where asked.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.resources import files
+from itertools import chain
 from typing import Final
 
 from tokenizers import Regex, normalizers
@@ -27,6 +28,11 @@ INVISIBLES: Final = (
 )
 SINGLE_QUOTES: Final = r"[\x{2018}-\x{201B}\x{2BC}]"
 DOUBLE_QUOTES: Final = r"[\x{201C}-\x{201F}]"
+ODD_SPACE: Final = r"[^\S ]\s*+|\x{20}\s++"
+"""White space that is not one plain space."""
+
+# Han characters encoded twice: radicals that stand for themselves, compatibility ideographs.
+_SECOND_ENCODINGS = (range(0x2F00, 0x2FD6), range(0xF900, 0xFAFF), range(0x2F800, 0x2FA1E))
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -59,7 +65,7 @@ def build_normaliser(config: TextConfig) -> normalizers.Normalizer:
     if config.unit in ("bpe", "wordpiece"):
         # A mark of our own that stands in the text would otherwise come back as a space.
         steps.append(normalizers.Replace(WORD_START, "_"))
-    steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    steps += [normalizers.Replace(Regex(ODD_SPACE), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 
 
@@ -86,9 +92,16 @@ def simplified(text: str) -> str:
 @lru_cache(maxsize=1)
 def simplification_table() -> Mapping[int, str]:
     """Traditional code point to Simplified character, read once."""
+    from importlib.resources import files  # a slow import, and few need it
+
     content = (files("softquery.text") / "simplified.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in content.splitlines() if line and line[0] != "#")
-    return {ord(traditional): simple for traditional, simple in rows}
+    table = {ord(traditional): simple for traditional, simple in rows}
+    for code in chain(*_SECOND_ENCODINGS):  # Unicode normalisation would unify them too late
+        unified = unicodedata.normalize("NFKC", chr(code))
+        if len(unified) == 1 and ord(unified) in table:
+            table[code] = table[ord(unified)]
+    return table
 
 
 @lru_cache(maxsize=64)

@@ -1,32 +1,21 @@
 """Strings to ids and back: the one door between text and models, in training and at run time."""
 
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from tokenizers import Encoding, Tokenizer
 
-from softquery.errors import BundleError, InputError
+from softquery.errors import InputError
 from softquery.text.chinese import WordSegmenter
 from softquery.text.config import TextConfig
 from softquery.text.forking import keep_quiet_on_fork
-from softquery.text.normalise import build_normaliser, repaired, simplified
+from softquery.text.normalise import repaired, simplified
 from softquery.text.spans import Span, tidy_spans
+from softquery.text.storage import read_tokenizer, write_tokenizer
 from softquery.text.vocabulary import PAD_ID, UNK_ID, reserved_tokens
-
-FILE_NAME: Final = "tokenizer.json"
-MODELS: Final = {
-    "words": "WordLevel",
-    "characters": "WordLevel",
-    "jieba": "WordLevel",
-    "bpe": "BPE",
-    "wordpiece": "WordPiece",
-}
-"""Which kind of vocabulary each text unit needs."""
 
 Value = TypeVar("Value")
 
@@ -61,7 +50,7 @@ class TextPipeline:
     def __init__(self, tokenizer: Tokenizer, config: TextConfig) -> None:
         self.tokenizer = tokenizer
         self.config = config
-        self._words = WordSegmenter(build_normaliser(config)) if config.unit == "jieba" else None
+        self._words = WordSegmenter(tokenizer.normalizer) if config.unit == "jieba" else None
         # The limit is ours: the library would not say how much it cut.
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -113,7 +102,7 @@ class TextPipeline:
                 [(0, 0) if index is None else sentence[index][1] for index in encoding.word_ids]
                 for sentence, encoding in zip(words, encodings, strict=True)
             ]
-        triples = zip(texts, encodings, spans, strict=True)
+        triples = zip(prepared, encodings, spans, strict=True)
         return [self._encoded(text, encoding, offsets) for text, encoding, offsets in triples]
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -148,15 +137,13 @@ class TextPipeline:
         "don't panic."
         """
         hidden = len(reserved_tokens(self.config.unit))
-        kept = [number for number in ids if number == UNK_ID or number >= hidden]
+        kept = [int(number) for number in ids if number == UNK_ID or number >= hidden]
         text: str = self.tokenizer.decode(kept, skip_special_tokens=False)
         return text
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `tokenizer.json` into a folder, whole or not at all."""
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        _write_whole(target / FILE_NAME, self.tokenizer.to_str(pretty=True))
+        write_tokenizer(self.tokenizer, Path(folder))
 
     @classmethod
     def load(cls, folder: str | PathLike[str], config: TextConfig) -> "TextPipeline":
@@ -165,14 +152,9 @@ class TextPipeline:
         Raises:
             BundleError: The file is missing, damaged or made for another configuration.
         """
-        path = Path(folder) / FILE_NAME
-        tokenizer = _read(path)
-        _check(tokenizer, config, path)
-        return cls(tokenizer, config)
+        return cls(read_tokenizer(Path(folder), config), config)
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
-        if isinstance(texts, str):
-            raise TypeError("expected a list of sentences, got one string")
         return list(prepared_texts(texts, self.config))
 
     def _encode_words(self, sentences: list[list[str]]) -> list[Encoding]:
@@ -180,15 +162,18 @@ class TextPipeline:
         return encodings
 
     def _encoded(self, text: str, encoding: Encoding, offsets: list[Span]) -> Encoded:
-        if self.config.boundaries:
-            spans = [(0, 0), *tidy_spans(text, offsets[1:-1]), (len(text), len(text))]
-        else:
-            spans = tidy_spans(text, offsets)
-        num_cut = self._num_cut(spans)
+        num_cut = self._num_cut(offsets)
         ids, tokens = encoding.ids, encoding.tokens
         if num_cut:
-            ids, tokens, spans = self._cut(ids), self._cut(tokens), self._cut(spans)
-        return Encoded(ids, tokens, spans, num_cut)
+            ids, tokens = self._cut(ids), self._cut(tokens)
+        return Encoded(ids, tokens, self._spans(text, offsets), num_cut)
+
+    def _spans(self, text: str, offsets: list[Span]) -> list[Span]:
+        limit = self.config.max_tokens  # one more is read, which says where the last one ends
+        if not self.config.boundaries:
+            return tidy_spans(text, offsets[: limit + 1])[:limit]
+        inner = tidy_spans(text, offsets[1:-1][: limit - 1])[: limit - 2]
+        return [(0, 0), *inner, (len(text), len(text))]
 
     def _num_cut(self, values: Sequence[object]) -> int:
         return max(0, len(values) - self.config.max_tokens)
@@ -200,48 +185,10 @@ class TextPipeline:
 
 def prepared_texts(texts: Iterable[str], config: TextConfig) -> Iterable[str]:
     """Texts after the steps that replace one character by one, each checked to be a string."""
+    if isinstance(texts, str):
+        raise TypeError("expected a list of sentences, got one string")
     prepare = simplified if config.simplify else repaired
     for row, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise InputError(f"expected a string, found {text!r}", source="the texts", row=row)
         yield prepare(text)
-
-
-def _read(path: Path) -> Tokenizer:
-    try:
-        content = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BundleError(f"{path}: the file is missing") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BundleError(f"{path}: cannot be read ({error})") from error
-    try:
-        return Tokenizer.from_str(content)
-    except Exception as error:  # the library raises nothing narrower
-        reason = " ".join(str(error).split())
-        raise BundleError(f"{path}: not a tokenizer of this library ({reason})") from error
-
-
-def _check(tokenizer: Tokenizer, config: TextConfig, path: Path) -> None:
-    for expected, token in enumerate(reserved_tokens(config.unit)):
-        if tokenizer.token_to_id(token) != expected:
-            raise BundleError(
-                f"{path}: expected {token} at id {expected}, found {tokenizer.token_to_id(token)}"
-            )
-    kind = type(tokenizer.model).__name__
-    if kind != MODELS[config.unit]:
-        raise BundleError(f"{path}: unit {config.unit!r} needs {MODELS[config.unit]}, found {kind}")
-    if (tokenizer.post_processor is not None) != config.boundaries:
-        raise BundleError(f"{path}: made for boundaries={not config.boundaries}, config says other")
-
-
-def _write_whole(path: Path, content: str) -> None:
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise

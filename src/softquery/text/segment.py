@@ -12,15 +12,15 @@ from tokenizers import Regex, pre_tokenizers
 from softquery.text.config import TextConfig
 from softquery.text.normalise import WORD_START
 
-CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
+CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}"
 """Scripts written without spaces, whose characters stand alone."""
 LETTER: Final = rf"[\p{{L}}\p{{M}}&&[^{CJK}]]"
 LETTER_OR_DIGIT: Final = rf"[\p{{L}}\p{{M}}\p{{N}}&&[^{CJK}]]"
 ANY_OTHER: Final = r"\S\p{M}*+"
 """One visible character with its combining marks: punctuation, emoji, a CJK character."""
 
-# The Penn Treebank's contractions, on which GloVe's vocabulary was counted too. Both cases are spelt
-# out because Oniguruma matches about ten times slower when told to ignore case.
+# The Penn Treebank's contractions, on which GloVe's vocabulary was counted too. Both cases are
+# spelt out because Oniguruma matches about ten times slower when told to ignore case.
 _SUFFIX = rf"(?:[sS]|[mM]|[dD]|[rR][eE]|[vV][eE]|[lL][lL])(?!{LETTER_OR_DIGIT})"
 _NOT = rf"[nN]'[tT](?!{LETTER_OR_DIGIT})"
 _WORD_PATTERNS = (
@@ -34,8 +34,10 @@ _WORD_PATTERNS = (
 
 WORDS: Final = "|".join((*_WORD_PATTERNS, ANY_OTHER))
 CHARACTERS: Final = "|".join((f"{LETTER}++", ANY_OTHER))
-CJK_RUNS: Final = "|".join((*_WORD_PATTERNS, f"[{CJK}]++", ANY_OTHER))
-"""Words, but a run of CJK characters whole: what a word segmenter then cuts."""
+CJK_RUNS: Final = "|".join((*_WORD_PATTERNS, f"[{CJK}]{{1,200}}", ANY_OTHER))
+"""Words, but a run of CJK characters whole: what a word segmenter then cuts.
+
+A run is rarely longer than a clause; jieba's time grows with the square of the length."""
 WHOLE_WORDS: Final = "|".join((f"{LETTER_OR_DIGIT}++", ANY_OTHER))
 """What WordPiece cuts into pieces."""
 MARKED_RUNS: Final = "|".join(

@@ -1,7 +1,6 @@
 """Where tokens stand in the string as it was given."""
 
 import unicodedata
-from itertools import chain
 
 Span = tuple[int, int]
 """Start and end of a slice, counted in characters."""
@@ -18,8 +17,7 @@ def tidy_spans(text: str, spans: list[Span]) -> list[Span]:
     """
     tidy: list[Span] = []
     earliest = 0
-    followers = chain((start for start, _ in spans[1:]), (len(text),))
-    for (start, end), following in zip(spans, followers, strict=True):
+    for (start, end), (following, _) in zip(spans, [*spans[1:], (len(text), 0)], strict=False):
         start = _skip_space(text, max(start, earliest), end)
         end = _absorb(text, max(start, end), following)
         tidy.append((start, end))

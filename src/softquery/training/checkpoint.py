@@ -1,21 +1,21 @@
 """The state of a run in one safetensors file: weights, optimiser, average, random state, place.
 
-Written beside and renamed, so that whatever kills the process leaves the last whole state. No pickle: what is not a
-tensor is JSON in the file's header.
+Written beside and renamed, so that whatever kills the process leaves the last whole state. No
+pickle: what is not a tensor is JSON in the file's header.
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
-from softquery.errors import BundleError, InputError
+from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
+from softquery.whole import write_bytes
 
 NAME = "checkpoint.safetensors"
 
@@ -23,15 +23,7 @@ NAME = "checkpoint.safetensors"
 def save_tensors(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
     """Write tensors and a JSON state as one file, whole or not at all."""
     alone = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        save_file(alone, beside, metadata={"format": "softquery", "state": json.dumps(state)})
-        with open(beside, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(beside, path)
-    except (OSError, SafetensorError) as error:
-        beside.unlink(missing_ok=True)
-        raise InputError(f"cannot write: {error}", source=path) from error
+    write_bytes(path, save(alone, metadata={"format": "softquery", "state": json.dumps(state)}))
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -40,8 +32,9 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safe_open(path, framework="pt") as opened:
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
             return tensors, json.loads(opened.metadata()["state"])
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise BundleError(f"{path}: not a readable checkpoint ({error})") from error
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise BundleError(f"{path}: not a readable checkpoint ({reason})") from error
 
 
 def save_checkpoint(
@@ -73,13 +66,15 @@ def load_checkpoint(
     tensors, state = load_tensors(folder / NAME)
     try:
         model.load_state_dict(_under("model.", tensors))
+        if average is not None:
+            average.restore(_under("average.", tensors))
+        torch.set_rng_state(tensors["random.cpu"])
+    except KeyError as error:
+        raise BundleError(f"{folder / NAME}: does not fit this run: lacks {error}") from error
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise BundleError(f"{folder / NAME}: does not fit this model: {reason}") from error
     _restore_optimizer(optimizer, _under("optim.", tensors))
-    if average is not None:
-        average.restore(_under("average.", tensors))
-    torch.set_rng_state(tensors["random.cpu"])
     if torch.cuda.is_available() and "random.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random.cuda"])
     return state

@@ -7,7 +7,7 @@ from typing import Any
 
 
 class StopRequest:
-    """While entered, the first SIGINT or SIGTERM sets `asked`; a second one acts as it always does."""
+    """While entered, the first SIGINT or SIGTERM sets `asked`; a second one acts as ever."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -38,9 +38,7 @@ class History:
         text = io.StringIO()
         table = csv.DictWriter(text, fieldnames=list(names), lineterminator="\n")
         table.writeheader()
-        table.writerows(
-            {name: f"{value:.6g}" for name, value in row.items()} for row in rows
-        )
+        table.writerows({name: _shown(value) for name, value in row.items()} for row in rows)
         write_text(self.folder / "log.csv", text.getvalue())
 
     def close(self) -> None:
@@ -58,8 +56,13 @@ class History:
         return self._writer
 
 
+def _shown(value: float) -> str:
+    """Counts in full, measurements to six digits."""
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
 def draw_curves(rows: list[dict[str, float]], metric: str, path: Path) -> bool:
-    """Loss and held-back metric against steps, as a PNG; False where matplotlib is not installed."""
+    """Loss and held-back metric against steps, as a PNG; False without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -68,12 +71,14 @@ def draw_curves(rows: list[dict[str, float]], metric: str, path: Path) -> bool:
     left = figure.add_subplot()
     losses = [(row["step"], row["loss"]) for row in rows if "loss" in row]
     scores = [(row["step"], row[metric]) for row in rows if metric in row]
-    left.plot(*zip(*losses, strict=True), color="#4c72b0", label="training loss") if losses else None
+    if losses:
+        left.plot(*zip(*losses, strict=True), color="#4c72b0", label="training loss")
     left.set(xlabel="step", ylabel="training loss")
     right = left.twinx()
     if scores:
         right.plot(*zip(*scores, strict=True), color="#dd8452", marker="o", ms=3, label=metric)
     right.set_ylabel(f"held-back {metric}")
-    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    if losses or scores:
+        figure.legend(loc="outside upper center", ncols=2, frameon=False)
     figure.savefig(path, dpi=120)
     return True

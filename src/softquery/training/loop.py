@@ -1,7 +1,7 @@
-"""The one training loop. It knows neither model nor task: it is handed a plan, a loss and a place to write.
+"""The one training loop. It knows neither model nor task: a plan, a loss and a folder suffice.
 
-Everything the future of a run depends on is either a function of (seed, epoch) or in the checkpoint, so a run that was
-killed goes on to the same weights.
+Everything that the future of a run depends on is either a function of (seed, epoch) or in the
+checkpoint, so a run that was killed goes on to the same weights.
 """
 
 import math
@@ -24,6 +24,8 @@ from softquery.training.optim import Optim, Schedule, build_optimizer, set_learn
 from softquery.training.steps import EagerStep, GraphedStep
 
 BEST = "best.safetensors"
+RECORDS = "training"
+"""What tells how the model came to be; it travels with the bundle."""
 Precision = Literal["32-true", "bf16-mixed"]
 
 
@@ -47,9 +49,13 @@ class Training:
     checkpoint_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        for name in ("max_epochs", "accumulate", "log_every"):
+        for name in ("max_epochs", "patience", "accumulate", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.max_steps is not None and self.max_steps < 1:
+            raise ValueError(f"max_steps must be at least 1, got {self.max_steps}")
+        if not 0 <= self.average_decay < 1:
+            raise ValueError(f"average_decay must be in [0, 1), got {self.average_decay}")
 
 
 class Plan(Protocol):
@@ -154,7 +160,7 @@ class Fit:
             average=self.average,
         )
         self.progress = Progress()
-        self.history = History(folder)
+        self.history = History(folder / RECORDS)
         self._saved_at = self._began = time.monotonic()
 
     def run(self, observer: Observer, *, resume: bool) -> Fitted:
@@ -184,7 +190,9 @@ class Fit:
 
     def _finished(self, total: int) -> bool:
         progress = self.progress
-        return progress.step >= total or progress.bad_epochs >= self.training.patience
+        # A checkpoint after the last step but before its measurement is not the end yet.
+        done = progress.step >= total and progress.slot == 0
+        return done or progress.bad_epochs >= self.training.patience
 
     def _epoch(self, observer: Observer, total: int, stop: StopRequest) -> None:
         progress = self.progress
@@ -204,6 +212,7 @@ class Fit:
             observer.step(progress.step, self.history.latest)
             if stop.asked:
                 self._save()
+                self.history.close()
                 raise KeyboardInterrupt
             if time.monotonic() - self._saved_at > self.training.checkpoint_seconds:
                 self._save()
@@ -230,14 +239,16 @@ class Fit:
         self.bare.eval()
         metrics = self.plan.measure(self.bare)
         steering = next(iter(metrics.values()))
-        improved = steering > progress.best
+        if math.isnan(steering):  # such as the correlation of a model that answers all alike
+            steering = -math.inf
+        improved = steering > progress.best or progress.best_epoch < 0
         if improved:
             progress.best, progress.best_epoch, progress.bad_epochs = steering, progress.epoch, 0
             if self.fabric.is_global_zero:
                 save_tensors(self.folder / BEST, dict(self.bare.state_dict()), metrics)
         else:
             progress.bad_epochs += 1
-            if progress.bad_epochs > self.schedule.plateau_patience:
+            if progress.bad_epochs % (self.schedule.plateau_patience + 1) == 0:
                 progress.plateau_scale *= self.schedule.plateau_factor
         if self.average is not None:
             self.average.swap()
@@ -264,6 +275,7 @@ class Fit:
 def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     """A Fabric for this machine: one process, or those that torchrun started."""
     accelerator = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.set_float32_matmul_precision("high")  # TF32 on GPUs that have it
     fabric = Fabric(
         accelerator=accelerator,
         devices=devices,
@@ -272,6 +284,4 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     )
     fabric.launch()
     fabric.seed_everything(seed, verbose=False)
-    if accelerator == "cuda":
-        torch.set_float32_matmul_precision("high")
     return fabric

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import nn
@@ -23,13 +23,18 @@ class Optim:
     """Largest norm of the gradient over all parameters; 0 switches clipping off."""
 
     def __post_init__(self) -> None:
-        if self.lr <= 0:
+        if not self.lr > 0:
             raise ValueError(f"lr must be positive, got {self.lr}")
+        for name in ("eps", "weight_decay", "clip_norm"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas must be in [0, 1), got {self.betas}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """How the learning rate moves: a warm-up, a decay by step, and halving when the metric stalls."""
+    """How the learning rate moves: warm-up, decay by step, and a cut when the metric stalls."""
 
     warmup_steps: int = 0
     decay: Decay = "none"
@@ -37,6 +42,15 @@ class Schedule:
     """What the rate is multiplied by after an epoch that did not improve; 1 switches it off."""
     plateau_patience: int = 0
     """Epochs without improvement that are forgiven before each cut."""
+
+    def __post_init__(self) -> None:
+        if self.decay not in get_args(Decay):
+            raise ValueError(f"decay must be one of {get_args(Decay)}, got {self.decay!r}")
+        for name in ("warmup_steps", "plateau_patience"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if not 0 < self.plateau_factor <= 1:
+            raise ValueError(f"plateau_factor must be in (0, 1], got {self.plateau_factor}")
 
     def scale(self, step: int, total_steps: int) -> float:
         """The factor at a step (counted from 0), plateau aside.
@@ -71,6 +85,7 @@ def build_optimizer(
         eps=optim.eps,
         weight_decay=optim.weight_decay,
         fused=on_gpu,
+        capturable=on_gpu,
     )
 
 

@@ -1,7 +1,8 @@
 """One optimiser step, in two forms with the same result: eager, and recorded as a CUDA graph.
 
-A large GPU finishes ESIM's small kernels faster than Python can launch them. `GraphedStep` records the whole step once
-per batch shape (padding, forward, backward, clipping, update) and replays it with one launch.
+A large GPU finishes ESIM's small kernels faster than Python can launch them. `GraphedStep` records
+the whole step once per batch shape (padding, forward, backward, clipping, update) and replays it
+with one launch.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,8 @@ from typing import Any
 
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor, nn
+from lightning_fabric.wrappers import _FabricModule
+from torch import Tensor
 
 from softquery.data import Slot
 from softquery.training.average import WeightAverage
@@ -26,14 +28,15 @@ class EagerStep:
         make_batch: From rows and a padded length to a batch on the device.
         loss: From the model's output and the batch to its mean loss.
         clip_norm: Largest gradient norm; 0 for no limit.
-        accumulate: Parts into which a batch is cut to save memory; the result is that of the whole batch.
+        accumulate: Parts into which a batch is cut to save memory; the result is that of the whole
+            batch.
         average: Updated after each step where given.
     """
 
     def __init__(
         self,
         fabric: Fabric,
-        model: nn.Module,
+        model: _FabricModule,
         optimizer: torch.optim.Optimizer,
         *,
         make_batch: Callable[[Tensor, int], Any],
@@ -50,7 +53,11 @@ class EagerStep:
         self.clip_norm = clip_norm
         self.accumulate = accumulate
         self.average = average
-        self.loss_sum = torch.zeros((), dtype=torch.float64 if fabric.device.type == "cpu" else torch.float32, device=fabric.device)
+        self.loss_sum = torch.zeros(
+            (),
+            dtype=torch.float64 if fabric.device.type == "cpu" else torch.float32,
+            device=fabric.device,
+        )
 
     def __call__(self, slot: Slot) -> None:
         """Train on one batch, adding its loss to `loss_sum`."""
@@ -66,7 +73,7 @@ class EagerStep:
                 batch = self.make_batch(mine, length)
                 loss = self.loss(self.model(batch), batch) * weight
                 self.fabric.backward(loss)
-            self.loss_sum += loss.detach() / self.fabric.world_size
+            self.loss_sum += loss.detach()  # the weight makes its own rows stand for all
         if self.clip_norm:
             self.fabric.clip_gradients(
                 self.model, self.optimizer, max_norm=self.clip_norm, error_if_nonfinite=False
@@ -76,7 +83,7 @@ class EagerStep:
             self.average.update()
 
     def _share(self, part: Tensor, total: int) -> tuple[Tensor, float]:
-        """This process's rows, and the weight that makes the mean over processes the mean over rows."""
+        """This process's rows, and the weight by which a mean over processes is one over rows."""
         world = self.fabric.world_size
         mine = part[self.fabric.global_rank :: world]
         if len(mine):
@@ -87,7 +94,8 @@ class EagerStep:
 class GraphedStep(EagerStep):
     """The same step, recorded per batch shape and replayed. One GPU, no accumulation.
 
-    The first batch of a shape runs eagerly (it counts as training and warms the kernels up), the second is recorded.
+    The first batch of a shape runs eagerly (it counts as training and warms the kernels up), the
+    second is recorded.
     """
 
     def __init__(self, *args: Any, limit: int = 64, **settings: Any) -> None:

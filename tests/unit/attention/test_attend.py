@@ -50,6 +50,16 @@ def test_masked_softmax_has_right_gradients_beside_rows_that_see_nothing():
     assert gradcheck(lambda logits: masked_softmax(logits, mask), (logits,))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_no_step_on_the_way_is_nan(dtype):
+    logits = torch.randn(1, 2, 3, dtype=dtype, requires_grad=True)
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    with torch.autograd.detect_anomaly(check_nan=True):  # raises at the first NaN gradient
+        masked_softmax(logits, mask).square().sum().backward()
+    assert logits.grad.ne(0).any()
+
+
 def test_second_gradients_are_finite():
     logits = torch.randn(1, 2, 3, dtype=torch.float64, requires_grad=True)
     mask = torch.tensor([[True, True, False], [False, False, False]])

@@ -3,6 +3,7 @@ import torch
 
 from softquery.attention import attend, causal_mask, fused_attend, padding_mask
 
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 LENGTHS = [(4, 4), (2, 5), (1, 5), (5, 2), (1, 1), (3, 0), (0, 3)]
 
 
@@ -32,10 +33,11 @@ def test_causal_joins_a_mask(query_length, key_length):
     torch.testing.assert_close(fused_attend(query, key, value, mask=padding, causal=True), expected)
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_a_query_that_sees_nothing_gets_zeros_and_zero_gradient(dtype):
-    query, key, value = (tensor.to(dtype).requires_grad_() for tensor in inputs(3, 4))
-    mask = torch.ones(2, 1, 3, 4, dtype=torch.bool)
+def test_a_query_that_sees_nothing_gets_zeros_and_zero_gradient(dtype, device):
+    query, key, value = (tensor.to(device, dtype).requires_grad_() for tensor in inputs(3, 4))
+    mask = torch.ones(2, 1, 3, 4, dtype=torch.bool, device=device)
     mask[0, :, 1] = False
     mixed = fused_attend(query, key, value, mask=mask)
     mixed.square().sum().backward()

@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from softquery.bundle import Card, CardData, CardNumber, is_research_only, make_card
@@ -46,6 +46,18 @@ def test_every_part_is_there_in_order():
     assert "research" not in text.lower()
 
 
+def test_front_matter_is_yaml():
+    yaml = pytest.importorskip("yaml")
+    licence = 'Ours: "free" # [for] all'
+    assert yaml.safe_load(_front(_card(licence=licence, languages=["no", "zh"]))) == {
+        "license": "other",
+        "license_name": licence,
+        "language": ["no", "zh"],
+        "library_name": "softquery",
+        "tags": ["softquery", "matcher"],
+    }
+
+
 def test_front_matter_is_what_hubs_read():
     assert _front(_card()) == (
         'license: "apache-2.0"\nlanguage:\n- "en"\nlibrary_name: softquery\n'
@@ -63,6 +75,7 @@ def test_pipes_and_line_breaks_stay_inside_their_cell():
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20))
+@example("a\\|b", "\\")
 def test_no_text_breaks_a_table(name, note):
     text = _card(data=[CardData(name=name, rows=1, licence="mit", note=note)])
     row = text.split("| --- | --- | --- | --- |\n")[1].split("\n")[0]

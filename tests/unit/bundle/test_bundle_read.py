@@ -73,13 +73,11 @@ def test_pickled_weights_are_refused_with_the_reason(folder, name):
         (b'{"a": NaN}', "NaN is not a JSON number"),
         (b'{"a": "\xff"}', r"is not UTF-8 text \(byte 7\)"),
         (b"[" * 200_000, "broken JSON"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "broken JSON|unknown key|missing|bundle_version"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "broken JSON: .*digits"),
     ],
 )
 def test_broken_json_is_named_by_file_and_line(folder, name, content, reason):
     (folder / name).write_bytes(content)
-    if content.startswith(b'{"a": 9') and name != "config.json":
-        pytest.skip("whether such a number is refused depends on the Python version")
     with pytest.raises(BundleError, match=rf"{name}: .*({reason})") as caught:
         read_bundle(folder)
     assert "\n" not in str(caught.value)

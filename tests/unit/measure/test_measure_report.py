@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softquery.errors import InputError
-from softquery.measure import GradedReport, MatchReport, accuracy, auc, symmetry
+from softquery.measure import GradedReport, MatchReport, accuracy, auc, interval, spearman, symmetry
 
 
 def _table(num_rows, num_labels, seed=0):
@@ -53,6 +53,15 @@ def test_graded_report():
         assert low < report[name] < high
     assert report["mse"] == pytest.approx(1.0, abs=0.3)
     assert report["n"] == 300
+
+
+def test_the_fast_spearman_interval_is_the_plain_one():
+    rng = np.random.default_rng(5)
+    gold, score = rng.integers(4, size=80).astype(float), rng.random(80)
+    report = GradedReport.of(gold, score, num_samples=100, seed=2)
+    assert report.spearman_interval == pytest.approx(
+        interval(spearman, gold, score, num_samples=100, seed=2)
+    )
 
 
 def test_symmetry_counts_labels_and_distances():

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast, overload
 
 from softquery.errors import InputError
-from softquery.files.archives import split_suffix
 
 _PACKERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     # No name and no time inside, so that equal contents give equal files.
@@ -154,12 +153,14 @@ def _write_whole(source: str, mode: str) -> Iterator[IO[Any]]:
 @contextmanager
 def _layers(raw: IO[bytes], source: str, mode: str) -> Iterator[IO[Any]]:
     """Compression and text around raw bytes; when it ends well, all of it is on the disk."""
-    pack = _PACKERS.get(split_suffix(source)[1])
+    pack = _PACKERS.get(os.path.splitext(source)[1].lower())
     packed = raw if pack is None else pack(raw)
     handle = packed if mode == "wb" else TextIOWrapper(packed, encoding="utf-8", newline="\n")
     try:
         yield handle
         handle.flush()
+        if isinstance(handle, TextIOWrapper):
+            handle.detach()
         if packed is not raw:
             packed.close()
         raw.flush()
@@ -172,8 +173,6 @@ def _layers(raw: IO[bytes], source: str, mode: str) -> Iterator[IO[Any]]:
             with suppress(OSError, ValueError):
                 layer.close()
         raise
-    if isinstance(handle, TextIOWrapper):
-        handle.detach()
 
 
 @contextmanager

@@ -1,0 +1,89 @@
+# Everything here sets itself up: Python (3.10 or newer) and make are all that must be there.
+# Another interpreter: make test PYTHON=python3.12. More processes: make test WORKERS=8.
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+EXTRAS := train,zh,parquet,plot,dev,docs
+VENV := .venv
+DEMO := .venv-demo
+BIN := $(VENV)/bin
+PIP_OPTIONS := --quiet --disable-pip-version-check
+
+# A virtual environment is made anew when it is asked for with another interpreter.
+VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null)
+# Folders are listed too: theirs is the only date that changes when a file goes.
+SOURCES := $(shell find src -name __pycache__ -prune -o -print)
+WHEEL_FILES := $(SOURCES) pyproject.toml README.md LICENSE NOTICE
+
+# One thread a process: the processes share the cores already, and results depend on the number.
+export OMP_NUM_THREADS := 1
+
+.PHONY: help demo test check bench docs clean python
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(DEMO)/.installed ## install without torch and show what works so far
+	@echo '$$ softquery --help'
+	@$(DEMO)/bin/softquery --help
+	@echo '$$ softquery models'
+	@$(DEMO)/bin/softquery models
+	@$(DEMO)/bin/python -c 'from importlib.util import find_spec; print("torch in this installation:", "yes" if find_spec("torch") else "no")'
+	@$(DEMO)/bin/softquery --version
+	@echo 'This version trains and evaluates matching models; both need: pip install "softquery[train]".'
+	@echo 'It ships no models yet. Without torch it lists models and reads text, tables and model folders.'
+
+test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
+	@status=0; \
+	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules --pyargs softquery || status=1; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup || status=1; \
+	exit $$status
+
+check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: | python ## list the benchmarks and how each is run
+	@$(PYTHON) benchmarks
+
+docs: $(VENV)/.installed ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+clean: ## remove the virtual environments and what was built
+	rm -rf $(VENV) $(DEMO) build dist site
+
+python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("softquery needs Python 3.10 or newer, $(PYTHON) is " + sys.version.split()[0])'
+
+$(VENV)/.python-$(VERSION): | python
+	@echo 'making $(VENV) with Python $(VERSION)'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# The dependencies take minutes and change rarely; the package takes seconds and changes often.
+$(VENV)/.dependencies: $(VENV)/.python-$(VERSION) pyproject.toml constraints.txt
+	@echo 'installing what training and testing need (some minutes the first time)'
+	@$(BIN)/pip install $(PIP_OPTIONS) -c constraints.txt hatchling
+	@rm -rf $(VENV)/wheel
+	@$(BIN)/pip wheel $(PIP_OPTIONS) --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel .
+	@$(BIN)/pip install $(PIP_OPTIONS) -c constraints.txt "$$(echo $(VENV)/wheel/*.whl)[$(EXTRAS)]"
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.dependencies $(WHEEL_FILES)
+	@rm -rf $(VENV)/wheel
+	@$(BIN)/pip wheel $(PIP_OPTIONS) --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel .
+	@$(BIN)/pip install $(PIP_OPTIONS) --no-deps --force-reinstall $(VENV)/wheel/*.whl
+	@touch $@
+
+$(DEMO)/.python-$(VERSION): | python
+	@echo 'making $(DEMO) with Python $(VERSION)'
+	@$(PYTHON) -m venv --clear $(DEMO)
+	@touch $@
+
+$(DEMO)/.installed: $(DEMO)/.python-$(VERSION) constraints.txt $(WHEEL_FILES)
+	@echo 'installing the base, without torch'
+	@$(DEMO)/bin/pip install $(PIP_OPTIONS) -c constraints.txt .
+	@touch $@

@@ -1,0 +1,44 @@
+"""The command line: parse, call, print. Nothing heavy is imported until a verb needs it."""
+
+from typing import Annotated
+
+import typer
+
+from softquery import __version__
+from softquery.cli.console import run
+from softquery.cli.evaluate import evaluate
+from softquery.cli.models import models
+from softquery.cli.train import recipes, train
+
+app = typer.Typer(
+    name="softquery",
+    help="Attention-based text understanding: train, measure and use matching models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(train)
+app.command()(evaluate)
+app.command()(models)
+app.command()(recipes)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"softquery {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Attention-based text understanding: train, measure and use matching models."""
+
+
+def main() -> None:
+    """The console script."""
+    run(app)

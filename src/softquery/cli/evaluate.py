@@ -1,0 +1,125 @@
+"""`softquery evaluate`."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softquery.cli.console import flat, note, print_json, print_table
+from softquery.errors import InputError
+
+if TYPE_CHECKING:
+    from softquery.runtime.evaluation import Mistake
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
+    data: Annotated[Path, typer.Option(help="Labelled rows: sentence1, sentence2, label.")],
+    errors: Annotated[
+        Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
+    ] = None,
+    slices: Annotated[
+        list[str] | None,
+        typer.Option("--slice", help="Also by `length`, by `label`, or by a column. Repeatable."),
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
+    ] = "",
+    order: Annotated[
+        bool, typer.Option("--order", help="Also compare match(a, b) with match(b, a).")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure a model on labelled data, with bootstrap intervals."""
+    from softquery.files import parse_columns, read_rows
+    from softquery.runtime import evaluate as run_evaluation
+    from softquery.runtime import load
+
+    if errors is not None:
+        _check_form(errors)
+    rows = list(
+        read_rows(
+            data,
+            columns=("sentence1", "sentence2", "label"),
+            rename=parse_columns(columns) if columns else None,
+            keep_others=bool(slices),
+        )
+    )
+    if not rows:
+        raise InputError("holds no rows", source=data)
+    evaluation = run_evaluation(load(model), rows)
+    result: dict[str, Any] = evaluation.report()
+    if slices:
+        result["slices"] = {name: evaluation.slices(name) for name in slices}
+    if order:
+        result["order"] = evaluation.order()
+    if evaluation.num_cut:
+        result["sentences_cut"] = evaluation.num_cut
+    if errors is not None:
+        _write_mistakes(errors, evaluation.mistakes())
+    if as_json:
+        print_json(result)
+    else:
+        _show(result, f"{model} on {data}")
+        if errors is not None:
+            note(f"mistakes written: {errors}")
+
+
+def _show(result: dict[str, Any], title: str) -> None:
+    rows = []
+    for name, value in flat(result):
+        bounds = result.get(f"{name}_interval")
+        shown = f"{bounds[0]:.4f} to {bounds[1]:.4f}" if bounds and None not in bounds else ""
+        rows.append((name, value, shown))
+    print_table(title, ("metric", "value", "95 % interval"), rows)
+    if "confusion" in result:
+        names = list(result["confusion"])
+        table = [(gold, *result["confusion"][gold].values()) for gold in names]
+        print_table("confusion (rows: gold, columns: answered)", ("", *names), table)
+    for name, parts in result.get("slices", {}).items():
+        heads = tuple(parts[0])
+        print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
+    if "order" in result:
+        print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
+
+
+FORMS = (".tsv", ".csv", ".jsonl")
+
+
+def _check_form(path: Path) -> None:
+    if path.suffix not in FORMS:
+        raise InputError(f"mistakes are written as one of {', '.join(FORMS)}", source=path)
+
+
+def _write_mistakes(path: Path, mistakes: Sequence["Mistake"]) -> None:
+    from softquery.files import write_text
+
+    records = [
+        {**each.row.values, "predicted": each.predicted, "confidence": round(each.confidence, 4),
+         "row": each.row.number}
+        for each in mistakes
+    ]  # fmt: skip
+    if path.suffix == ".jsonl":
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    else:
+        text = _delimited(records, "\t" if path.suffix == ".tsv" else ",")
+    write_text(path, text)
+
+
+def _delimited(records: list[dict[str, Any]], delimiter: str) -> str:
+    names = list(records[0]) if records else ["sentence1", "sentence2", "label", "predicted"]
+    if delimiter == "\t":  # our TSV knows no quoting: a separator inside a text becomes a space
+        lines = [
+            names,
+            *([" ".join(str(value).split()) for value in record.values()] for record in records),
+        ]
+        return "".join("\t".join(line) + "\n" for line in lines)
+    made = io.StringIO()
+    table = csv.DictWriter(made, fieldnames=names, lineterminator="\n")
+    table.writeheader()
+    table.writerows(records)
+    return made.getvalue()

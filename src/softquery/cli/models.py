@@ -1,0 +1,60 @@
+"""`softquery models`."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from softquery.cli.console import print_json, print_table
+
+
+def models(
+    name: Annotated[
+        str | None, typer.Argument(help="Show this model's card: a name, or a folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List shipped and local models, or show one model's card."""
+    from softquery.zoo import local, local_folder, resolve, shipped
+
+    if name is not None:
+        _show_card(str(resolve(name)), as_json)
+        return
+    entries = [*shipped(), *local()]
+    if as_json:
+        print_json([{**asdict(entry), "path": str(entry.path)} for entry in entries])
+        return
+    if not entries:
+        print("no models are shipped with this version, and none are local")
+        print(f"local models lie in {local_folder()}; a bundle's folder works wherever it is")
+        return
+    rows = [
+        (
+            entry.name,
+            entry.origin,
+            entry.model,
+            f"{entry.size_bytes / 1e6:.1f} MB",
+            entry.licence,
+            entry.problem or entry.summary,
+        )
+        for entry in entries
+    ]
+    print_table("", ("name", "origin", "model", "size", "licence", "what it is for"), rows)
+
+
+def _show_card(folder: str, as_json: bool) -> None:
+    from softquery.bundle import read_bundle
+
+    bundle = read_bundle(folder)
+    if as_json:
+        print_json(
+            {
+                "path": str(bundle.path),
+                "config": bundle.config.to_dict(),
+                "metrics": bundle.metrics,
+                "calibration": bundle.calibration,
+                "card": bundle.card,
+            }
+        )
+    else:
+        print(bundle.card)

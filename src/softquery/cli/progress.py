@@ -1,0 +1,93 @@
+"""The training loop's progress bar, or plain lines where nobody watches a terminal."""
+
+import sys
+from types import TracebackType
+from typing import Any
+
+
+class TrainingBar:
+    """Shows loss, rate, speed and time left; a line for each epoch stays behind."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self.console = Console(stderr=True)
+        self._bar: Any = None
+        self._task: Any = None
+        self._total = 0
+
+    def __enter__(self) -> "TrainingBar":
+        if self.console.is_terminal:
+            from rich.progress import (
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
+            self._bar = Progress(
+                TextColumn("training"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[facts]}"),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                console=self.console,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begin(self, total_steps: int, done: int) -> None:
+        """The run starts, or goes on, at step `done`."""
+        self._total = total_steps
+        if done:
+            self.say(f"resumed at step {done:,} of at most {total_steps:,}")
+        if self._bar is not None:
+            self._task = self._bar.add_task("training", total=total_steps, completed=done, facts="")
+
+    def step(self, done: int, facts: dict[str, float]) -> None:
+        """A step is done."""
+        if self._bar is not None:
+            shown = "  ".join(
+                f"{name} {_short(facts[key])}"
+                for key, name in (("loss", "loss"), ("examples_per_second", "examples/s"))
+                if key in facts
+            )
+            metric = next((key for key in facts if key.startswith("tune_")), None)
+            shown += f"  {metric.replace('_', ' ')} {facts[metric]:.4f}" if metric else ""
+            self._bar.update(self._task, completed=done, facts=shown)
+
+    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
+        """An epoch was measured."""
+        measured = "  ".join(
+            f"{name.replace('_', ' ')} {value:.4f}"
+            for name, value in facts.items()
+            if name.startswith("tune_")
+        )
+        loss = f"loss {facts['loss']:.4f}  " if "loss" in facts else ""
+        speed = facts.get("examples_per_second", 0.0)
+        best = "  (best so far)" if improved else ""
+        self.say(f"epoch {number + 1}: {loss}{measured}  {speed:,.0f} examples/s{best}")
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        if self._bar is not None:
+            self._bar.console.print(line, markup=False, highlight=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.4f}"

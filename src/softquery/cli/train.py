@@ -1,0 +1,142 @@
+"""`softquery train` and `softquery recipes`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table
+from softquery.errors import ConfigError, MissingExtra
+
+
+def train(
+    recipe: Annotated[str, typer.Argument(help="A recipe's name; see `softquery recipes`.")],
+    data: Annotated[
+        Path,
+        typer.Option(help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz)."),
+    ],
+    output: Annotated[
+        Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override one setting, such as optim.lr=4e-4. Repeatable."),
+    ] = None,
+    vectors: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Pretrained word vectors (GloVe, word2vec). Repeatable: laid side by side."
+        ),
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
+    ] = "",
+    init: Annotated[
+        str | None, typer.Option(help="Start from this bundle: a name from the zoo, or a folder.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
+    devices: Annotated[
+        int, typer.Option(min=1, help="Processes or GPUs to train on; started through torchrun.")
+    ] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
+) -> None:
+    """Train a model by a recipe and write it as a bundle.
+
+    An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
+    """
+    _require_torch()
+    if devices > 1 and "LOCAL_RANK" not in os.environ:
+        _through_torchrun(devices)
+    from softquery.cli.progress import TrainingBar
+    from softquery.files import parse_columns
+    from softquery.recipes import override
+    from softquery.recipes import recipe as find_recipe
+    from softquery.recipes.execute import train as execute
+    from softquery.zoo import resolve
+
+    changes = list(settings or [])
+    if vectors:
+        changes.append("vectors=" + ",".join(str(path) for path in vectors))
+    if seed is not None:
+        changes.append(f"training.seed={seed}")
+    run = override(find_recipe(recipe), changes)
+    with TrainingBar() as bar:
+        bundle = execute(
+            run,
+            data=data,
+            output=output,
+            observer=bar,
+            say=bar.say,
+            resume=resume,
+            init=None if init is None else resolve(init),
+            devices=devices,
+            rename=parse_columns(columns) if columns else None,
+        )
+    if int(os.environ.get("RANK", "0")) == 0:
+        _show(bundle, as_json)
+
+
+def _show(bundle: Path, as_json: bool) -> None:
+    from softquery.bundle import read_bundle
+    from softquery.cli.console import flat
+
+    metrics = read_bundle(bundle).metrics
+    if as_json:
+        print_json({"bundle": str(bundle), **metrics})
+        return
+    print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+
+
+def _require_torch() -> None:
+    try:
+        import jaxtyping  # noqa: F401
+        import lightning_fabric  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("train", needed_for="training") from None
+
+
+def _through_torchrun(devices: int) -> None:
+    """Start this same command once a device. Does not return."""
+    if not hasattr(os, "execv"):
+        raise ConfigError("--devices above 1 needs a system with processes that torchrun can start")
+    note(f"starting {devices} processes through torchrun")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc-per-node={devices}", "-m", "softquery", *sys.argv[1:]]
+    os.execv(sys.executable, command)
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Show this recipe's settings.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the recipes, or one recipe's settings as `--set` takes them."""
+    _require_torch()
+    from softquery.recipes import RECIPES
+    from softquery.recipes import recipe as find_recipe
+
+    if name is None:
+        rows = [(key, make().summary) for key, make in RECIPES.items()]
+        if as_json:
+            print_json([{"name": key, "summary": summary} for key, summary in rows])
+        else:
+            print_table("", ("recipe", "what it trains"), rows)
+        return
+    settings = find_recipe(name).to_dict()
+    if as_json:
+        print_json(settings)
+    else:
+        print_table(name, ("setting", "value"), list(_lines(settings)))
+
+
+def _lines(value: object, prefix: str = "") -> list[tuple[str, str]]:
+    if isinstance(value, dict):
+        return [line for key, part in value.items() for line in _lines(part, f"{prefix}.{key}")]
+    if isinstance(value, (list, tuple)):
+        value = ",".join(map(str, value))
+    return [(prefix.lstrip("."), str(value))]

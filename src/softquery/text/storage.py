@@ -1,0 +1,78 @@
+"""`tokenizer.json`: written whole or not at all, refused with the reason when it does not fit."""
+
+import os
+import threading
+from pathlib import Path
+from typing import Final
+
+from tokenizers import Tokenizer
+
+from softquery.errors import BundleError
+from softquery.text.config import TextConfig
+from softquery.text.vocabulary import reserved_tokens
+
+FILE_NAME: Final = "tokenizer.json"
+MODELS: Final = {
+    "words": "WordLevel",
+    "characters": "WordLevel",
+    "jieba": "WordLevel",
+    "bpe": "BPE",
+    "wordpiece": "WordPiece",
+}
+"""Which kind of vocabulary each text unit needs."""
+
+
+def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write beside, then rename, so that no reader ever meets half a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = folder / f".{FILE_NAME}.{os.getpid()}.{threading.get_ident()}"
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(tokenizer.to_str(pretty=True))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(folder / FILE_NAME)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read_tokenizer(folder: Path, config: TextConfig) -> Tokenizer:
+    """Read what `write_tokenizer` wrote, for the configuration it was written for."""
+    path = folder / FILE_NAME
+    tokenizer = _parsed(_content(path), path)
+    _check_reserved(tokenizer, config, path)
+    kind = type(tokenizer.model).__name__
+    if kind != MODELS[config.unit]:
+        raise BundleError(f"{path}: unit {config.unit!r} needs {MODELS[config.unit]}, found {kind}")
+    if (tokenizer.post_processor is not None) != config.boundaries:
+        raise BundleError(
+            f"{path}: made for boundaries={not config.boundaries},"
+            f" but the configuration says {config.boundaries}"
+        )
+    return tokenizer
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BundleError(f"{path}: the file is missing") from None
+    except UnicodeDecodeError as error:
+        raise BundleError(f"{path}: not UTF-8 text (byte {error.start})") from error
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _parsed(content: str, path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_str(content)
+    except Exception as error:  # the library raises nothing narrower
+        reason = " ".join(str(error).split())
+        raise BundleError(f"{path}: damaged or not a tokenizer ({reason})") from error
+
+
+def _check_reserved(tokenizer: Tokenizer, config: TextConfig, path: Path) -> None:
+    for expected, token in enumerate(reserved_tokens(config.unit)):
+        found = tokenizer.token_to_id(token)
+        if found != expected:
+            raise BundleError(f"{path}: expected {token} at id {expected}, found {found}")

@@ -1,0 +1,55 @@
+"""Where things lie in the repository, and what the package consists of."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "softquery"
+
+TORCH_FREE_LAYERS = ("answers", "bundle", "cli", "errors", "files", "measure", "text", "zoo")
+"""Layers of which every file imports with the base install alone."""
+
+TORCH_FREE_MODULES = ("softquery", "softquery.runtime")
+"""Further modules of which that holds, whatever they import once they are called."""
+
+OPTIONAL_PACKAGES = (
+    "torch",
+    "lightning_fabric",
+    "jaxtyping",
+    "matplotlib",
+    "pyarrow",
+    "jieba",
+    "tensorboard",
+    "scipy",
+    "sklearn",
+)
+"""What only extras bring."""
+
+
+def source_files() -> list[Path]:
+    """Every Python file of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    """The dotted name under which a source file is imported."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def torch_free_modules() -> list[str]:
+    """Every module that must import without the optional packages."""
+    names = [module_name(path) for path in source_files()]
+    layers = tuple(f"softquery.{layer}" for layer in TORCH_FREE_LAYERS)
+    inside = [n for n in names if n.startswith(tuple(f"{layer}." for layer in layers))]
+    return sorted({*TORCH_FREE_MODULES, *inside, *(n for n in names if n in layers)})
+
+
+def project_settings() -> dict[str, Any]:
+    """The contents of pyproject.toml."""
+    # Python 3.10 has no parser of its own; there pytest brings this one along.
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    settings: dict[str, Any] = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return settings

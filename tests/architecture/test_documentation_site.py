@@ -1,0 +1,41 @@
+"""The documentation builds without a warning, and asks nobody for anything when it is read."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+pytest.importorskip("mkdocs", reason="the site is built with the extra [docs]")
+if sys.version_info < (3, 11):
+    pytest.skip("the tools that build the site need Python 3.11", allow_module_level=True)
+
+REQUEST = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(https?:)?//[^>]*>")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@pytest.mark.xdist_group("site")
+def test_every_page_is_built(site):
+    pages = {path.relative_to(site).parent.as_posix() for path in site.rglob("index.html")}
+    written = {
+        path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+    }
+    assert {"." if name == "index" else name for name in written} <= pages
+
+
+@pytest.mark.xdist_group("site")
+def test_reading_needs_no_other_server(site):
+    pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
+    requests = [found[0] for page in pages for found in REQUEST.finditer(page)]
+    assert [each for each in requests if 'rel="canonical"' not in each] == []

@@ -1,0 +1,165 @@
+"""What README and docs show is what happens: their examples run, their commands and links exist."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from markdown_examples import Command, Example, commands, examples
+from repository import ROOT
+
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MOST_EXEMPTIONS = 6
+MISTAKE = 2
+"""Exit code of what the user can put right; pages show such answers too."""
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)(?P<target>[^)#\s]+)")
+
+
+def page_name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def exempt(pages: list[Path]) -> list[str]:
+    return [
+        f"{page_name(page)}:{example.line}: {example.exemption}"
+        for page in pages
+        for example in examples(page)
+        if example.exemption is not None
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_examples(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for example in examples(page):
+        if example.exemption is not None:
+            continue
+        if example.title is not None:
+            file = tmp_path / example.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(example.code, encoding="utf-8")
+        elif example.language == "python":
+            run_doctest(example, page, names)
+        elif example.language in ("sh", "bash", "console", "shell"):
+            for command in commands(example.code):
+                check_command(command, f"{page_name(page)}:{example.line}")
+
+
+def run_doctest(example: Example, page: Path, names: dict[str, object]) -> None:
+    place = f"{page_name(page)}:{example.line}"
+    assert ">>> " in example.code, f"{place}: a python block needs prompts, a title or an exemption"
+    # Blocks are read one by one; the names go on from one to the next.
+    test = doctest.DocTestParser().get_doctest(
+        example.code, names, page_name(page), str(page), example.line - 1
+    )
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner.run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert runner.failures == 0, "".join(report)
+
+
+def check_command(command: Command, place: str) -> None:
+    program = command.words[0]
+    if command.output is not None:
+        assert program == "softquery", f"{place}: only softquery is run, not {command.text!r}"
+        shown, printed = command.output, answer(command)
+        fits = doctest.OutputChecker().check_output(shown, printed, OPTIONS)
+        assert fits, f"{place}: $ {command.text}\nshown:\n{shown}\nprinted:\n{printed}"
+    elif program == "softquery":
+        check_spelling(command, place)
+    elif program == "make":
+        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        unknown = [word for word in command.words[1:] if "=" not in word and word not in targets]
+        assert unknown == [], place
+
+
+def answer(command: Command) -> str:
+    """What a command prints, both streams together, on a terminal of 100 columns."""
+    result = softquery(*command.words[1:], home=Path.cwd() / "home")
+    assert result.returncode in (0, MISTAKE), result.stdout
+    assert "Traceback" not in result.stdout
+    return result.stdout
+
+
+def check_spelling(command: Command, place: str) -> None:
+    """A command that is only shown: its verb and its options must exist."""
+    flags = {word.partition("=")[0] for word in command.words if word.startswith("--")}
+    verbs = [word for word in command.words[1:2] if not word.startswith("-")]
+    known = help_text(*verbs)
+    unknown = sorted(flag for flag in flags if not re.search(rf"{flag}\b", known))
+    assert unknown == [], f"{place}: {command.text!r} has options that do not exist"
+
+
+@cache
+def help_text(*verbs: str) -> str:
+    result = softquery(*verbs, "--help", home=Path.cwd())
+    assert result.returncode == 0, f"softquery has no verb {verbs}"
+    return result.stdout
+
+
+def softquery(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "SOFTQUERY_HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "softquery", *arguments],
+        env={**os.environ, **plain},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_exemptions_are_few_and_say_why():
+    found = exempt(PAGES)
+    assert len(found) <= MOST_EXEMPTIONS, "\n".join(found)
+    assert [line for line in found if line.endswith(": ")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_links_inside_the_repository_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = [found["target"] for found in LINK.finditer(text)]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_a_wrong_example_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("```python\n>>> 1 + 1\n3\n```\n")
+    monkeypatch.setattr("test_documents.page_name", str)
+    with pytest.raises(AssertionError, match=r"Expected:\s+3\s+Got:\s+2"):
+        run_doctest(examples(page)[0], page, {})
+
+
+def test_a_wrong_command_is_noticed():
+    with pytest.raises(AssertionError, match=r"shown:\s+softquery 9\s+printed:\s+softquery \d"):
+        check_command(Command(text="softquery --version", output="softquery 9\n"), "page.md:1")
+    with pytest.raises(AssertionError, match=r"--no-such.*options that do not exist"):
+        check_command(Command(text="softquery models --no-such 3", output=None), "page.md:1")
+
+
+def test_blocks_are_read_as_they_stand(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- not run: takes an hour -->\n\n```sh\nsoftquery train \\\n  esim\n```\n"
+        '- item\n\n    ```tsv title="a.tsv"\n    x\ty\n    ```\n'
+        "```sh\n$ softquery models\nnone\n$ softquery --version\n```\n"
+    )
+    first, second, third = examples(page)
+    assert (first.exemption, first.line) == ("takes an hour", 4)
+    assert [command.words for command in commands(first.code)] == [["softquery", "train", "esim"]]
+    assert (second.title, second.code, second.exemption) == ("a.tsv", "x\ty\n", None)
+    assert commands(third.code) == [
+        Command(text="softquery models", output="none\n"),
+        Command(text="softquery --version", output="\n"),
+    ]

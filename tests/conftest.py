@@ -1,0 +1,35 @@
+"""While tests run, every tensor that crosses a signature is checked for its shape and dtype."""
+
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+CHECKED = [
+    "softquery.attention",
+    "softquery.data",
+    "softquery.models",
+    "softquery.nn",
+    "softquery.tasks",
+]
+
+NEED_TORCH = [
+    "contract/*",
+    "parity/*",
+    *(f"unit/{layer}/*" for layer in ("attention", "data", "models", "nn", "tasks", "training")),
+]
+
+# By name and before anything is imported, so that the installed package is checked as well.
+if find_spec("jaxtyping") and find_spec("beartype"):
+    from jaxtyping import install_import_hook
+
+    install_import_hook(CHECKED, "signature_checks.checked")
+
+collect_ignore_glob = [] if find_spec("torch") else NEED_TORCH
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    """Tensors of tests are tiny: a second thread would be waited for longer than it works."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)

@@ -1,0 +1,125 @@
+"""From rows of a file to batches of pairs, and what is held back of them."""
+
+import pytest
+import torch
+
+from softquery.data import Pairs, Sentences, encode_pairs, split_rows
+from softquery.errors import InputError
+from softquery.files import Row
+from softquery.tasks import PairClassification, PairGrading
+from softquery.text import TextConfig, build_pipeline
+
+TASK = PairClassification(labels=("no", "yes"))
+
+
+def row(first, second, label="no", number=2):
+    values = {"sentence1": first, "sentence2": second, "label": label}
+    return Row(values, number, "pairs.tsv")
+
+
+def pipeline(**settings):
+    return build_pipeline(["a man eats", "someone sleeps"], TextConfig(**settings))
+
+
+def test_rows_become_ids_and_class_numbers():
+    made, rows = pipeline(), [row("A man eats", "someone"), row("sleeps", "", "yes")]
+    pairs = encode_pairs(rows, made, parse_label=TASK.parse_label)
+    assert len(pairs) == 2
+    assert pairs.label.tolist() == [0, 1]
+    assert pairs.label.dtype == torch.int64
+    assert pairs.lengths().tolist() == [3, 1]
+    batch = pairs.batch(torch.tensor([1, 0]), 3)
+    assert batch.size == 2
+    assert batch.first.ids.tolist() == [
+        [made.token_id("sleeps"), 0, 0],
+        [made.token_id(word) for word in ("a", "man", "eats")],
+    ]
+    assert batch.second.mask.sum(dim=1).tolist() == [0, 1]
+    assert batch.label.tolist() == [1, 0]
+
+
+def test_grades_become_floats():
+    rows = [row("a", "man", "5"), row("a", "man", "1.25")]
+    pairs = encode_pairs(rows, pipeline(), parse_label=PairGrading(low=0, high=5).parse_label)
+    assert pairs.label.dtype == torch.float32
+    assert pairs.label.tolist() == [1.0, 0.25]
+
+
+def test_a_wrong_label_is_named_by_file_and_row():
+    rows = [row("a", "man"), row("a", "man", "maybe", number=3)]
+    with pytest.raises(InputError, match=r"pairs\.tsv, row 3: label 'maybe' is not one of no, yes"):
+        encode_pairs(rows, pipeline(), parse_label=TASK.parse_label)
+
+
+def test_cut_sentences_are_counted():
+    rows = [row("a man eats", "a man"), row("a man eats", "someone sleeps a man")]
+    pairs = encode_pairs(rows, pipeline(max_tokens=2), parse_label=TASK.parse_label)
+    assert pairs.num_cut == 3
+    assert pairs.lengths().tolist() == [2, 2]
+    assert encode_pairs(rows, pipeline(), parse_label=TASK.parse_label).num_cut == 0
+
+
+def test_many_rows_are_encoded_in_chunks_and_told(monkeypatch):
+    monkeypatch.setattr("softquery.data.pairs.CHUNK", 4)
+    rows = [row("a man" if place % 3 else "eats", "someone", "yes") for place in range(10)]
+    told = []
+    pairs = encode_pairs(iter(rows), pipeline(), parse_label=TASK.parse_label, advance=told.append)
+    assert told == [4, 8, 10]
+    assert pairs.first.lengths.tolist() == [2 if place % 3 else 1 for place in range(10)]
+
+
+def test_no_rows_make_no_pairs():
+    pairs = encode_pairs([], pipeline(), parse_label=TASK.parse_label)
+    assert len(pairs) == 0
+    assert pairs.lengths().tolist() == []
+
+
+def test_a_move_keeps_everything():
+    pairs = Pairs(Sentences.pack([[1]]), Sentences.pack([[2, 3]]), torch.tensor([1]), 5)
+    moved = pairs.to("cpu")
+    assert (len(moved), moved.num_cut, moved.label.tolist()) == (1, 5, [1])
+    assert moved.batch(torch.tensor([0]), 2).second.ids.tolist() == [[2, 3]]
+
+
+def premises(count, hypotheses=3):
+    """Rows whose pairs of one premise do not stand side by side."""
+    return [
+        row(f"premise {place}", f"hypothesis {turn}", number=turn * count + place)
+        for turn in range(hypotheses)
+        for place in range(count)
+    ]
+
+
+def firsts(rows):
+    return {each.values["sentence1"] for each in rows}
+
+
+def test_pairs_of_one_premise_stay_together():
+    kept, held = split_rows(premises(100), share=0.1, seed=1)
+    assert len(firsts(held)) == 10
+    assert (len(kept), len(held)) == (270, 30)
+    assert not firsts(kept) & firsts(held)
+
+
+def test_the_order_of_the_file_is_kept():
+    rows = premises(50)
+    kept, held = split_rows(rows, share=0.3, seed=1)
+    for part in (kept, held):
+        numbers = [each.number for each in part]
+        assert numbers == sorted(numbers)
+    assert sorted([*kept, *held], key=lambda each: each.number) == rows
+
+
+def test_a_seed_determines_who_is_held_back():
+    rows = premises(100)
+    assert split_rows(rows, share=0.1, seed=1) == split_rows(rows, share=0.1, seed=1)
+    assert firsts(split_rows(rows, share=0.1, seed=1)[1]) != firsts(
+        split_rows(rows, share=0.1, seed=2)[1]
+    )
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(0, 0), (1, 0), (9, 0), (11, 1), (19, 1), (20, 1)])
+def test_few_rows_hold_back_few_or_none(count, wanted):
+    rows = premises(count, hypotheses=1)
+    kept, held = split_rows(rows, share=0.05, seed=1)
+    assert (len(kept), len(held)) == (count - wanted, wanted)
