@@ -8,7 +8,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "softquery"
 
-TORCH_FREE_LAYERS = ("answers", "bundle", "cli", "errors", "files", "measure", "text", "zoo")
+TORCH_FREE_LAYERS = (
+    "answers",
+    "bundle",
+    "cli",
+    "errors",
+    "files",
+    "measure",
+    "text",
+    "whole",
+    "zoo",
+)
 """Layers of which every file imports with the base install alone."""
 
 TORCH_FREE_MODULES = ("softquery", "softquery.runtime")

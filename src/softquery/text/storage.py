@@ -1,7 +1,5 @@
 """`tokenizer.json`: written whole or not at all, refused with the reason when it does not fit."""
 
-import os
-import threading
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +8,7 @@ from tokenizers import Tokenizer
 from softquery.errors import BundleError
 from softquery.text.config import TextConfig
 from softquery.text.vocabulary import reserved_tokens
+from softquery.whole import write_text
 
 FILE_NAME: Final = "tokenizer.json"
 MODELS: Final = {
@@ -25,15 +24,7 @@ MODELS: Final = {
 def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     """Write beside, then rename, so that no reader ever meets half a file."""
     folder.mkdir(parents=True, exist_ok=True)
-    beside = folder / f".{FILE_NAME}.{os.getpid()}.{threading.get_ident()}"
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(tokenizer.to_str(pretty=True))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(folder / FILE_NAME)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_text(folder / FILE_NAME, tokenizer.to_str(pretty=True))
 
 
 def read_tokenizer(folder: Path, config: TextConfig) -> Tokenizer:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from softquery.errors import BundleError
+from softquery.errors import BundleError, InputError
 from softquery.text import TextConfig, TextPipeline, build_pipeline
 
 TEXTS = ["A man isn't eating.", "我爱北京天安门", "low lower lowest"]
@@ -42,7 +42,7 @@ def test_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InputError, match="no space left"):
         build_pipeline(["other"], TextConfig()).save(tmp_path)
     assert (tmp_path / "tokenizer.json").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]

@@ -117,7 +117,7 @@ def test_a_failed_write_leaves_the_last_checkpoint(tmp_path):
 
 
 def test_a_folder_that_is_gone_is_named_in_one_line(tmp_path):
-    with pytest.raises(InputError, match="cannot write") as caught:
+    with pytest.raises(InputError, match="cannot be written") as caught:
         save_tensors(tmp_path / "gone" / NAME, {"a": torch.ones(2)}, {})
     assert str(tmp_path / "gone" / NAME) in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -126,7 +126,7 @@ def test_a_folder_that_is_gone_is_named_in_one_line(tmp_path):
 @needs_a_user_like_others
 def test_a_folder_that_may_not_be_written_is_named(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(InputError, match="cannot be written"):
         save_tensors(tmp_path / NAME, {"a": torch.ones(2)}, {})
 
 

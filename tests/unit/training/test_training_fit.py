@@ -9,7 +9,7 @@ import torch
 from fitting import BATCHES, ScriptedPlan, Watcher, assert_same, make_fit, weights
 
 from softquery.errors import BundleError
-from softquery.training import BEST, Optim, Schedule, Training, load_tensors
+from softquery.training import BEST, RECORDS, Optim, Schedule, Training, load_tensors
 from softquery.training.checkpoint import NAME
 from softquery.training.steps import EagerStep
 
@@ -85,7 +85,6 @@ def test_the_average_is_measured_and_kept_but_not_trained_on(tmp_path):
     assert not torch.equal(best["project.0.weight"], fit.bare.project[0].weight)
 
     plain = make_fit(tmp_path / "plain", average_decay=0.0, max_epochs=1)
-    (tmp_path / "plain").mkdir()
     run(plain)
     assert_same(weights(plain.bare), weights(fit.bare))
 
@@ -144,7 +143,7 @@ def test_the_schedule_reaches_the_optimiser(tmp_path):
 
 def test_the_log_has_training_and_measuring_rows(tmp_path):
     run(make_fit(tmp_path, max_epochs=2, log_every=3))
-    with open(tmp_path / "log.csv", encoding="utf-8", newline="") as file:
+    with open(tmp_path / RECORDS / "log.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["step"] for row in rows if row["loss"]] == ["3", "6"]
     assert [row["step"] for row in rows if row["tune_accuracy"]] == ["4", "8"]

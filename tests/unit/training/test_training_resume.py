@@ -12,7 +12,6 @@ SETTINGS = {"dropout": 0.4, "average_decay": 0.9}
 
 
 def fit_in(folder, *, seed=1, **plan):
-    folder.mkdir(exist_ok=True)
     return make_fit(folder, plan=ScriptedPlan(metrics=METRICS, **plan), seed=seed, **SETTINGS)
 
 
