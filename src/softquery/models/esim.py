@@ -94,6 +94,8 @@ def _padded(side: Tensor, length: int) -> Tensor:
 class Esim(nn.Module):
     """Soft alignment both ways between two sentences, then inference over what was aligned.
 
+    Differs from paper: dropout before the two BiLSTMs is variational (one mask a sentence).
+
     `encode` reads one sentence alone; `compare` does everything that needs both. A side that is
     compared many times is encoded once.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from torch import Tensor, nn
 
 from softquery.data import PairBatch, Pairs, Slot, bucketed
@@ -47,6 +48,7 @@ class PairPlan:
         if isinstance(self.task, PairClassification):
             score = accuracy(gold.numpy(), probabilities.argmax(axis=1))
         else:
-            score = spearman(gold.numpy(), probabilities[:, 0])
+            # Undefined for a model that answers all alike; that is as bad as no correlation.
+            score = float(np.nan_to_num(spearman(gold.numpy(), probabilities[:, 0])))
         loss = self.task.loss_of_logits(logits, gold)
         return {f"tune_{self.task.steers_by}": score, "tune_loss": float(loss)}

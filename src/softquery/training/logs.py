@@ -14,10 +14,11 @@ class History:
     """The rows of a run; the list itself travels in the checkpoint, so a resumed log has no gap.
 
     Args:
-        folder: Where `log.csv` and `tensorboard/` are written.
+        folder: Where `log.csv` and `tensorboard/` are written; None for a process that only counts
+            along.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.latest: dict[str, float] = {}
         self._writer: Any = None
@@ -34,11 +35,14 @@ class History:
 
     def write(self, rows: list[dict[str, float]]) -> None:
         """Write all rows as `log.csv`."""
+        if self.folder is None:
+            return
         names = dict.fromkeys([*FIRST_COLUMNS, *(name for row in rows for name in row)])
         text = io.StringIO()
         table = csv.DictWriter(text, fieldnames=list(names), lineterminator="\n")
         table.writeheader()
         table.writerows({name: _shown(value) for name, value in row.items()} for row in rows)
+        self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self.folder / "log.csv", text.getvalue())
 
     def close(self) -> None:
@@ -47,7 +51,7 @@ class History:
             self._writer.close()
 
     def _tensorboard(self) -> Any:
-        if self._writer is None:
+        if self._writer is None and self.folder is not None:
             try:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:

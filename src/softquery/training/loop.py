@@ -16,6 +16,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from softquery.data import Slot
+from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
 from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
 from softquery.training.interrupt import StopRequest
@@ -100,6 +101,14 @@ class Progress:
     seconds: float = 0.0
     rows: list[dict[str, float]] = field(default_factory=list)
 
+    @classmethod
+    def from_state(cls, state: dict[str, Any], source: Path) -> "Progress":
+        """Take up what a checkpoint holds."""
+        try:
+            return cls(**state)
+        except TypeError as error:
+            raise BundleError(f"{source}: written by another version ({error})") from None
+
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
@@ -142,10 +151,10 @@ class Fit:
         self.optim, self.schedule, self.training = optim, schedule, training
         self.bare = model.to(fabric.device)
         optimizer = build_optimizer(optim, self.bare.parameters(), fabric.device)
+        self.model, self.optimizer = fabric.setup(self.bare, optimizer)
         self.average = (
             WeightAverage(self.bare, training.average_decay) if training.average_decay else None
         )
-        self.model, self.optimizer = fabric.setup(self.bare, optimizer)
         kind = EagerStep
         if training.graphs == "auto" and GraphedStep.serves(fabric, training.accumulate):
             kind = GraphedStep
@@ -160,14 +169,14 @@ class Fit:
             average=self.average,
         )
         self.progress = Progress()
-        self.history = History(folder / RECORDS)
+        self.history = History(folder / RECORDS if fabric.is_global_zero else None)
         self._saved_at = self._began = time.monotonic()
 
     def run(self, observer: Observer, *, resume: bool) -> Fitted:
         """Train to the end, from the checkpoint where there is one and `resume` is set."""
         if resume and (self.folder / NAME).exists():
             state = load_checkpoint(self.folder, self.bare, self.optimizer, self.average)
-            self.progress = Progress(**state)
+            self.progress = Progress.from_state(state, self.folder / NAME)
             self.take_step.loss_sum.fill_(self.progress.loss_sum)
         self._began -= self.progress.seconds
         total = self._total_steps()
@@ -265,7 +274,7 @@ class Fit:
             state["seconds"] = self._seconds()
             save_checkpoint(self.folder, self.bare, self.optimizer, self.average, state)
             self.history.write(progress.rows)
-        self.fabric.barrier()
+        # No barrier: processes read their own clocks, and the others wait at the next gradient.
         self._saved_at = time.monotonic()
 
     def _seconds(self) -> float:
