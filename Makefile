@@ -44,7 +44,7 @@ check: $(VENV)/.installed ## lint, format, types, layers: what a change must pas
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 bench: | python ## list the benchmarks and how each is run
 	@$(PYTHON) benchmarks

@@ -8,6 +8,7 @@
 | `metrics.json` | what was measured |
 | `calibration.json` | temperature and thresholds, where they were fitted |
 | `README.md` | the model card |
+| `onnx/` | graphs without weights, where the model was exported |
 | `training/` | the run's settings, log and curves, where the library trained it |
 
 A folder is written whole or not at all, and read with every doubt said in one line.

@@ -9,6 +9,8 @@ from softquery.errors import BundleError
 
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
 METRICS, CALIBRATION, CARD = "metrics.json", "calibration.json", "README.md"
+GRAPHS = "onnx"
+"""A folder with the graphs of an exported model."""
 RECORDS = "training"
 """A folder with what tells how the model came to be; nothing reads it."""
 REQUIRED = (CONFIG, TOKENIZER, WEIGHTS, METRICS, CARD)

@@ -10,6 +10,7 @@ from softquery.bundle.layout import (
     CALIBRATION,
     CARD,
     CONFIG,
+    GRAPHS,
     METRICS,
     REQUIRED,
     TOKENIZER,
@@ -43,6 +44,11 @@ class Bundle:
     def weights_path(self) -> Path:
         """The `model.safetensors` of the bundle."""
         return self.path / WEIGHTS
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether there are graphs that run without torch."""
+        return (self.path / GRAPHS).is_dir()
 
     def read_weights(self) -> dict[str, Array]:
         """Every weight by name, bfloat16 widened to float32.

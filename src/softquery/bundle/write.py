@@ -13,6 +13,7 @@ from softquery.bundle.layout import (
     CALIBRATION,
     CARD,
     CONFIG,
+    GRAPHS,
     METRICS,
     RECORDS,
     TOKENIZER,
@@ -35,6 +36,7 @@ def write_bundle(
     metrics: Mapping[str, Any],
     card: str,
     calibration: Mapping[str, Any] | None = None,
+    graphs: Mapping[str, bytes] | None = None,
     records: str | PathLike[str] | None = None,
     replace: bool = False,
 ) -> Path:
@@ -48,6 +50,7 @@ def write_bundle(
         metrics: What was measured; no NaN.
         card: The model card, in Markdown.
         calibration: Temperature and thresholds, where they were fitted.
+        graphs: The files of `onnx/` by name, where the model was exported.
         records: A folder that tells how the model came to be; copied to `training/`.
         replace: Whether a bundle that is already there gives way; anything else never does.
 
@@ -66,13 +69,14 @@ def write_bundle(
     }
     contents |= {TOKENIZER: tokenizer_json.encode("utf-8"), CARD: card.encode("utf-8")}
     contents[WEIGHTS] = weights_to_bytes(weights)
+    contents |= {f"{GRAPHS}/{name}": content for name, content in (graphs or {}).items()}
     _check_place(target, replace=replace)
     try:
         _place_whole(target, contents, None if records is None else Path(records), replace=replace)
     except InputError as error:
         refuse(target, error.message)
     except OSError as error:
-        refuse(target, f"could not be written ({error.strerror or error})")
+        refuse(target, f"cannot be written ({error.strerror or error})")
     return target
 
 
@@ -104,7 +108,9 @@ def _place_whole(
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_folder(target, replace=replace) as fresh:
         for name, content in contents.items():
+            (fresh / name).parent.mkdir(exist_ok=True)
             (fresh / name).write_bytes(content)
         if records is not None:
-            shutil.copytree(records, fresh / RECORDS)
+            # A process that was killed while writing a record may have left half of it.
+            shutil.copytree(records, fresh / RECORDS, ignore=shutil.ignore_patterns(".*.tmp"))
         read_bundle(fresh)

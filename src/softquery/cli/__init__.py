@@ -7,6 +7,8 @@ import typer
 from softquery import __version__
 from softquery.cli.console import run
 from softquery.cli.evaluate import evaluate
+from softquery.cli.export import export
+from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.train import recipes, train
 
@@ -18,8 +20,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(match)
+app.command()(rank)
 app.command()(train)
 app.command()(evaluate)
+app.command()(export)
 app.command()(models)
 app.command()(recipes)
 

@@ -3,19 +3,35 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from errno import ENOSPC
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
-from softquery.errors import SoftqueryError
+import typer
+
+from softquery.errors import InputError, SoftqueryError
 
 MISTAKE = 2
 """Exit code of everything that the user can put right."""
 INTERRUPTED = 130
+LONGEST_LINE = 2000
+"""Characters of an error that are shown."""
+
+# What is raised for wrong options and arguments: click's, or the copy of it inside newer Typers.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(value, ensure_ascii=False))
+    print_text(json.dumps(value, ensure_ascii=False))
+
+
+def print_text(text: str) -> None:
+    """Plain text on standard output."""
+    with _answering():
+        print(text)
 
 
 def note(line: str) -> None:
@@ -34,7 +50,22 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_shown(cell) for cell in row))
-    Console().print(table)
+    with _answering():
+        Console().print(table)
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say so where standard output leads to a full disk; a reader who left is no fault."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _drop_answers()
+        reason = "no space left on the disk" if error.errno == ENOSPC else error.strerror
+        raise InputError(f"cannot be written ({reason})", source="standard output") from error
 
 
 def _is_number(cell: object) -> bool:
@@ -54,23 +85,53 @@ def flat(report: Mapping[str, Any]) -> list[tuple[str, object]]:
     return [(key, value) for key, value in report.items() if isinstance(value, (int, float))]
 
 
-def run(app: Callable[[], Any]) -> NoReturn:
+def run(app: typer.Typer) -> NoReturn:
     """Call the command line and turn the user's mistakes into one line and exit code 2."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # What a terminal cannot show is escaped there instead of ending in a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        code = app(prog_name="softquery", standalone_mode=False)
     except SoftqueryError as error:
-        _leave(f"softquery: {error}", MISTAKE)
-    except KeyboardInterrupt:
-        _leave("softquery: interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (the reader left; nothing more can be said)
-        sys.exit(MISTAKE)
+        _leave(str(error), MISTAKE)
+    except UsageError as error:
+        _leave(_usage(error), MISTAKE)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        _leave(f"softquery: {place}{error.strerror or error}", MISTAKE)
-    sys.exit(0)
+        _leave(f"{place}{error.strerror or error}", MISTAKE)
+    if code == INTERRUPTED:
+        _leave("interrupted", INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: Any) -> str:
+    """One line about a wrong option or argument; empty where help was shown in its place."""
+    message = str(error.format_message()).strip().removesuffix(".")
+    verb = "softquery" if error.ctx is None else error.ctx.command_path
+    return f"{message[:1].lower()}{message[1:]}; see {verb} --help" if message else ""
+
+
+def _drop_answers() -> None:
+    """Stop writing answers, so that the end of the process does not try once more."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (open until the process ends)
 
 
 def _leave(line: str, code: int) -> NoReturn:
-    print(line, file=sys.stderr, flush=True)
+    if line:
+        print(f"softquery: {one_line(line)}", file=sys.stderr, flush=True)
     sys.exit(code)
+
+
+def one_line(text: str) -> str:
+    r"""The text as one line that any terminal can show, shortened where it is endless.
+
+    >>> one_line("bad\nname\x1b.tsv")
+    'bad\\nname\\x1b.tsv'
+    """
+    shown = "".join(
+        mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text
+    )
+    if len(shown) <= LONGEST_LINE:
+        return shown
+    half = LONGEST_LINE // 2
+    return f"{shown[:half]} … {shown[-half:]}"

@@ -40,13 +40,13 @@ def evaluate(
     from softquery.runtime import load
 
     if errors is not None:
-        _check_form(errors)
+        _check_place(errors, data)
     rows = list(
         read_rows(
             data,
             columns=("sentence1", "sentence2", "label"),
             rename=parse_columns(columns) if columns else None,
-            keep_others=bool(slices),
+            keep_others=bool(slices) or errors is not None,
         )
     )
     if not rows:
@@ -88,11 +88,20 @@ def _show(result: dict[str, Any], title: str) -> None:
 
 
 FORMS = (".tsv", ".csv", ".jsonl")
+LAST = ("predicted", "confidence", "row")
+"""What a file of mistakes says about each row of the data."""
 
 
-def _check_form(path: Path) -> None:
+def _check_place(path: Path, data: Path) -> None:
+    """Refuse a place for the mistakes before any work is done."""
     if path.suffix not in FORMS:
         raise InputError(f"mistakes are written as one of {', '.join(FORMS)}", source=path)
+    if path.is_dir():
+        raise InputError("cannot be written (is a folder)", source=path)
+    if not path.parent.is_dir():
+        raise InputError("cannot be written (no such folder)", source=path)
+    if path.exists() and data.exists() and path.samefile(data):
+        raise InputError("is the data itself; name another file for the mistakes", source=path)
 
 
 def _write_mistakes(path: Path, mistakes: Sequence["Mistake"]) -> None:
@@ -111,12 +120,12 @@ def _write_mistakes(path: Path, mistakes: Sequence["Mistake"]) -> None:
 
 
 def _delimited(records: list[dict[str, Any]], delimiter: str) -> str:
-    names = list(records[0]) if records else ["sentence1", "sentence2", "label", "predicted"]
+    # Objects of a JSONL file need not all have the same further names.
+    found = dict.fromkeys(name for record in records for name in record if name not in LAST)
+    names = [*(found or ("sentence1", "sentence2", "label")), *LAST]
     if delimiter == "\t":  # our TSV knows no quoting: a separator inside a text becomes a space
-        lines = [
-            names,
-            *([" ".join(str(value).split()) for value in record.values()] for record in records),
-        ]
+        rows = [[str(record.get(name, "")) for name in names] for record in records]
+        lines = [names, *([" ".join(text.split()) for text in row] for row in rows)]
         return "".join("\t".join(line) + "\n" for line in lines)
     made = io.StringIO()
     table = csv.DictWriter(made, fieldnames=names, lineterminator="\n")

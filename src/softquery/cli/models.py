@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from softquery.cli.console import print_json, print_table
+from softquery.cli.console import print_json, print_table, print_text
 
 
 def models(
@@ -25,8 +25,8 @@ def models(
         print_json([{**asdict(entry), "path": str(entry.path)} for entry in entries])
         return
     if not entries:
-        print("no models are shipped with this version, and none are local")
-        print(f"local models lie in {local_folder()}; a bundle's folder works wherever it is")
+        print_text("no models are shipped with this version, and none are local")
+        print_text(f"local models lie in {local_folder()}; a bundle's folder works wherever it is")
         return
     rows = [
         (
@@ -57,4 +57,4 @@ def _show_card(folder: str, as_json: bool) -> None:
             }
         )
     else:
-        print(bundle.card)
+        print_text(bundle.card)

@@ -4,9 +4,14 @@ import sys
 from types import TracebackType
 from typing import Any
 
+from softquery.cli.processes import is_first
+
 
 class TrainingBar:
-    """Shows loss, rate, speed and time left; a line for each epoch stays behind."""
+    """Shows loss, rate, speed and time left; a line for each epoch stays behind.
+
+    Of several processes only the first one shows anything.
+    """
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -17,7 +22,7 @@ class TrainingBar:
         self._total = 0
 
     def __enter__(self) -> "TrainingBar":
-        if self.console.is_terminal:
+        if self.console.is_terminal and is_first():
             from rich.progress import (
                 BarColumn,
                 MofNCompleteColumn,
@@ -85,7 +90,7 @@ class TrainingBar:
         """A line that stays."""
         if self._bar is not None:
             self._bar.console.print(line, markup=False, highlight=False)
-        else:
+        elif is_first():
             print(line, file=sys.stderr, flush=True)
 
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, MissingExtra
+from softquery.cli import processes
+from softquery.cli.console import INTERRUPTED, note, print_json, print_table
+from softquery.errors import MissingExtra
 
 
 def train(
@@ -50,13 +51,12 @@ def train(
     An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
     """
     _require_torch()
-    if devices > 1 and "LOCAL_RANK" not in os.environ:
-        _through_torchrun(devices)
     from softquery.cli.progress import TrainingBar
     from softquery.files import parse_columns
     from softquery.recipes import override
     from softquery.recipes import recipe as find_recipe
     from softquery.recipes.execute import train as execute
+    from softquery.recipes.places import partial_folder
     from softquery.zoo import resolve
 
     changes = list(settings or [])
@@ -65,20 +65,34 @@ def train(
     if seed is not None:
         changes.append(f"training.seed={seed}")
     run = override(find_recipe(recipe), changes)
-    with TrainingBar() as bar:
-        bundle = execute(
-            run,
-            data=data,
-            output=output,
-            observer=bar,
-            say=bar.say,
-            resume=resume,
-            init=None if init is None else resolve(init),
-            devices=devices,
-            rename=parse_columns(columns) if columns else None,
-        )
-    if int(os.environ.get("RANK", "0")) == 0:
+    if devices > 1 and "LOCAL_RANK" not in os.environ:
+        processes.start(devices)
+    try:
+        with processes.first_speaks(), TrainingBar() as bar:
+            bundle = execute(
+                run,
+                data=data,
+                output=output,
+                observer=bar,
+                say=bar.say,
+                resume=resume,
+                init=None if init is None else resolve(init),
+                devices=devices,
+                rename=parse_columns(columns) if columns else None,
+            )
+    except KeyboardInterrupt:
+        _leave_resumable(partial_folder(output))
+        raise
+    if processes.is_first():
         _show(bundle, as_json)
+
+
+def _leave_resumable(folder: Path) -> None:
+    """Where there is something to go on from, say so instead of just leaving."""
+    if folder.exists():
+        if processes.is_first():
+            note("softquery: interrupted; go on with --resume")
+        sys.exit(INTERRUPTED)
 
 
 def _show(bundle: Path, as_json: bool) -> None:
@@ -99,16 +113,6 @@ def _require_torch() -> None:
         import torch  # noqa: F401
     except ImportError:
         raise MissingExtra("train", needed_for="training") from None
-
-
-def _through_torchrun(devices: int) -> None:
-    """Start this same command once a device. Does not return."""
-    if not hasattr(os, "execv"):
-        raise ConfigError("--devices above 1 needs a system with processes that torchrun can start")
-    note(f"starting {devices} processes through torchrun")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={devices}", "-m", "softquery", *sys.argv[1:]]
-    os.execv(sys.executable, command)
 
 
 def recipes(

@@ -22,9 +22,9 @@ RECIPES: dict[str, Callable[[], Run]] = {
 def recipe(name: str) -> Run:
     """The recipe of that name, or `ConfigError` naming the nearest one."""
     if name not in RECIPES:
-        near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.3)
+        near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"unknown recipe {name!r}{hint} (known: {', '.join(RECIPES)})")
+        raise ConfigError(f"unknown recipe {name!r:.100}{hint} (known: {', '.join(RECIPES)})")
     return RECIPES[name]()
 
 

@@ -9,9 +9,7 @@ from softquery.recipes.prepare import Prepared
 
 def run_card(prepared: Prepared, metrics: Mapping[str, Any], *, name: str) -> str:
     """The card as Markdown. Licence and limits are the user's to state, and the card says so."""
-    run, dev = prepared.run, metrics["dev"]
-    metric = prepared.task.steers_by
-    bounds = dev.get(f"{metric}_interval")
+    run, metric = prepared.run, prepared.task.steers_by
     card = Card(
         name=name,
         purpose=f"{run.summary}.",
@@ -32,15 +30,16 @@ def run_card(prepared: Prepared, metrics: Mapping[str, Any], *, name: str) -> st
             "seconds": metrics["training"]["seconds"],
             "dev pairs that also stand in train": metrics["training"]["dev_rows_in_train"],
         },
-        numbers=[
-            CardNumber(
-                metric=metric,
-                value=dev[metric],
-                n=dev["n"],
-                data="dev",
-                interval=(bounds[0], bounds[1]) if bounds and None not in bounds else None,
-            )
-        ],
+        numbers=_numbers(metric, metrics["dev"]),
         limits=["Measured on one dev set only; no limits have been probed."],
     )
     return make_card(card, kind="matcher")
+
+
+def _numbers(metric: str, dev: Mapping[str, Any]) -> list[CardNumber]:
+    """The metric on dev; nothing where it is undefined, as with grades that are all alike."""
+    if dev[metric] is None:
+        return []
+    bounds = dev.get(f"{metric}_interval")
+    interval = (bounds[0], bounds[1]) if bounds and None not in bounds else None
+    return [CardNumber(metric=metric, value=dev[metric], n=dev["n"], data="dev", interval=interval)]

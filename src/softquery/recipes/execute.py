@@ -7,6 +7,8 @@ complete.
 import json
 import shutil
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,18 @@ from typing import Any
 import torch
 
 from softquery import __version__
-from softquery.bundle import BundleConfig, read_bundle, write_bundle
+from softquery.bundle import BundleConfig, write_bundle
+from softquery.data import Pairs
 from softquery.errors import ConfigError, InputError
 from softquery.files import write_json
 from softquery.models import Esim, Siamese
 from softquery.recipes.card import run_card
 from softquery.recipes.pair_plan import PairPlan
+from softquery.recipes.places import SETTINGS, check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
 from softquery.recipes.run import Run
-from softquery.runtime.network import build_model, config_of, load_model, pair_logits
-from softquery.text import TextConfig, TextPipeline
+from softquery.recipes.start import read_start
+from softquery.runtime.network import build_model, config_of, pair_logits
 from softquery.training import (
     BEST,
     RECORDS,
@@ -61,64 +65,79 @@ def train(
         devices: Processes, started by torchrun where there are several.
         rename: Our column names to those of the files.
     """
-    target = Path(output)
-    folder = target.with_name(target.name + ".partial")
-    _check_places(target, folder, resume)
+    target, folder = Path(output), partial_folder(output)
+    finished = resume and _is_finished(target, folder)
+    if not finished:
+        check_places(target, folder, resume=resume)
     fabric = launch(devices=devices, precision=run.training.precision, seed=run.training.seed)
     lines: Say = say if fabric.is_global_zero else (lambda line: None)
+    if finished:
+        if fabric.is_global_zero:
+            _clear_up(folder, target)
+        return target
     source = read_source(run, data, rename, lines)
-    start = None if init is None else read_bundle(init)
-    pipeline = None
+    start = None if init is None else read_start(init)
     if start is not None:
-        pipeline = TextPipeline.load(start.path, TextConfig.from_dict(start.config.text))
-    prepared = prepare(run, source, lines, pipeline=pipeline)
-    if fabric.is_global_zero:
-        _note_settings(folder, prepared, resume)
-    fabric.barrier()
+        run = start.shape(run, source, lines)
+    prepared = prepare(run, source, lines, pipeline=None if start is None else start.pipeline)
     model = build_model(run.model_name(), _settings(prepared))
     if prepared.table is not None:
         model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
     if start is not None:
-        _start_from(model, load_model(start), lines)
+        start.fill(model, prepared.task, lines)
     if run.vocabulary.frozen:
         model.embedder.requires_grad_(False)
     plan = _plan(prepared, fabric.device, lines)
-    fit = Fit(
-        fabric,
-        model,
-        plan,
-        loss=prepared.task.loss,
-        optim=run.optim,
-        schedule=run.schedule,
-        training=run.training,
-        folder=folder,
-    )
-    fitted = fit.run(observer, resume=resume)
-    if fabric.is_global_zero:
-        _finish(prepared, model, fitted, fit.progress.rows, folder, target, lines)
+    dev = encode(source.dev, prepared, lines, "dev")  # a bad row is told now, not after hours
+    with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
+        if fabric.is_global_zero:
+            _note_settings(folder, prepared, resume)
+        fabric.barrier()
+        fit = Fit(
+            fabric,
+            model,
+            plan,
+            loss=prepared.task.loss,
+            optim=run.optim,
+            schedule=run.schedule,
+            training=run.training,
+            folder=folder,
+        )
+        try:
+            fitted = fit.run(observer, resume=resume)
+        finally:
+            with suppress(OSError):  # a full disk has been told of already
+                fit.history.close()
+        if fabric.is_global_zero:
+            _finish(prepared, model, dev, fitted, fit.progress.rows, folder, target, lines)
     fabric.barrier()
     return target
 
 
-def _check_places(target: Path, folder: Path, resume: bool) -> None:
-    if target.exists():
-        raise InputError("already exists; name another --output", source=target)
-    if folder.exists() and not resume:
-        raise InputError(
-            "holds an interrupted run; go on with --resume, or remove the folder", source=folder
-        )
-    if resume and not folder.exists():
-        raise InputError("there is no interrupted run here to resume", source=folder)
+def _is_finished(target: Path, folder: Path) -> bool:
+    """Whether the bundle is complete and only the clearing up was interrupted."""
+    ours, theirs = (place / RECORDS / "run.json" for place in (folder, target))
+    if not folder.exists() or not theirs.is_file():
+        return False
+    return not ours.exists() or ours.read_bytes() == theirs.read_bytes()
+
+
+def _clear_up(folder: Path, target: Path) -> None:
+    """Remove what the run needed on its way, and what killed attempts at the bundle left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for left in target.parent.glob(f".{escape(target.name[:40])}.*.tmp"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
     """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
-    note = folder / RECORDS / "run.json"
-    settings = {**prepared.run.to_dict(), "data_fingerprint": prepared.source.fingerprint}
+    note = folder / RECORDS / SETTINGS
+    settings = {**prepared.run.to_dict(), DATA: prepared.source.fingerprint}
     plain = json.loads(json.dumps(settings))
     if resume and note.exists():
-        before = _flat(json.loads(note.read_text(encoding="utf-8")))
-        now = _flat(plain)
+        before, now = _flat(_read_settings(note)), _flat(plain)
+        if before.get(DATA) != now[DATA]:
+            raise ConfigError(f"{note}: the training data has changed since the run was started")
         for key in now:
             if before.get(key) != now[key] and key not in _MAY_CHANGE:
                 raise ConfigError(
@@ -132,6 +151,16 @@ def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
     write_json(note, plain)
 
 
+def _read_settings(note: Path) -> dict[str, Any]:
+    try:
+        settings: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+        settings.keys()
+    except (ValueError, AttributeError) as error:
+        raise ConfigError(f"{note}: is damaged ({error}); remove {note.parents[1]}") from None
+    return settings
+
+
+DATA = "data_fingerprint"
 _MAY_CHANGE = {
     "training.checkpoint_seconds",
     "training.max_epochs",
@@ -156,21 +185,6 @@ def _settings(prepared: Prepared) -> dict[str, Any]:
     return dataclasses.asdict(prepared.run.model)
 
 
-def _start_from(model: Esim | Siamese, start: Esim | Siamese, say: Say) -> None:
-    """Take over every weight that has the same name and shape."""
-    own, given = model.state_dict(), start.state_dict()
-    fitting = {
-        name: value
-        for name, value in given.items()
-        if name in own and own[name].shape == value.shape
-    }
-    if not fitting:
-        raise ConfigError("--init: the bundle has no weight that fits this model")
-    model.load_state_dict({**own, **fitting})
-    fresh = sorted(set(own) - set(fitting))
-    say(f"started from {len(fitting)} weights" + (f"; new: {', '.join(fresh)}" if fresh else ""))
-
-
 def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:
     train_pairs = encode(prepared.source.train, prepared, say, "train")
     tune_pairs = encode(prepared.source.tune, prepared, say, "held back")
@@ -188,6 +202,7 @@ def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:
 def _finish(
     prepared: Prepared,
     model: Esim | Siamese,
+    dev: Pairs,
     fitted: Fitted,
     rows: list[dict[str, float]],
     folder: Path,
@@ -198,7 +213,6 @@ def _finish(
     best, _ = load_tensors(folder / BEST)
     model.load_state_dict(best)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
-    dev = encode(prepared.source.dev, prepared, say, "dev")
     probabilities = prepared.task.probabilities(
         pair_logits(model, dev.to(next(model.parameters()).device))
     )
@@ -231,5 +245,5 @@ def _finish(
         card=run_card(prepared, metrics, name=target.name),
         records=folder / RECORDS,
     )
-    shutil.rmtree(folder, ignore_errors=True)
+    _clear_up(folder, target)
     say(f"bundle written: {target}")

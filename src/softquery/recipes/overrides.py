@@ -5,11 +5,14 @@ import difflib
 import types
 import typing
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from softquery.errors import ConfigError
 
 Value = TypeVar("Value")
+LARGEST = 2**53
+"""Numbers from here on are no settings, and would overflow where they are used."""
 
 
 def override(value: Value, settings: Iterable[str]) -> Value:
@@ -93,12 +96,14 @@ def _parse_plain(text: str, kind: Any, path: str) -> Any:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         if text.lower() in words:
             return words[text.lower()]
-    elif kind in (int, float, str):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
+    elif kind in (int, float):
+        with suppress(ValueError):
+            value = kind(text)
+            if abs(value) < LARGEST:
+                return value
+    elif kind is str:
+        return text
     else:
         raise ConfigError(f"{path} cannot be set on the command line")
-    names = {int: "a whole number", float: "a number", bool: "true or false"}
-    raise ConfigError(f"{path} must be {names[kind]}, got {text!r}")
+    names = {int: "a whole number", float: "a finite number", bool: "true or false"}
+    raise ConfigError(f"{path} must be {names[kind]}, got {text!r:.100}")

@@ -7,6 +7,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from softquery.data import PairBatch, Pairs, Slot, bucketed
+from softquery.errors import ConfigError
 from softquery.measure import accuracy, spearman
 from softquery.recipes.run import PairFiles
 from softquery.runtime.network import pair_logits
@@ -43,6 +44,11 @@ class PairPlan:
     def measure(self, model: nn.Module) -> dict[str, float]:
         """The metric that steers, and the held-back loss."""
         logits = pair_logits(model, self.tune)
+        if not logits.isfinite().all():
+            raise ConfigError(
+                "the run diverged: the model's answers are no longer finite; "
+                "lower optim.lr, or raise schedule.warmup_steps"
+            )
         gold = self.tune.label.cpu()
         probabilities = self.task.probabilities(logits).numpy()
         if isinstance(self.task, PairClassification):

@@ -56,7 +56,11 @@ def read_source(
         rows.extend(_rows(path, rename))
     train, tune = split_rows(rows, share=run.data.tune_share, seed=run.training.seed)
     if not train or not tune:
-        raise InputError(f"{len(rows)} rows are too few to train on", source=str(folder))
+        raise InputError(
+            f"{len(rows)} rows are too few to train on and to hold back "
+            f"{run.data.tune_share:.0%} of them (data.tune_share)",
+            source=folder,
+        )
     dev_path = find_split(folder, run.data.dev)
     say(f"reading {dev_path}")
     dev = _rows(dev_path, rename)
@@ -98,7 +102,7 @@ def prepare(
         say: Told what happens.
         pipeline: The text pipeline of the bundle that the run starts from, where it does.
     """
-    task = run.task or PairClassification(labels=_found_labels(source))
+    task = run.task or PairClassification(labels=found_labels(source))
     kept = pipeline is not None
     made = pipeline or _build_pipeline(run, source, say)
     table = None
@@ -109,23 +113,28 @@ def prepare(
         for path, coverage in zip(run.vectors, coverages, strict=True):
             say(f"{path}: {coverage}")
     width = run.model.embedding_size if table is None else table.shape[1]
-    model = replace(
-        run.model,
-        vocab_size=made.vocab_size,
-        output_size=task.output_size,
-        embedding_size=width,
-    )
+    try:
+        model = replace(
+            run.model,
+            vocab_size=made.vocab_size,
+            output_size=task.output_size,
+            embedding_size=width,
+        )
+    except ValueError as error:  # such as a head that cannot tell so many labels apart
+        raise ConfigError(f"model: {error}") from None
     settled = replace(run, model=model, task=task, text=made.config)
     return Prepared(run=settled, task=task, pipeline=made, table=table, source=source)
 
 
-def _found_labels(source: PairSource) -> tuple[str, ...]:
-    labels = sorted({row.values["label"] for row in source.train})
+def found_labels(source: PairSource) -> tuple[str, ...]:
+    """The classes of the training rows, in alphabetical order."""
+    labels = sorted({row.values["label"] for row in (*source.train, *source.tune)})
     if not 2 <= len(labels) <= 1000:
-        shown = ", ".join(labels[:5])
-        raise ConfigError(
-            f"the training file has {len(labels)} different labels ({shown}); "
-            "expected from 2 to 1,000 classes (grades need a graded recipe)"
+        shown = ", ".join([*labels[:5], *(["…"] if len(labels) > 5 else [])])
+        raise InputError(
+            f"expected from 2 to 1,000 different labels, found {len(labels):,} ({shown}); "
+            "grades need a graded recipe",
+            source=source.train[0].source,
         )
     return tuple(labels)
 
@@ -133,10 +142,13 @@ def _found_labels(source: PairSource) -> tuple[str, ...]:
 def _build_pipeline(run: Run, source: PairSource, say: Say) -> TextPipeline:
     texts = (text for row in source.train for text in _pair(row))
     size, count = run.vocabulary.size, run.vocabulary.min_count
-    made = build_pipeline(texts, run.text, vocab_size=size, min_count=count)
-    if run.vocabulary.from_vectors and run.vectors:
-        frequent = read_vectors(run.vectors[0]).words[: run.vocabulary.from_vectors]
-        made = pipeline_from_words([*made.vocabulary(), *frequent], run.text)
+    try:
+        made = build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+        if run.vocabulary.from_vectors and run.vectors:
+            frequent = read_vectors(run.vectors[0]).words[: run.vocabulary.from_vectors]
+            made = pipeline_from_words([*made.vocabulary(), *frequent], run.text)
+    except ValueError as error:  # such as a limit below what the characters need
+        raise ConfigError(f"vocabulary: {error}") from None
     say(f"vocabulary: {made.vocab_size:,} entries ({run.text.unit})")
     return made
 

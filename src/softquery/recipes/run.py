@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from softquery.models import MODELS, EsimConfig, SiameseConfig
-from softquery.tasks import PairTask
+from softquery.tasks import PairClassification, PairTask
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -22,6 +22,14 @@ class Vocabulary:
     """How many words of the first vectors file, most frequent first, are added to the text's."""
     frozen: bool = False
     """Keep the embedding table as it was filled."""
+
+    def __post_init__(self) -> None:
+        if self.min_count < 1:
+            raise ValueError(f"min_count must be at least 1, got {self.min_count}")
+        if self.size is not None and self.size < 1:
+            raise ValueError(f"size must be at least 1, got {self.size}")
+        if self.from_vectors < 0:
+            raise ValueError(f"from_vectors must not be negative, got {self.from_vectors}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +67,12 @@ class Run:
     optim: Optim = field(default_factory=Optim)
     schedule: Schedule = field(default_factory=Schedule)
     training: Training = field(default_factory=Training)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.training.seed < 2**32:
+            raise ValueError(f"seed must be from 0 to {2**32 - 1:,}, got {self.training.seed:,}")
+        if isinstance(self.task, PairClassification) and self.task.consistency < 0:
+            raise ValueError(f"consistency must not be negative, got {self.task.consistency}")
 
     def model_name(self) -> str:
         """The model's name in a bundle."""

@@ -1,8 +1,10 @@
 """A matching bundle that answers."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,36 +12,34 @@ from numpy.typing import NDArray
 from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError, MissingExtra
+from softquery.runtime.backend import Floats, PairBackend
 from softquery.text import TextConfig, TextPipeline
 from softquery.zoo import resolve
 
-Backend = Literal["torch"]
+Backend = Literal["auto", "onnx", "torch"]
 Pair = tuple[str, str]
-
-
-class PairBackend(Protocol):
-    """What computes: ids of both sides in, logits out."""
-
-    def logits(
-        self, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]
-    ) -> NDArray[np.float32]:
-        """One row of logits a pair, in the order of the pairs."""
+CHUNK = 256
+"""Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
+RANK_BATCH = 64
+"""Candidates that are compared at a time."""
 
 
 class Matcher:
-    """Answers what two sentences are to each other.
+    """Answers what two sentences are to each other. Safe from many threads.
 
     Args:
         bundle: The model folder.
         backend: What computes its logits.
+        cache_size: How many sentences' encodings are kept for `rank` and `encode`.
     """
 
-    def __init__(self, bundle: Bundle, backend: PairBackend) -> None:
+    def __init__(self, bundle: Bundle, backend: PairBackend, *, cache_size: int = 1024) -> None:
         self.bundle = bundle
         self.pipeline = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text))
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
         self._backend = backend
+        self._cache = EncodingCache(cache_size)
 
     @property
     def is_graded(self) -> bool:
@@ -56,18 +56,90 @@ class Matcher:
         """One row a pair: a distribution over the labels, or the grade's share of the scale."""
         if not pairs:
             return np.empty((0, max(1, len(self.labels))))
-        first = self.pipeline.encode_ids([pair[0] for pair in pairs])
-        second = self.pipeline.encode_ids([pair[1] for pair in pairs])
-        logits = self._backend.logits(first, second).astype(np.float64)
-        if self.is_graded:
-            return 1 / (1 + np.exp(-logits))
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
-        return shares
+        parts = []
+        for start in range(0, len(pairs), CHUNK):
+            chunk = pairs[start : start + CHUNK]
+            first = self.pipeline.encode_ids([pair[0] for pair in chunk])
+            second = self.pipeline.encode_ids([pair[1] for pair in chunk])
+            parts.append(self._squashed(self._backend.pair_logits(first, second)))
+        return np.concatenate(parts)
 
     def predict(self, pairs: Sequence[Pair]) -> list[Match]:
         """An answer for each pair."""
         return [self._answer(row) for row in self.probabilities(pairs).tolist()]
+
+    def encode(self, texts: Sequence[str]) -> list[Floats]:
+        """What comparing needs of each text, to be stored and handed to `rank`.
+
+        Each text is encoded by itself, so that its encoding never depends on its company.
+        """
+        ids = self.pipeline.encode_ids(list(texts))
+        return [self._encoding(tuple(sentence)) for sentence in ids]
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        top_k: int | None = None,
+        encodings: Sequence[Floats] | None = None,
+        label: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Order documents by how well they match the query, best first.
+
+        Args:
+            query: Encoded once.
+            documents: The candidates.
+            top_k: How many to return; all by default.
+            encodings: What `encode` gave for the documents, where it is stored.
+            label: Whose probability is the score; by default "same meaning" (the second of two
+                labels), `entailment` where there is such a label, else the first label.
+
+        Returns:
+            Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
+        """
+        column = self._column(label)
+        if encodings is None:
+            encodings = self.encode(documents)
+        if len(encodings) != len(documents):
+            raise ValueError(f"{len(encodings)} encodings for {len(documents)} documents")
+        asked = self.encode([query])
+        order = sorted(range(len(documents)), key=lambda place: (len(encodings[place]), place))
+        scores = np.empty(len(documents))
+        for start in range(0, len(order), RANK_BATCH):
+            places = order[start : start + RANK_BATCH]
+            logits = self._backend.compare(asked, [encodings[place] for place in places])
+            scores[places] = self._squashed(logits)[:, column]
+        best = np.argsort(-scores, kind="stable")[:top_k]
+        return [
+            {"corpus_id": place, "score": float(scores[place]), "text": documents[place]}
+            for place in best.tolist()
+        ]
+
+    def _column(self, label: str | None) -> int:
+        if self.is_graded:
+            return 0
+        if label is not None:
+            return parse_class(label, self.labels)
+        if len(self.labels) == 2:
+            return 1
+        return self.labels.index("entailment") if "entailment" in self.labels else 0
+
+    def _encoding(self, sentence: tuple[int, ...]) -> Floats:
+        found = self._cache.get(sentence)
+        if found is None:
+            found = self._backend.encode([sentence])[0]
+            self._cache.put(sentence, found)
+        return found
+
+    def _squashed(self, logits: Floats) -> NDArray[np.float64]:
+        wide = logits.astype(np.float64)
+        if self.is_graded:
+            grades: NDArray[np.float64] = 1 / (1 + np.exp(-wide))
+            return grades
+        powers = np.exp(wide - wide.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+        return shares
 
     def _answer(self, row: list[float]) -> Match:
         if self.is_graded:
@@ -78,28 +150,77 @@ class Matcher:
         return Match(self.labels[best], score, dict(zip(self.labels, row, strict=True)))
 
 
+class EncodingCache:
+    """The encodings that were used last. Safe from many threads.
+
+    Args:
+        size: How many are kept.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._kept: OrderedDict[tuple[int, ...], Floats] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, sentence: tuple[int, ...]) -> Floats | None:
+        """The encoding of a sentence, if it is here."""
+        with self._lock:
+            found = self._kept.get(sentence)
+            if found is not None:
+                self._kept.move_to_end(sentence)
+            return found
+
+    def put(self, sentence: tuple[int, ...], encoding: Floats) -> None:
+        """Keep an encoding and let go of the one unused for longest."""
+        with self._lock:
+            self._kept[sentence] = encoding
+            self._kept.move_to_end(sentence)
+            while len(self._kept) > self.size:
+                self._kept.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
 def load(
     name_or_path: str | PathLike[str],
     *,
-    backend: Backend = "torch",
+    backend: Backend = "auto",
+    threads: int | None = None,
     device: str | None = None,
 ) -> Matcher:
     """Open a bundle by its name in the zoo or by its folder.
 
     Args:
         name_or_path: Such as `"nli-en"`, or a folder.
-        backend: What computes; `"torch"` needs the extra `[train]`.
+        backend: `"onnx"` needs an exported bundle; `"torch"` needs the extra `[train]`; `"auto"`
+            takes ONNX Runtime where the bundle was exported, else torch.
+        threads: Threads of one ONNX call; None for all cores.
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
     """
     bundle = read_bundle(resolve(name_or_path))
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: a {bundle.config.kind}, not a matcher")
-    if backend != "torch":
-        raise ConfigError(f"backend must be 'torch', got {backend!r}")
+    if backend not in ("auto", "onnx", "torch"):
+        raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
+    if threads is not None and threads < 1:
+        raise ConfigError(f"threads must be at least 1, got {threads}")
+    if backend == "auto":
+        backend = "onnx" if bundle.is_exported else "torch"
+    if backend == "onnx":
+        if not bundle.is_exported:
+            raise BundleError(f"{bundle.path}: not exported yet; run `softquery export` on it")
+        from softquery.runtime.onnx_backend import OnnxBackend
+
+        return Matcher(bundle, OnnxBackend(bundle, threads))
+    return Matcher(bundle, _torch_backend(bundle, device))
+
+
+def _torch_backend(bundle: Bundle, device: str | None) -> PairBackend:
     try:
         from softquery.runtime.torch_backend import TorchBackend
     except ImportError as error:
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
             raise MissingExtra("train", needed_for="running a model on torch") from None
         raise
-    return Matcher(bundle, TorchBackend(bundle, device))
+    return TorchBackend(bundle, device)

@@ -11,6 +11,7 @@ from softquery.bundle import Bundle
 from softquery.data import Pairs, in_order
 from softquery.errors import BundleError
 from softquery.models import MODELS, Esim, EsimConfig, Siamese, SiameseConfig
+from softquery.runtime.weights import dequantised
 
 
 def build_model(name: str, settings: dict[str, Any]) -> Esim | Siamese:
@@ -20,21 +21,29 @@ def build_model(name: str, settings: dict[str, Any]) -> Esim | Siamese:
     config_class, model_class = MODELS[name]
     known = {each.name for each in dataclasses.fields(config_class)}
     if unknown := sorted(set(settings) - known):
-        raise BundleError(f"config.json: {name} has no setting {unknown[0]!r}")
+        raise BundleError(f"{name} has no setting {unknown[0]!r}")
     plain = {
         key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()
     }
     try:
         model: Esim | Siamese = model_class(config_class(**plain))  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise BundleError(f"config.json: {name} cannot be built: {error}") from None
+    except (TypeError, ValueError, RuntimeError, MemoryError) as error:
+        reason = str(error).strip().splitlines()[:1]  # torch tells long stories of memory
+        raise BundleError(f"{name} cannot be built: {''.join(reason)}") from None
     return model
 
 
 def load_model(bundle: Bundle) -> Esim | Siamese:
     """The model of a bundle with its weights, in evaluation mode."""
-    model = build_model(bundle.config.model["name"], bundle.config.model["config"])
-    weights = {name: torch.from_numpy(array) for name, array in bundle.read_weights().items()}
+    try:
+        model = build_model(bundle.config.model["name"], bundle.config.model["config"])
+    except BundleError as error:
+        raise BundleError(f"{bundle.path / 'config.json'}: {error}") from None
+    stored = dequantised(bundle.read_weights())
+    weights = {name: torch.from_numpy(array) for name, array in stored.items()}
+    for name, values in weights.items():
+        if not values.isfinite().all():
+            raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:

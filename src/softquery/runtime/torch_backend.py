@@ -1,14 +1,17 @@
-"""Logits by torch, on a CPU or a GPU."""
+"""A matcher's model in torch, on a CPU or a GPU."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from torch import Tensor
 
 from softquery.bundle import Bundle
-from softquery.data import Pairs, Sentences
+from softquery.data import Pairs, Sentences, Tokens
 from softquery.errors import ConfigError
+from softquery.models import Esim, PairOutput
+from softquery.models.esim import EncodedSentence
+from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded_rows
 from softquery.runtime.network import load_model, pair_logits
 
 
@@ -29,10 +32,52 @@ class TorchBackend:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
 
-    def logits(
-        self, first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]
-    ) -> NDArray[np.float32]:
-        """One row of logits a pair, in the order of the pairs."""
+    @torch.inference_mode()
+    def encode(self, sentences: Ids) -> list[Floats]:
+        """What `compare` needs of each sentence."""
+        ids, lengths = padded_ids(sentences)
+        mask = torch.arange(ids.shape[1]) < torch.from_numpy(lengths).unsqueeze(1)
+        tokens = Tokens(torch.from_numpy(ids).to(self.device), mask.to(self.device))
+        encoded = self.model.encode(tokens)
+        if isinstance(encoded, Tensor):
+            return list(encoded.cpu().numpy())
+        states = encoded.states.cpu().numpy()
+        return [row[:length] for row, length in zip(states, lengths.tolist(), strict=True)]
+
+    def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
+        """Logits of encodings pairwise, or of one first side with every second side."""
+        logits: Floats = self._compared(first, second).logits.float().cpu().numpy()
+        return logits
+
+    def align(self, first: Floats, second: Floats) -> Alignment | None:
+        """Logits and alignments of one pair; None for a model that aligns nothing."""
+        output = self._compared([first], [second])
+        if output.first_to_second is None or output.second_to_first is None:
+            return None
+        return Alignment(
+            output.logits[0].cpu().numpy(),
+            output.first_to_second[0].cpu().numpy(),
+            output.second_to_first[0].cpu().numpy(),
+        )
+
+    def pair_logits(self, first: Ids, second: Ids) -> Floats:
+        """Logits straight from ids, one forward pass a batch."""
         pairs = Pairs(Sentences.pack(first), Sentences.pack(second), torch.zeros(len(first)))
-        answers: NDArray[np.float32] = pair_logits(self.model, pairs.to(self.device)).numpy()
+        answers: Floats = pair_logits(self.model, pairs.to(self.device)).numpy()
         return answers
+
+    @torch.inference_mode()
+    def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> PairOutput:
+        everyone = list(first) * len(second) if len(first) == 1 else list(first)
+        if isinstance(self.model, Esim):
+            return self.model.compare(self._sentences(everyone), self._sentences(second))
+        sides = [
+            torch.from_numpy(np.stack(side).astype(np.float32)).to(self.device)
+            for side in (everyone, second)
+        ]
+        return self.model.compare(sides[0], sides[1])
+
+    def _sentences(self, encodings: Sequence[Floats]) -> EncodedSentence:
+        rows, lengths = padded_rows(encodings)
+        mask = torch.arange(rows.shape[1]) < torch.from_numpy(lengths).unsqueeze(1)
+        return EncodedSentence(torch.from_numpy(rows).to(self.device), mask.to(self.device))

@@ -27,7 +27,7 @@ class History:
         """Append one row."""
         rows.append(row)
         self.latest = {**self.latest, **row}
-        writer = self._tensorboard()
+        writer = self._tensorboard(int(row["step"]))
         if writer is not None:
             for name, value in row.items():
                 if name not in ("step", "epoch"):
@@ -37,6 +37,8 @@ class History:
         """Write all rows as `log.csv`."""
         if self.folder is None:
             return
+        if self._writer is not None:
+            self._writer.flush()
         names = dict.fromkeys([*FIRST_COLUMNS, *(name for row in rows for name in row)])
         text = io.StringIO()
         table = csv.DictWriter(text, fieldnames=list(names), lineterminator="\n")
@@ -50,13 +52,14 @@ class History:
         if self._writer is not None:
             self._writer.close()
 
-    def _tensorboard(self) -> Any:
+    def _tensorboard(self, step: int) -> Any:
         if self._writer is None and self.folder is not None:
             try:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError:
                 return None
-            self._writer = SummaryWriter(str(self.folder / "tensorboard"))
+            # What a killed run showed of this step and later ones gives way to what comes now.
+            self._writer = SummaryWriter(str(self.folder / "tensorboard"), purge_step=step)
         return self._writer
 
 

@@ -4,6 +4,7 @@ Everything that the future of a run depends on is either a function of (seed, ep
 checkpoint, so a run that was killed goes on to the same weights.
 """
 
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -182,10 +183,16 @@ class Fit:
         total = self._total_steps()
         observer.begin(total, self.progress.step)
         with StopRequest() as stop:
-            while not self._finished(total):
-                self._epoch(observer, total, stop)
-                self.measure(observer)
-                self._save()
+            try:
+                while not self._finished(total):
+                    self._epoch(observer, total, stop)
+                    self.measure(observer)
+                    self._save()
+            except RuntimeError:
+                if stop.asked and not self.fabric.is_global_zero:
+                    # The first process has stopped, and the exchange with it broke off.
+                    raise KeyboardInterrupt from None
+                raise
         self.history.close()
         progress = self.progress
         return Fitted(
@@ -208,8 +215,7 @@ class Fit:
         self.model.train()
         slots = self.plan.slots(progress.epoch)
         while progress.slot < len(slots) and progress.step < total:
-            lr = self._learning_rate(total)
-            set_learning_rate(self.optimizer, lr)
+            set_learning_rate(self.optimizer, self._learning_rate(progress.step, total))
             if self.average is not None:
                 self.average.prepare(progress.step)
             self.take_step(slots[progress.slot])
@@ -217,23 +223,27 @@ class Fit:
             progress.step += 1
             progress.loss_steps += 1
             if progress.step % self.training.log_every == 0:
-                self._log(lr, len(slots[progress.slot - 1].rows))
+                self._log(total, len(slots[progress.slot - 1].rows))
             observer.step(progress.step, self.history.latest)
-            if stop.asked:
+            if stop.asked and self.fabric.is_global_zero:
                 self._save()
                 self.history.close()
                 raise KeyboardInterrupt
             if time.monotonic() - self._saved_at > self.training.checkpoint_seconds:
                 self._save()
+        if progress.loss_steps:  # short epochs have a loss to show, too
+            self._log(total, len(slots[progress.slot - 1].rows))
 
-    def _learning_rate(self, total: int) -> float:
-        scale = self.schedule.scale(self.progress.step, total)
+    def _learning_rate(self, step: int, total: int) -> float:
+        scale = self.schedule.scale(step, total)
         return self.optim.lr * self.progress.plateau_scale * scale
 
-    def _log(self, lr: float, batch_size: int) -> None:
+    def _log(self, total: int, batch_size: int) -> None:
         """Read the loss off the device (the one place that waits for it) and write a row."""
         progress, seconds = self.progress, self._seconds()
-        loss = float(self.take_step.loss_sum) / max(1, progress.loss_steps)
+        lr = self._learning_rate(progress.step - 1, total)
+        loss_sum: Tensor = self.fabric.all_reduce(self.take_step.loss_sum.clone())  # type: ignore[assignment]
+        loss = float(loss_sum) / max(1, progress.loss_steps)
         self.take_step.loss_sum.zero_()
         speed = progress.loss_steps * batch_size / max(1e-9, seconds - progress.seconds)
         progress.loss_steps, progress.seconds = 0, seconds
@@ -246,7 +256,8 @@ class Fit:
         if self.average is not None:
             self.average.swap()
         self.bare.eval()
-        metrics = self.plan.measure(self.bare)
+        # The first process speaks for all: disagreeing by a rounding, one might stop alone.
+        metrics: dict[str, float] = self.fabric.broadcast(self.plan.measure(self.bare))
         steering = next(iter(metrics.values()))
         if math.isnan(steering):  # such as the correlation of a model that answers all alike
             steering = -math.inf
@@ -285,6 +296,7 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     """A Fabric for this machine: one process, or those that torchrun started."""
     accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")  # TF32 on GPUs that have it
+    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # not who meets whom
     fabric = Fabric(
         accelerator=accelerator,
         devices=devices,

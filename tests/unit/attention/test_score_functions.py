@@ -91,7 +91,11 @@ def test_cosine_of_vanishing_vectors_has_finite_gradients(dtype):
     assert query.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("score", [dot, scaled_dot, cosine, *learned_scores()], ids=str)
+@pytest.mark.parametrize(
+    "score",
+    [dot, scaled_dot, cosine, *learned_scores()],
+    ids=lambda score: getattr(score, "__name__", type(score).__name__),
+)
 def test_scores_take_any_number_of_batch_axes(score):
     query_size, key_size = (3, 4) if isinstance(score, torch.nn.Module) else (3, 3)
     query, key = torch.randn(2, 3, 5, query_size), torch.randn(2, 3, 6, key_size)

@@ -83,7 +83,7 @@ def test_what_no_bundle_can_hold_leaves_nothing(tmp_path, changes, reason):
 def test_a_place_without_permission_is_named(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(BundleError, match=r"m: could not be written \(Permission denied\)"):
+        with pytest.raises(BundleError, match=r"m: cannot be written \(Permission denied\)"):
             write_sound(tmp_path / "m")
     finally:
         tmp_path.chmod(0o700)
@@ -91,7 +91,7 @@ def test_a_place_without_permission_is_named(tmp_path):
 
 def test_a_file_among_the_parents_is_named(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(BundleError, match=r"could not be written \((File exists|Not a directory)"):
+    with pytest.raises(BundleError, match=r"cannot be written \((File exists|Not a directory)"):
         write_sound(tmp_path / "file" / "m")
 
 
@@ -122,7 +122,7 @@ def test_a_disk_that_refuses_leaves_the_old_bundle_and_no_half_one(tmp_path, exi
         text=True,
         check=True,
     )
-    assert "cats: could not be written (File too large)" in done.stdout
+    assert "cats: cannot be written (File too large)" in done.stdout
     assert _names(tmp_path) == (["cats"] if exists else [])
     if exists:
         assert read_bundle(tmp_path / "cats").metrics["n"] == 10

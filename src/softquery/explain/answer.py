@@ -1,0 +1,54 @@
+"""The answer above a picture: what was said, and how sure the model is of each label."""
+
+from typing import NamedTuple
+
+from softquery.explain.alignment import PairAlignment
+
+_MOST_LABELS = 5
+
+
+class Chance(NamedTuple):
+    """One label with its probability."""
+
+    label: str
+    probability: float
+    chosen: bool
+
+
+def answer_kind(alignment: PairAlignment) -> str:
+    """What the headline is: a grade where the model knows no labels."""
+    return "answer" if alignment.label is not None or alignment.probabilities else "grade"
+
+
+def headline(alignment: PairAlignment) -> str:
+    """The answer in a word: the label, a grade, or that the model abstains."""
+    if alignment.label is not None:
+        return alignment.label
+    return "no answer" if alignment.probabilities else f"{alignment.score:.2f}"
+
+
+def chances(alignment: PairAlignment) -> list[Chance]:
+    """The labels with their probabilities, as the model orders them.
+
+    Of more than five only the likeliest are named, the likeliest first.
+    """
+    named = [
+        Chance(label, probability, label == alignment.label)
+        for label, probability in alignment.probabilities.items()
+    ]
+    if len(named) <= _MOST_LABELS:
+        return named
+    return sorted(named, key=lambda each: -each.probability)[:_MOST_LABELS]
+
+
+def percent(probability: float) -> str:
+    """A probability for reading; what is not certain is not called so.
+
+    >>> percent(0.937), percent(0.99999), percent(0.0002), percent(1.0)
+    ('93.7%', '>99.9%', '<0.1%', '100%')
+    """
+    if 0 < probability < 0.001:
+        return "<0.1%"
+    if 0.999 < probability < 1:
+        return ">99.9%"
+    return f"{probability:.1%}" if 0 < probability < 1 else f"{min(probability, 1):.0%}"

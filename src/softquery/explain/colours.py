@@ -1,0 +1,105 @@
+"""The colours of weights: one ramp for each sentence, told apart by hue, read by lightness.
+
+The hue says who asks. Lightness alone says how much, so that a grey print reads the same: on paper
+more weight is darker, on a dark screen it is brighter.
+"""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Side = Literal["first", "second"]
+Scheme = Literal["light", "dark"]
+
+NUM_LEVELS = 24
+"""How many steps a ramp has beyond its ground."""
+
+EXPONENT = 0.65
+"""Below 1, so that a tenth of the weight can be told from none; the legend shows the same bend."""
+
+_STOPS: dict[tuple[Side, Scheme], tuple[str, ...]] = {
+    ("first", "light"): ("#f3f4fd", "#ccd2fa", "#97a1f0", "#5c60d9", "#3a33a8", "#1e1a5c"),
+    ("first", "dark"): ("#1d2131", "#30376a", "#4d55ab", "#7c87e6", "#b0bafc", "#e3e7ff"),
+    ("second", "light"): ("#fcf4ed", "#fad9ba", "#f1aa6b", "#d0712c", "#974711", "#572507"),
+    ("second", "dark"): ("#251e19", "#533623", "#8a5528", "#c9813c", "#f1b976", "#ffe9cc"),
+}
+_INKS = ("#191626", "#ffffff")
+_PREFIX: dict[Side, str] = {"first": "a", "second": "b"}
+
+
+def level_of(weight: float) -> int:
+    """The step of the ramp that stands for a weight.
+
+    >>> [level_of(weight) for weight in (0.0, 0.1, 0.5, 1.0)]
+    [0, 5, 15, 24]
+    """
+    return round(NUM_LEVELS * float(min(max(weight, 0.0), 1.0) ** EXPONENT))
+
+
+def level_class(side: Side, weight: float) -> str:
+    """The class of an area that shows a weight; `ink-` before it is the class of text on it.
+
+    >>> level_class("second", 0.5)
+    'b15'
+    """
+    return f"{_PREFIX[side]}{level_of(weight)}"
+
+
+def ramp(side: Side, scheme: Scheme) -> list[str]:
+    """The colour of each level, from the ground to the full weight.
+
+    >>> ramp("first", "light")[0], ramp("first", "light")[-1]
+    ('#f3f4fd', '#1e1a5c')
+    """
+    stops = np.array([_channels(stop) for stop in _STOPS[side, scheme]])
+    places = np.linspace(0, len(stops) - 1, NUM_LEVELS + 1)
+    mixed = [np.interp(places, np.arange(len(stops)), channel) for channel in stops.T]
+    return [
+        "#" + "".join(f"{round(value):02x}" for value in colour) for colour in np.transpose(mixed)
+    ]
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever can be read better on a colour.
+
+    >>> ink_on("#f3f4fd"), ink_on("#1e1a5c")
+    ('#191626', '#ffffff')
+    """
+    return max(_INKS, key=lambda ink: contrast(ink, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """How well one colour reads on another, from 1 to 21 (WCAG 2.1, contrast ratio).
+
+    >>> round(contrast("#000000", "#ffffff"))
+    21
+    """
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """How bright a colour looks, from 0 to 1 (WCAG 2.1, relative luminance)."""
+    values = _channels(colour) / 255
+    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def ramp_css() -> str:
+    """Classes for areas and for the text on them, in both ramps and both schemes."""
+    return f"{_rules('light')}@media (prefers-color-scheme: dark) {{\n{_rules('dark')}}}\n"
+
+
+def _rules(scheme: Scheme) -> str:
+    lines = []
+    for side, prefix in _PREFIX.items():
+        for level, colour in enumerate(ramp(side, scheme)):
+            ink = ink_on(colour)
+            lines.append(f".{prefix}{level}{{fill:{colour};background-color:{colour}}}")
+            lines.append(f".ink-{prefix}{level}{{fill:{ink};color:{ink}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _channels(colour: str) -> NDArray[np.float64]:
+    return np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)], dtype=np.float64)

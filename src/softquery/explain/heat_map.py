@@ -1,0 +1,223 @@
+"""One direction as a heat map: rows ask, columns are asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.explain.colours import NUM_LEVELS, Side, level_class, level_of
+from softquery.explain.lettering import fitted, text_width
+from softquery.explain.markup import escaped, isolated, visible_token
+
+HEADING = 50.0
+"""The height of title and legend."""
+LEGEND_AT, LEGEND_WIDTH = 190.0, 120.0
+LEGEND_TICKS = (0.0, 0.1, 0.25, 0.5, 1.0)
+
+_LARGEST_CELL, _SMALLEST_CELL = 34.0, 14.0
+_ROOM = 400.0
+"""The side that a map keeps to for as long as its cells can shrink."""
+_LONGEST_LABEL = 104.0
+_NUMBER_FROM = 25.0
+"""The smallest cell that can hold a number."""
+_EVERY_CELL_UP_TO = 2500
+"""Larger maps leave out cells that show no weight: what is not seen should not weigh megabytes."""
+
+
+def cell_size(num_tokens: int) -> float:
+    """The side of a cell in a map whose longer sentence has so many tokens.
+
+    >>> cell_size(3), cell_size(20), cell_size(400)
+    (34.0, 20.0, 14.0)
+    """
+    return float(min(_LARGEST_CELL, max(_SMALLEST_CELL, _ROOM / max(num_tokens, 1))))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeatMap:
+    """The measures of one map, and its markup."""
+
+    side: Side
+    """Which sentence asks."""
+    askers: Sequence[str]
+    asked: Sequence[str]
+    weights: NDArray[np.float32]
+    cell: float
+
+    @property
+    def title_parts(self) -> tuple[str, str, str, str]:
+        """The question that the map answers; the second and fourth part name the sentences."""
+        return ("Each word of the ", f"{self.side} sentence", " asks the ", self.other)
+
+    @property
+    def nothing(self) -> str:
+        """What is written where there are no cells."""
+        return f"there is no word that {'is asked' if self.askers else 'asks'}"
+
+    @property
+    def other(self) -> Side:
+        """The sentence that is asked."""
+        return "second" if self.side == "first" else "first"
+
+    @property
+    def font_size(self) -> float:
+        """The size of the labels: as large as rows allow."""
+        return min(14.0, max(10.5, self.cell * 0.6))
+
+    @property
+    def row_labels(self) -> list[str]:
+        """The tokens that ask, as far as they fit."""
+        return [self._label(each) for each in self.askers]
+
+    @property
+    def column_labels(self) -> list[str]:
+        """The tokens that are asked, as far as they fit."""
+        return [self._label(each) for each in self.asked]
+
+    @property
+    def angle(self) -> int:
+        """How far column labels are turned: not at all where each fits over its column."""
+        if all(self._length(label) <= self.cell - 1 for label in self.column_labels):
+            return 0
+        return 45 if self.cell >= 24 else 60
+
+    @property
+    def left(self) -> float:
+        """The width of the row labels."""
+        return max(map(self._length, self.row_labels), default=0.0) + 10
+
+    @property
+    def top(self) -> float:
+        """The height that the column labels need."""
+        if self.angle == 0:
+            return self.font_size + 10
+        longest = max(map(self._length, self.column_labels))
+        return longest * float(np.sin(np.radians(self.angle))) + 18
+
+    @property
+    def width(self) -> float:
+        """The width of the whole map, with what turned labels need beyond the last column."""
+        lean = float(np.cos(np.radians(self.angle))) if self.angle else 0.0
+        ends = [
+            (column + 0.5) * self.cell + self._length(label) * lean + 8
+            for column, label in enumerate(self.column_labels)
+        ]
+        grid = max(len(self.asked) * self.cell, *ends, 0.0)
+        return max(self.left + grid, text_width("".join(self.title_parts), 14.0))
+
+    def height(self, top: float) -> float:
+        """The height of the whole map where column labels are given this height."""
+        return HEADING + top + max(len(self.askers), 1) * self.cell
+
+    @property
+    def has_number(self) -> NDArray[np.bool_]:
+        """Which cells show their weight as a number: those with any to speak of, if it fits."""
+        shown: NDArray[np.bool_] = (self.weights >= 0.045) & (self.cell >= _NUMBER_FROM)
+        return shown
+
+    def number(self, row: int, column: int) -> str:
+        """A weight in the few digits that a cell holds."""
+        text = f"{float(self.weights[row, column]):.2f}"
+        return text[1:] if text[0] == "0" else "1"
+
+    def markup(self, top: float) -> str:
+        """The map as SVG, with its upper left corner at the origin."""
+        grid = f'<g transform="translate({_n(self.left)} {_n(HEADING + top)})">'
+        body = self._columns() + self._rows() if self.weights.size else self._nothing()
+        return f"{self._heading()}{self._legend()}{grid}\n{body}</g>\n"
+
+    def _heading(self) -> str:
+        before, own, between, other = self.title_parts
+        return (
+            f'<text class="title" y="14">{before}<tspan class="{self.side}">{own}</tspan>'
+            f'{between}<tspan class="{self.other}">{other}</tspan></text>\n'
+        )
+
+    def _legend(self) -> str:
+        """The ramp, bent as the colours are: each weight stands where its colour does."""
+        step = LEGEND_WIDTH / (NUM_LEVELS + 1)
+        prefix = level_class(self.side, 0)[0]
+        steps = "".join(
+            f'<rect class="{prefix}{level}" x="{_n(LEGEND_AT + level * step)}" y="26"'
+            f' width="{_n(step + 0.3)}" height="8"/>'
+            for level in range(NUM_LEVELS + 1)
+        )
+        ticks = "".join(
+            f'<text class="tick" x="{_n(LEGEND_AT + (level_of(weight) + 0.5) * step)}" y="44"'
+            f' text-anchor="middle">{weight:g}</text>'
+            for weight in LEGEND_TICKS
+        )
+        return f'<text class="note" y="34">rows ask, columns are asked</text>{steps}{ticks}\n'
+
+    def _columns(self) -> str:
+        parts = []
+        for column, (token, label) in enumerate(zip(self.asked, self.column_labels, strict=True)):
+            x = (column + 0.5) * self.cell
+            place = (
+                f'transform="translate({_n(x + 3)} -8) rotate(-{self.angle})"'
+                if self.angle
+                else f'x="{_n(x)}" y="-8" text-anchor="middle"'
+            )
+            parts.append(self._word(token, label, f"column {self.other}", place))
+        return "\n".join(parts) + "\n"
+
+    def _rows(self) -> str:
+        y = self.cell / 2 + self.font_size * 0.35
+        place = f'x="-9" y="{_n(y)}" text-anchor="end"'
+        parts = []
+        for row, (token, label) in enumerate(zip(self.askers, self.row_labels, strict=True)):
+            parts.append(
+                f'<g class="row" data-side="{self.side}" data-index="{row}"'
+                f' transform="translate(0 {_n(row * self.cell)})">'
+                f"{self._word(token, label, self.side, place)}{self._cells(row)}</g>\n"
+            )
+        return "".join(parts)
+
+    def _word(self, token: str, label: str, classes: str, place: str) -> str:
+        full = visible_token(token)
+        title = f"<title>{escaped(full)}</title>" if label != full else ""
+        size = f'font-size="{_n(self.font_size)}"'
+        return f'<text class="{classes}" {place} {size}>{title}{escaped(label)}</text>'
+
+    def _cells(self, row: int) -> str:
+        numbers = self.has_number[row]
+        asker = escaped(isolated(visible_token(self.askers[row])))
+        parts = []
+        for column, weight in enumerate(self.weights[row].tolist()):
+            if self.weights.size > _EVERY_CELL_UP_TO and level_of(weight) == 0:
+                continue
+            asked = escaped(isolated(visible_token(self.asked[column])))
+            parts.append(self._cell(column, weight, f"{asker} → {asked}: {weight:.2f}"))
+            if numbers[column]:
+                parts.append(self._number(row, column, weight))
+        return "".join(parts)
+
+    def _cell(self, column: int, weight: float, title: str) -> str:
+        gap, corner = (2.0, 4.0) if self.cell >= 20 else (1.0, 2.0)
+        x, side = _n(column * self.cell + gap / 2), _n(self.cell - gap)
+        return (
+            f'<rect class="{level_class(self.side, weight)}" x="{x}" y="{_n(gap / 2)}"'
+            f' width="{side}" height="{side}" rx="{_n(corner)}"><title>{title}</title></rect>'
+        )
+
+    def _number(self, row: int, column: int, weight: float) -> str:
+        return (
+            f'<text class="number ink-{level_class(self.side, weight)}"'
+            f' x="{_n((column + 0.5) * self.cell)}" y="{_n(self.cell / 2 + 4)}"'
+            f' text-anchor="middle">{self.number(row, column)}</text>'
+        )
+
+    def _nothing(self) -> str:
+        return f'<text class="note" y="{_n(self.cell / 2)}">{self.nothing}</text>\n'
+
+    def _label(self, token: str) -> str:
+        return fitted(visible_token(token), self.font_size, _LONGEST_LABEL)
+
+    def _length(self, label: str) -> float:
+        return text_width(label, self.font_size)
+
+
+def _n(value: float) -> str:
+    """A coordinate in as few digits as can be seen."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,189 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("weights").textContent);
+  const board = document.querySelector(".sentences");
+  const threads = document.querySelector(".threads");
+  const reading = document.querySelector(".reading");
+  const maps = document.querySelector(".maps");
+  const hint = reading.textContent;
+  const sides = ["first", "second"];
+  const chips = Object.fromEntries(
+    sides.map((side) => [side, [...document.querySelectorAll(`.sentence.${side} .chip`)]]),
+  );
+  const other = (side) => (side === "first" ? "second" : "first");
+  let pinned = null; // the chip that was clicked or focused: {side, index}
+  let asks = true;
+
+  // Rows of data[side] are what the tokens of that side asked; a column is who asked one token.
+  const weightsOf = ({ side, index }) =>
+    asks ? data[side][index] : data[other(side)].map((row) => row[index]);
+
+  // The same bend as in the pictures, so that one colour means one weight everywhere.
+  const levelOf = (weight) =>
+    Math.round(data.levels * Math.min(Math.max(weight, 0), 1) ** data.exponent);
+
+  function clear() {
+    for (const chip of board.querySelectorAll(".chip")) {
+      chip.className = "chip";
+      chip.querySelector(".weight").textContent = "";
+    }
+    for (const row of maps.querySelectorAll(".on")) row.classList.remove("on");
+    maps.classList.remove("focused");
+    threads.replaceChildren();
+  }
+
+  function rest() {
+    clear();
+    reading.textContent = hint;
+    for (const side of sides) {
+      data[side].forEach((row, index) => {
+        const best = row.indexOf(Math.max(...row));
+        if (row[best] >= 0.2) thread({ side, index }, best, row[best], 0.3);
+      });
+    }
+  }
+
+  function show(chosen) {
+    if (!chosen) return rest();
+    clear();
+    const weights = weightsOf(chosen);
+    // The hue is that of the asking sentence, whichever way it is looked at.
+    const hue = asks ? chosen.side : other(chosen.side);
+    const prefix = hue === "first" ? "a" : "b";
+    chips[chosen.side][chosen.index].classList.add("asking");
+    weights.forEach((weight, index) => {
+      const chip = chips[other(chosen.side)][index];
+      const level = `${prefix}${levelOf(weight)}`;
+      chip.classList.add("lit", level, `ink-${level}`);
+      chip.querySelector(".weight").textContent = weight.toFixed(2);
+      if (weight >= 0.03) thread(chosen, index, weight, 0.25 + 0.6 * weight, hue);
+    });
+    mark(chosen);
+    say(chosen, weights);
+  }
+
+  function mark({ side, index }) {
+    if (!asks) return;
+    const row = maps.querySelector(`.row[data-side="${side}"][data-index="${index}"]`);
+    if (!row) return;
+    maps.querySelectorAll(`.row[data-side="${other(side)}"]`).forEach((each) => each.classList.add("on"));
+    row.classList.add("on");
+    maps.classList.add("focused");
+  }
+
+  function wordOf(side, index) {
+    const word = document.createElement("bdi");
+    word.textContent = chips[side][index].querySelector(".token").textContent;
+    word.className = `${side}-ink`;
+    return word;
+  }
+
+  function say(chosen, weights) {
+    const order = weights.map((_, index) => index).filter((index) => weights[index] >= 0.005);
+    order.sort((one, two) => weights[two] - weights[one]);
+    const head = document.createElement("strong");
+    head.append(wordOf(chosen.side, chosen.index));
+    const parts = [head, asks ? " asks " : " is asked by "];
+    order.slice(0, 5).forEach((index, place) => {
+      if (place) parts.push(", ");
+      parts.push(wordOf(other(chosen.side), index), ` ${weights[index].toFixed(2)}`);
+    });
+    if (!order.length) parts.push("nobody");
+    if (order.length > 5) parts.push(`, and ${order.length - 5} more a little`);
+    reading.replaceChildren(...parts);
+  }
+
+  function thread(from, toIndex, weight, opacity, hue = from.side) {
+    const start = edge(chips[from.side][from.index], from.side);
+    const end = edge(chips[other(from.side)][toIndex], other(from.side));
+    const bend = (end.y - start.y) / 2;
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    path.setAttribute(
+      "d",
+      `M${start.x} ${start.y}C${start.x} ${start.y + bend} ${end.x} ${end.y - bend} ${end.x} ${end.y}`,
+    );
+    path.setAttribute("class", hue);
+    path.setAttribute("stroke-width", (1 + 6 * weight).toFixed(2));
+    path.setAttribute("stroke-opacity", opacity.toFixed(2));
+    threads.append(path);
+  }
+
+  // Where a thread meets a chip: the middle of the edge that faces the other sentence.
+  function edge(chip, side) {
+    const around = board.getBoundingClientRect();
+    const box = chip.getBoundingClientRect();
+    const list = chip.parentElement.getBoundingClientRect();
+    const y = side === "first" ? box.bottom : box.top;
+    return {
+      x: box.left + box.width / 2 - around.left,
+      y: Math.min(Math.max(y, list.top), list.bottom) - around.top,
+    };
+  }
+
+  const placeOf = (element) => {
+    const holder = element.closest("[data-side][data-index]");
+    return holder && { side: holder.dataset.side, index: Number(holder.dataset.index) };
+  };
+
+  function focus(side, index) {
+    const chip = chips[side][Math.min(Math.max(index, 0), chips[side].length - 1)];
+    if (!chip) return;
+    for (const each of chips[side]) each.tabIndex = -1;
+    chip.tabIndex = 0;
+    chip.focus();
+  }
+
+  function onKey(event) {
+    const place = placeOf(event.target);
+    if (event.key === "Escape") {
+      pinned = null;
+      return show(null);
+    }
+    if (!place || event.ctrlKey || event.altKey || event.metaKey) return;
+    const forward = getComputedStyle(event.target.parentElement).direction === "rtl" ? -1 : 1;
+    const count = chips[place.side].length;
+    const moves = {
+      ArrowRight: () => focus(place.side, place.index + forward),
+      ArrowLeft: () => focus(place.side, place.index - forward),
+      Home: () => focus(place.side, 0),
+      End: () => focus(place.side, count - 1),
+      ArrowDown: () => focus(other(place.side), partnerOf(place)),
+      ArrowUp: () => focus(other(place.side), partnerOf(place)),
+    };
+    if (!moves[event.key]) return;
+    event.preventDefault();
+    moves[event.key]();
+  }
+
+  // Up and down lead to the strongest partner in the other sentence.
+  function partnerOf(place) {
+    const weights = weightsOf(place);
+    return weights.indexOf(Math.max(...weights));
+  }
+
+  for (const area of [board, maps]) {
+    area.addEventListener("pointerover", (event) => {
+      const place = event.pointerType !== "touch" && placeOf(event.target);
+      if (place) show(place);
+    });
+    area.addEventListener("pointerleave", () => show(pinned));
+    area.addEventListener("click", (event) => {
+      pinned = placeOf(event.target);
+      show(pinned);
+    });
+  }
+  board.addEventListener("focusin", (event) => {
+    pinned = placeOf(event.target);
+    show(pinned);
+  });
+  board.addEventListener("keydown", onKey);
+  document.querySelector(".switch").addEventListener("change", (event) => {
+    asks = event.target.value === "asks";
+    show(pinned);
+  });
+  for (const list of document.querySelectorAll(".chips")) {
+    list.addEventListener("scroll", () => show(pinned), { passive: true });
+  }
+  new ResizeObserver(() => show(pinned)).observe(board);
+  for (const side of sides) chips[side].forEach((chip, index) => (chip.tabIndex = index ? -1 : 0));
+})();

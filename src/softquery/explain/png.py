@@ -1,0 +1,207 @@
+"""The picture as a PNG, drawn by matplotlib (extra `[plot]`), laid out as the SVG is."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softquery.errors import MissingExtra
+from softquery.explain.alignment import PairAlignment
+from softquery.explain.answer import answer_kind, chances, headline, percent
+from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
+from softquery.explain.fonts import families_for
+from softquery.explain.heat_map import HEADING, LEGEND_AT, LEGEND_TICKS, LEGEND_WIDTH, HeatMap
+from softquery.explain.layout import (
+    ANSWER_WIDTH,
+    BAR_AT,
+    BAR_WIDTH,
+    PADDING,
+    SENTENCE_SIZE,
+    Layout,
+    arrange,
+    bar_at,
+)
+from softquery.explain.lettering import fitted
+from softquery.explain.markup import visible
+from softquery.whole import write_bytes
+
+_UNITS_PER_INCH, _POINTS_PER_INCH = 96, 72
+_DOTS_PER_INCH = 192
+_MOST_DOTS = 40e6
+"""Beyond it the picture gets coarser: at 400 words a side it would take gigabytes."""
+_TEXT, _QUIET, _CHOSEN, _BAR, _TRACK = "#1b1a2b", "#6a6a80", "#1f8a5b", "#a9abc0", "#eeeff6"
+_INK: dict[Side, str] = {"first": "#4038b4", "second": "#a14b10"}
+
+
+def to_png(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
+    """Draw who asked whom as a PNG, on white, written whole.
+
+    Warns where no installed font has the characters; SVG and HTML leave fonts to the reader.
+
+    Raises:
+        MissingExtra: If matplotlib is not installed.
+        InputError: If the disk refuses.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("plot", needed_for="drawing a PNG") from error
+    layout = arrange(alignment)
+    size = (layout.width / _UNITS_PER_INCH, layout.height / _UNITS_PER_INCH)
+    figure = Figure(figsize=size, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, layout.width), ylim=(layout.height, 0))
+    axes.set_axis_off()
+    canvas = _Canvas(axes=axes, families=families_for(_texts(alignment, layout)))
+    _draw_sentences(canvas, alignment, layout)
+    _draw_answer(canvas, alignment, layout)
+    for each, (x, y) in zip(layout.maps, layout.maps_at, strict=True):
+        _draw_map(canvas.moved(x, y), each, layout.top)
+    contents = BytesIO()
+    dots = min(_DOTS_PER_INCH, (_MOST_DOTS / (size[0] * size[1])) ** 0.5)
+    figure.savefig(contents, format="png", dpi=dots)
+    write_bytes(path, contents.getvalue())
+    return Path(path)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Canvas:
+    """matplotlib's axes in the units of the layout, from a corner of one's own."""
+
+    axes: Any
+    families: list[str]
+    x: float = 0.0
+    y: float = 0.0
+
+    def moved(self, x: float, y: float) -> "_Canvas":
+        return _Canvas(axes=self.axes, families=self.families, x=self.x + x, y=self.y + y)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float,
+        colour: str = _TEXT,
+        anchor: str = "left",
+        weight: str = "normal",
+        angle: float = 0.0,
+    ) -> None:
+        """Write on a baseline, as SVG does; dollar signs are no formulas here."""
+        self.axes.text(
+            self.x + x,
+            self.y + y,
+            text,
+            fontsize=size * _POINTS_PER_INCH / _UNITS_PER_INCH,
+            color=colour,
+            ha=anchor,
+            va="baseline",
+            weight=weight,
+            rotation=angle,
+            rotation_mode="anchor",
+            family=self.families,
+            parse_math=False,
+        )
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        from matplotlib.patches import Rectangle
+
+        corner = (self.x + x, self.y + y)
+        self.axes.add_patch(Rectangle(corner, width, height, color=colour, linewidth=0))
+
+
+def _texts(alignment: PairAlignment, layout: Layout) -> list[str]:
+    """Everything that will be written and that a font may not know."""
+    labels = [label for each in layout.maps for label in each.row_labels]
+    named = [visible(each) for each in (alignment.model, *alignment.probabilities)]
+    return [line.text for line in layout.lines] + labels + named + [visible(headline(alignment))]
+
+
+def _draw_sentences(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -> None:
+    corner = canvas.moved(PADDING, PADDING)
+    model = f" · {visible(alignment.model)}" if alignment.model else ""
+    note = fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - PADDING - 40)
+    corner.text(0, 11, note, size=12, colour=_QUIET)
+    for line in layout.lines:
+        if line.is_first:
+            corner.text(0, line.y, "●", size=SENTENCE_SIZE, colour=_INK[line.side])
+        corner.text(20, line.y, line.text, size=SENTENCE_SIZE, colour=_INK[line.side])
+    rule = canvas.moved(PADDING, layout.rule_at)
+    rule.box(0, 0, layout.width - 2 * PADDING, 1, _TRACK)
+
+
+def _draw_answer(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -> None:
+    corner = canvas.moved(layout.answer_at, PADDING)
+    corner.text(0, 11, answer_kind(alignment), size=12, colour=_QUIET)
+    word = fitted(visible(headline(alignment)), 22.0, ANSWER_WIDTH)
+    corner.text(0, 37, word, size=22, weight="bold")
+    for row, chance in enumerate(chances(alignment)):
+        y, weight = bar_at(row), "bold" if chance.chosen else "normal"
+        label = fitted(visible(chance.label), 12.5, BAR_AT - 8)
+        length = max(BAR_WIDTH * min(chance.probability, 1.0), 2.0)
+        corner.text(0, y, label, size=12, weight=weight)
+        corner.box(BAR_AT, y - 9, BAR_WIDTH, 9, _TRACK)
+        corner.box(BAR_AT, y - 9, length, 9, _CHOSEN if chance.chosen else _BAR)
+        chance_text = percent(chance.probability)
+        corner.text(ANSWER_WIDTH, y, chance_text, size=12, anchor="right", weight=weight)
+
+
+def _draw_map(canvas: _Canvas, drawing: HeatMap, top: float) -> None:
+    canvas.text(0, 14, "".join(drawing.title_parts), size=13, colour=_INK[drawing.side])
+    canvas.text(0, 34, "rows ask, columns are asked", size=11, colour=_QUIET)
+    _draw_legend(canvas, drawing.side)
+    grid = canvas.moved(drawing.left, HEADING + top)
+    if drawing.weights.size == 0:
+        grid.text(0, drawing.cell / 2, drawing.nothing, size=12, colour=_QUIET)
+        return
+    _draw_labels(grid, drawing)
+    _draw_cells(grid, drawing)
+
+
+def _draw_legend(canvas: _Canvas, side: Side) -> None:
+    step = LEGEND_WIDTH / (NUM_LEVELS + 1)
+    for level, colour in enumerate(ramp(side, "light")):
+        canvas.box(LEGEND_AT + level * step, 26, step + 0.3, 8, colour)
+    for weight in LEGEND_TICKS:
+        x = LEGEND_AT + (level_of(weight) + 0.5) * step
+        canvas.text(x, 44, f"{weight:g}", size=9.5, colour=_QUIET, anchor="center")
+
+
+def _draw_labels(grid: _Canvas, drawing: HeatMap) -> None:
+    other: Side = "second" if drawing.side == "first" else "first"
+    size = drawing.font_size
+    for row, label in enumerate(drawing.row_labels):
+        y = (row + 0.5) * drawing.cell + size * 0.35
+        grid.text(-9, y, label, size=size, colour=_INK[drawing.side], anchor="right")
+    turned = drawing.angle > 0
+    for column, label in enumerate(drawing.column_labels):
+        x = (column + 0.5) * drawing.cell + (3 if turned else 0)
+        anchor = "left" if turned else "center"
+        angle = float(drawing.angle)
+        grid.text(x, -8, label, size=size, colour=_INK[other], anchor=anchor, angle=angle)
+
+
+def _draw_cells(grid: _Canvas, drawing: HeatMap) -> None:
+    from matplotlib.colors import ListedColormap
+
+    colours = ramp(drawing.side, "light")
+    levels = np.vectorize(level_of, otypes=[np.int64])(drawing.weights)
+    num_rows, num_columns = levels.shape
+    grid.axes.pcolormesh(
+        grid.x + np.arange(num_columns + 1) * drawing.cell,
+        grid.y + np.arange(num_rows + 1) * drawing.cell,
+        levels,
+        cmap=ListedColormap(colours),
+        vmin=0,
+        vmax=NUM_LEVELS,
+        edgecolors="white",
+        linewidth=1.5 if drawing.cell >= 20 else 0.75,
+    )
+    for row, column in zip(*np.nonzero(drawing.has_number), strict=True):
+        x, y = (column + 0.5) * drawing.cell, (row + 0.5) * drawing.cell + 4
+        text, ink = drawing.number(row, column), ink_on(colours[levels[row, column]])
+        grid.text(float(x), float(y), text, size=10.5, colour=ink, anchor="center")

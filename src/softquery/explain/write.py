@@ -1,0 +1,43 @@
+"""Explanations as files: the ending decides the form."""
+
+from os import PathLike, fspath
+from pathlib import Path
+
+from softquery.errors import InputError
+from softquery.explain.alignment import PairAlignment
+from softquery.explain.data import to_json
+from softquery.explain.page import to_html
+from softquery.explain.picture import to_svg
+from softquery.explain.png import to_png
+from softquery.whole import write_text
+
+ENDINGS = (".html", ".svg", ".png", ".json")
+
+
+def write_explanation(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
+    """Write the alignment in the form that the path's ending names, whole or not at all."""
+    require_ending(path)
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending == ".png":
+        to_png(alignment, target)
+    elif ending == ".html":
+        write_text(target, to_html(alignment))
+    elif ending == ".svg":
+        write_text(target, to_svg(alignment))
+    else:
+        write_text(target, to_json(alignment) + "\n")
+    return target
+
+
+def require_ending(path: str | PathLike[str]) -> None:
+    """Refuse a name whose ending names no form; cheap, so it can be asked before any work.
+
+    >>> require_ending("why.html")
+    >>> require_ending("why.bmp")
+    Traceback (most recent call last):
+    softquery.errors.InputError: why.bmp: expected a name that ends in .html, .svg, .png or .json
+    """
+    if Path(path).suffix.lower() not in ENDINGS:
+        expected = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise InputError(f"expected a name that ends in {expected}", source=fspath(path))

@@ -1,0 +1,105 @@
+"""ESIM as two graphs: `encode` one sentence, `compare` two encodings.
+
+With the projection folded (see `fold_projection`), the part of [a; ã; a − ã; a ⊙ ã] that is linear
+in a and in ã belongs to `encode`, because ã is a mixture of the other sentence's b. A pair pays
+only for the alignment, W4 (a ⊙ ã) and the second BiLSTM.
+
+B pairs, P and H tokens, S hidden size. An encoding is [T, 4 S]: states (2 S), W1' a + bias (S),
+W2' a (S).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from softquery.export.graph import Graph
+from softquery.export.layers import (
+    is_real,
+    masked_softmax,
+    max_pool,
+    mean_pool,
+    part_of,
+    rows_of,
+)
+
+FOLDED = ("own", "aligned", "product")
+
+
+def fold_projection(weight: NDArray[np.float32], parts: tuple[str, ...]) -> NDArray[np.float32]:
+    """W of [a; ã; a − ã; a ⊙ ã] as (W1 + W3), (W2 − W3), W4 of [a; ã; a ⊙ ã].
+
+    Exact algebra: W1 a + W2 ã + W3 (a − ã) + W4 (a ⊙ ã); a part that was left out counts as zero.
+
+    >>> parts = ("own", "aligned", "difference", "product")
+    >>> fold_projection(np.array([[1.0, 2.0, 3.0, 4.0]]), parts)
+    array([[ 4., -1.,  4.]])
+    """
+    width = weight.shape[1] // len(parts)
+    blocks = {part: weight[:, place * width :][:, :width] for place, part in enumerate(parts)}
+    nothing = np.zeros_like(weight[:, :width])
+    own, aligned = blocks.get("own", nothing), blocks.get("aligned", nothing)
+    difference, product = blocks.get("difference", nothing), blocks.get("product", nothing)
+    return np.concatenate([own + difference, aligned - difference, product], axis=1)
+
+
+def encode_graph(weights: dict[str, NDArray[Any]]) -> Graph:
+    """Ids [B, T] and lengths [B] to encodings [B, T, 4 S]."""
+    graph = Graph("encode", weights)
+    ids = graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
+    steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), "embedder.table")
+    states = rows_of(graph, graph.recurrent(steps, lengths, "encoder"))
+    own = graph.linear(states, "project.own")
+    aligned = graph.linear(states, "project.aligned", bias=False)
+    size = 4 * graph.hidden_size("encoder")
+    encoding = graph.node("Concat", states, own, aligned, axis=2)
+    graph.output(encoding, "encoding", TensorProto.FLOAT, ["batch", "tokens", size])
+    return graph
+
+
+def compare_graph(weights: dict[str, NDArray[Any]]) -> Graph:
+    """Two encodings to logits and both alignments; the first side may be one for all pairs."""
+    graph = Graph("compare", weights)
+    size = 4 * graph.hidden_size("encoder")
+    sides, lengths = [], []
+    for side, batch in (("first", "one_or_batch"), ("second", "batch")):
+        shape = (batch, f"{side}_tokens", size)
+        sides.append(graph.input(side, TensorProto.FLOAT, shape))
+        lengths.append(graph.input(f"{side}_lengths", TensorProto.INT32, [batch]))
+    real = [is_real(graph, side, length) for side, length in zip(sides, lengths, strict=True)]
+    states = [part_of(graph, side, 0, size // 2) for side in sides]
+    scores = graph.node("MatMul", states[0], graph.node("Transpose", states[1], perm=[0, 2, 1]))
+    turned = graph.node("Transpose", scores, perm=[0, 2, 1])
+    to_second = masked_softmax(graph, scores, real[1])
+    to_first = masked_softmax(graph, turned, real[0])
+    pairs = graph.node("Shape", lengths[1])
+    pooled = []
+    for place, weights_of in ((0, to_second), (1, to_first)):
+        local = _local(graph, sides[place], sides[1 - place], weights_of, size)
+        everyone = graph.node("Expand", lengths[place], pairs)
+        steps = graph.node("Transpose", local, perm=[1, 0, 2])
+        composed = rows_of(graph, graph.recurrent(steps, everyone, "composer"))
+        pooled += [mean_pool(graph, composed, everyone), max_pool(graph, composed, everyone)]
+    hidden = graph.node("Tanh", graph.linear(graph.node("Concat", *pooled, axis=1), "classifier.1"))
+    logits = graph.linear(hidden, "classifier.4")
+    graph.output(logits, "logits", TensorProto.FLOAT, ["batch", "outputs"])
+    for weights_of, asker, asked in (
+        (to_second, "first", "second"),
+        (to_first, "second", "first"),
+    ):
+        asks = ("batch", f"{asker}_tokens", f"{asked}_tokens")
+        graph.output(weights_of, f"{asker}_to_{asked}", TensorProto.FLOAT, asks)
+    return graph
+
+
+def _local(graph: Graph, own: str, other: str, weights_of: str, size: int) -> str:
+    """ReLU(W1' a + W2' ã + W4 (a ⊙ ã) + bias): [B, T, S]."""
+    half, three = size // 2, 3 * size // 4
+    about = graph.node("MatMul", weights_of, part_of(graph, other, 0, half))
+    linear = graph.node("MatMul", weights_of, part_of(graph, other, three, size))
+    product = graph.node("Mul", part_of(graph, own, 0, half), about)
+    clash = graph.linear(product, "project.product", bias=False)
+    total = graph.node("Add", graph.node("Add", clash, linear), part_of(graph, own, half, three))
+    return graph.node("Relu", total)

@@ -1,0 +1,141 @@
+"""A small writer of ONNX graphs whose weights stay outside."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+from softquery.runtime.weights import SCALE
+
+OPSET = 17
+IR_VERSION = 9
+"""Old enough for every ONNX Runtime that the package accepts."""
+
+
+class Graph:
+    """Nodes in the order they are added; each call returns the name of what it computes.
+
+    Args:
+        name: Such as `"encode"`.
+        weights: The arrays the graph may use, as `arrange` lays them out; only their names, types
+            and shapes go into the file.
+    """
+
+    def __init__(self, name: str, weights: dict[str, NDArray[Any]]) -> None:
+        self.name = name
+        self.weights = weights
+        self.nodes: list[onnx.NodeProto] = []
+        self.used: dict[str, NDArray[Any]] = {}
+        self.constants: dict[str, onnx.TensorProto] = {}
+        self.inputs: list[onnx.ValueInfoProto] = []
+        self.outputs: list[onnx.ValueInfoProto] = []
+
+    def input(self, name: str, kind: int, shape: Sequence[Any]) -> str:
+        """A tensor that is given when the graph runs."""
+        self.inputs.append(helper.make_tensor_value_info(name, kind, list(shape)))
+        return name
+
+    def output(self, value: str, name: str, kind: int, shape: Sequence[Any]) -> None:
+        """Give a computed value a public name."""
+        self.node("Identity", value, name=name)
+        self.outputs.append(helper.make_tensor_value_info(name, kind, list(shape)))
+
+    def node(
+        self, operator: str, *inputs: str, name: str = "", domain: str = "", **settings: Any
+    ) -> str:
+        """Add one operation."""
+        result = name or f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(operator, list(inputs), [result], domain=domain, **settings)
+        )
+        return result
+
+    def weight(self, name: str) -> str:
+        """Use a weight by its name."""
+        self.used[name] = self.weights[name]
+        return name
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a weight."""
+        return name in self.weights
+
+    def constant(self, values: Sequence[int] | Sequence[float] | float, kind: type) -> str:
+        """A small constant inside the graph."""
+        array: NDArray[Any] = np.array(values, dtype=kind)
+        name = f"const_{array.dtype}_{'_'.join(map(str, array.ravel().tolist()))}_{array.ndim}"
+        self.constants[name] = onnx.numpy_helper.from_array(array, name)
+        return name
+
+    def linear(self, value: str, name: str, *, bias: bool = True) -> str:
+        """A linear layer: int8 where its weight is."""
+        weight = f"{name}.weight"
+        if self.has(weight + SCALE):
+            inputs = [value, weight, weight + SCALE, weight + ":zero"]
+            for each in inputs[1:]:
+                self.weight(each)
+            if bias:
+                inputs.append(self.weight(f"{name}.bias"))
+            return self.node("DynamicQuantizeMatMul", *inputs, domain="com.microsoft")
+        product = self.node("MatMul", value, self.weight(weight))
+        return self.node("Add", product, self.weight(f"{name}.bias")) if bias else product
+
+    def table(self, ids: str, name: str) -> str:
+        """Rows of an embedding table as float32."""
+        weight = f"{name}.weight"
+        rows = self.node("Gather", self.weight(weight), ids)
+        if not self.has(weight + SCALE):
+            return rows
+        wide = self.node("Cast", rows, to=TensorProto.FLOAT)
+        scale = self.node("Gather", self.weight(weight + SCALE), ids)
+        scale = self.node("Unsqueeze", scale, self.constant([-1], np.int64))
+        return self.node("Mul", wide, scale)
+
+    def recurrent(self, steps: str, lengths: str, name: str) -> str:
+        """Both directions over [T, B, D] within each row's length: [T, 2, B, H]."""
+        inputs = [steps, *(self.weight(f"{name}.{letter}") for letter in "WRB"), lengths]
+        settings: dict[str, Any] = {
+            "hidden_size": self.hidden_size(name),
+            "direction": "bidirectional",
+        }
+        if self.has(f"{name}.W{SCALE}"):
+            tail = [f"{name}.{letter}{kind}" for letter in "WR" for kind in (SCALE, ":zero")]
+            inputs += ["", "", "", *(self.weight(each) for each in tail)]
+            return self.node("DynamicQuantizeLSTM", *inputs, domain="com.microsoft", **settings)
+        if self.gates(name) == 3:
+            return self.node("GRU", *inputs, linear_before_reset=1, **settings)
+        return self.node("LSTM", *inputs, **settings)
+
+    def hidden_size(self, name: str) -> int:
+        """Width of one direction: its recurrent matrix has that side besides the gates'."""
+        return int(min(self.weights[f"{name}.R"].shape[1:]))
+
+    def gates(self, name: str) -> int:
+        """4 for an LSTM, 3 for a GRU."""
+        return int(self.weights[f"{name}.B"].shape[1]) // (2 * self.hidden_size(name))
+
+    def to_bytes(self) -> bytes:
+        """The graph as a file, its weights declared as lying elsewhere."""
+        graph = helper.make_graph(
+            self.nodes,
+            self.name,
+            self.inputs,
+            self.outputs,
+            [*self.constants.values(), *(_elsewhere(name, a) for name, a in self.used.items())],
+        )
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+        model.producer_name = "softquery"
+        return bytes(model.SerializeToString(deterministic=True))
+
+
+def _elsewhere(name: str, array: NDArray[Any]) -> onnx.TensorProto:
+    tensor = onnx.TensorProto(name=name, dims=array.shape)
+    tensor.data_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "model.safetensors"), ("length", str(array.nbytes))):
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return tensor

@@ -1,0 +1,185 @@
+"""Export a matching bundle: fold, write its graphs, check them against torch, quantise.
+
+int8 is accepted only inside the gate: where it costs more accuracy than allowed, float32 is kept
+and the report says so.
+"""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.bundle import Bundle, BundleConfig, write_bundle
+from softquery.errors import BundleError, ConfigError
+from softquery.export import esim, siamese
+from softquery.export.graph import Graph
+from softquery.export.quantise import quantise
+from softquery.files import Row
+from softquery.runtime.evaluation import evaluate
+from softquery.runtime.matcher import Matcher, load
+from softquery.runtime.onnx_session import USED
+from softquery.runtime.weights import arrange, dequantised
+
+Weights = dict[str, NDArray[Any]]
+TOLERANCE = 1e-4
+"""How far a float32 graph's probabilities may lie from torch's."""
+CHECKED = 512
+"""Pairs on which the graphs are compared with torch."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """What int8 cost, and whether that was within the limit."""
+
+    metric: str
+    float32: float
+    int8: float
+    lost_points: float
+    limit_points: float
+    n: int
+    accepted: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportReport:
+    """What was written."""
+
+    bundle: Path
+    precision: str
+    """`"float32"` or `"int8"`."""
+    difference: float
+    """The largest difference between a float32 graph's probability and torch's."""
+    gate: Gate | None
+    size_bytes: int
+
+
+def export_matcher(
+    bundle: Bundle,
+    output: Path,
+    *,
+    int8: bool = False,
+    limit: float = 0.5,
+    rows: Sequence[Row] = (),
+) -> ExportReport:
+    """Write an exported bundle, whole or not at all.
+
+    Args:
+        bundle: What was trained.
+        output: Where it goes; the bundle's own folder is replaced.
+        int8: Try int8.
+        limit: Points of accuracy (of correlation times 100, for grades) that int8 may cost.
+        rows: Labelled rows; the gate needs them, and the check uses them.
+    """
+    if int8 and not rows:
+        raise ConfigError("int8 needs labelled rows for its gate; name a file with --data")
+    config, weights = _folded(bundle.config, dequantised(bundle.read_weights()))
+    with tempfile.TemporaryDirectory() as scratch:
+        plain = _write(bundle, Path(scratch) / "float32", config, weights, {})
+        difference = _difference(bundle, plain, rows)
+        gate = None
+        if int8:
+            small = quantise(weights, recurrent=config.model["config"]["cell"] == "lstm")
+            tried = _write(bundle, Path(scratch) / "int8", config, small, {})
+            gate = _gate(plain, tried, rows, limit)
+    accepted = gate is not None and gate.accepted
+    precision = "int8" if accepted else "float32"
+    note = {"precision": precision, "difference_from_torch": difference}
+    note |= {"gate": asdict(gate)} if gate is not None else {}
+    target = _write(bundle, output, config, small if accepted else weights, {"export": note})
+    return ExportReport(
+        bundle=target,
+        precision=precision,
+        difference=difference,
+        gate=gate,
+        size_bytes=sum(path.stat().st_size for path in target.rglob("*") if path.is_file()),
+    )
+
+
+def _folded(config: BundleConfig, weights: Weights) -> tuple[BundleConfig, Weights]:
+    """ESIM with its projection folded is still an ESIM, of fewer parts."""
+    if config.model["name"] != "esim":
+        return config, weights
+    settings = config.model["config"]
+    parts = tuple(settings["parts"])
+    if parts == ("own",):
+        raise ConfigError("an ESIM without alignment (parts = own) is not exported")
+    folded = esim.fold_projection(weights["project.0.weight"], parts).astype(np.float32)
+    model = {"name": "esim", "config": {**settings, "parts": list(esim.FOLDED)}}
+    return replace(config, model=model), {**weights, "project.0.weight": folded}
+
+
+def _graphs(config: BundleConfig, arranged: Weights) -> list[Graph]:
+    settings = config.model["config"]
+    if config.model["name"] == "esim":
+        return [esim.encode_graph(arranged), esim.compare_graph(arranged)]
+    return [
+        siamese.encode_graph(arranged, settings["pooling"]),
+        siamese.compare_graph(arranged, settings["head"], settings["output_size"]),
+    ]
+
+
+def _write(
+    bundle: Bundle, output: Path, config: BundleConfig, weights: Weights, notes: dict[str, Any]
+) -> Path:
+    graphs = _graphs(config, arrange(weights))
+    files = {f"{graph.name}.onnx": graph.to_bytes() for graph in graphs}
+    used = {graph.name: sorted(graph.used) for graph in graphs}
+    files[USED] = (json.dumps(used, indent=1) + "\n").encode()
+    records = bundle.path / "training"
+    return write_bundle(
+        output,
+        config=config,
+        tokenizer_json=bundle.tokenizer_path.read_text(encoding="utf-8"),
+        weights=weights,
+        metrics={**bundle.metrics, **notes},
+        card=bundle.card,
+        calibration=bundle.calibration,
+        graphs=files,
+        records=records if records.is_dir() else None,
+        replace=output.exists(),
+    )
+
+
+def _difference(bundle: Bundle, exported: Path, rows: Sequence[Row]) -> float:
+    """The largest difference in probability between torch and the graphs."""
+    theirs, ours = load(bundle.path, backend="torch"), load(exported, backend="onnx")
+    pairs = [(row.values["sentence1"], row.values["sentence2"]) for row in rows[:CHECKED]]
+    pairs = pairs or _made_up_pairs(theirs)
+    worst = float(np.abs(theirs.probabilities(pairs) - ours.probabilities(pairs)).max())
+    if worst > TOLERANCE:
+        raise BundleError(f"{bundle.path}: the exported graphs differ from torch by {worst:.1e}")
+    return worst
+
+
+def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
+    """Pairs of random words of the vocabulary, where no data was given."""
+    words = matcher.pipeline.vocabulary()[4:]
+    generator = np.random.default_rng(0)
+    sides = [
+        [" ".join(generator.choice(words, size)) for size in generator.integers(1, 30, 64)]
+        for _ in range(2)
+    ]
+    return list(zip(*sides, strict=True))
+
+
+def _gate(plain: Path, small: Path, rows: Sequence[Row], limit: float) -> Gate:
+    figures = []
+    for path in (plain, small):
+        report = evaluate(load(path, backend="onnx"), rows).report()
+        metric = "accuracy" if "accuracy" in report else "spearman"
+        figures.append(float(report[metric] or 0.0))
+    lost = 100 * (figures[0] - figures[1])
+    return Gate(
+        metric=metric,
+        float32=figures[0],
+        int8=figures[1],
+        lost_points=lost,
+        limit_points=limit,
+        n=len(rows),
+        accepted=lost <= limit,
+    )

@@ -1,0 +1,91 @@
+"""`--init`: a run that takes up a bundle's text pipeline, sizes, labels and weights."""
+
+import dataclasses
+from dataclasses import dataclass
+from os import PathLike
+
+from torch import nn
+
+from softquery.bundle import Bundle, read_bundle
+from softquery.errors import ConfigError
+from softquery.models import Esim, Siamese
+from softquery.recipes.prepare import PairSource, Say, found_labels
+from softquery.recipes.run import Run
+from softquery.runtime.network import load_model
+from softquery.tasks import PairClassification, PairTask
+from softquery.text import TextConfig, TextPipeline
+
+SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head")
+"""Settings that decide which weights there are; dropout and the like stay the run's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A bundle that a run starts from."""
+
+    bundle: Bundle
+    model: Esim | Siamese
+    pipeline: TextPipeline
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its classes; none where it grades."""
+        return tuple(self.bundle.config.task.get("labels", ()))
+
+    def shape(self, run: Run, source: PairSource, say: Say) -> Run:
+        """The run with the bundle's sizes, and with its order of labels where they are the same."""
+        if run.vectors:
+            raise ConfigError("--init brings its own word vectors; leave --vectors away")
+        say(f"vocabulary: {self.pipeline.vocab_size:,} entries, those of {self.bundle.path}")
+        if run.task is None and sorted(self.labels) == sorted(found_labels(source)):
+            run = dataclasses.replace(run, task=PairClassification(labels=self.labels))
+        if type(run.model) is not type(self.model.config):
+            return run
+        taken = {
+            name: getattr(self.model.config, name)
+            for name in SIZES
+            if hasattr(run.model, name)
+            and getattr(run.model, name) != getattr(self.model.config, name)
+        }
+        if taken:
+            shown = ", ".join(f"{name} = {value}" for name, value in taken.items())
+            say(f"as in the bundle that is started from: {shown}")
+        try:
+            return dataclasses.replace(run, model=dataclasses.replace(run.model, **taken))
+        except ValueError as error:
+            raise ConfigError(f"--init: {error}") from None
+
+    def fill(self, model: Esim | Siamese, task: PairTask, say: Say) -> None:
+        """Take over every weight of the same name and shape, but no answer to other labels."""
+        own, given = model.state_dict(), self.model.state_dict()
+        labels = task.labels if isinstance(task, PairClassification) else ()
+        left_out = set() if labels == self.labels else _last_layer(model)
+        fitting = {
+            name: value
+            for name, value in given.items()
+            if name in own and own[name].shape == value.shape and name not in left_out
+        }
+        if not fitting:
+            raise ConfigError("--init: the bundle has no weight that fits this model")
+        model.load_state_dict({**own, **fitting})
+        fresh = sorted(set(own) - set(fitting))
+        new = f"; new: {', '.join(fresh)}" if fresh else ""
+        say(f"started from {len(fitting)} of {len(own)} weights{new}")
+
+
+def read_start(folder: str | PathLike[str]) -> Start:
+    """Open a bundle to start from."""
+    bundle = read_bundle(folder)
+    pipeline = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text))
+    return Start(bundle, load_model(bundle), pipeline)
+
+
+def _last_layer(model: Esim | Siamese) -> set[str]:
+    """The weights of the layer whose outputs are the labels; a cosine has none."""
+    head = "classifier" if isinstance(model, Esim) else "head"
+    layers = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and name.startswith(head)
+    ]
+    return {f"{layers[-1]}.weight", f"{layers[-1]}.bias"} if layers else set()

@@ -1,0 +1,85 @@
+"""Commands as users type them: in this process where that will do, in one of their own otherwise."""
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import torch
+
+from softquery.cli import main
+
+SMALL = {"model.hidden_size": 8, "model.embedding_size": 8, "data.batch_size": 16}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "COLUMNS": "100", "NO_COLOR": "1"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def settings(**groups: dict[str, object]) -> list[str]:
+    """`--set` for small sizes and for what is given, such as `training={"max_steps": 2}`."""
+    given = {
+        f"{group}.{name}": value for group, fields in groups.items() for name, value in fields.items()
+    }
+    return [word for key, value in {**SMALL, **given}.items() for word in ("--set", f"{key}={value}")]
+
+
+def softquery(*words: object) -> Answer:
+    """Run a command in this process, where torch has been imported already."""
+    out, err, code = StringIO(), StringIO(), 0
+    with _left_as_found(), redirect_stdout(out), redirect_stderr(err):
+        sys.argv = ["softquery", *map(str, words)]
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return Answer(code, out.getvalue(), err.getvalue())
+
+
+@contextmanager
+def _left_as_found():
+    words, environment = sys.argv, dict(os.environ)
+    precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        sys.argv = words
+        os.environ.clear()
+        os.environ.update(environment)
+        torch.set_float32_matmul_precision(precision)
+        torch.set_num_threads(threads)
+
+
+def train(recipe: str, data: Path, output: Path, *words: object) -> Answer:
+    """Train in this process, which must succeed."""
+    answer = softquery("train", recipe, "--data", data, "--output", output, *words)
+    assert answer.code == 0, answer.err
+    return answer
+
+
+def start(*words: object, code: str | None = None) -> subprocess.Popen[str]:
+    """Start a command in a process of its own, after some code where that is given."""
+    program = ["-m", "softquery"] if code is None else ["-c", f"{code}\nmain()"]
+    return subprocess.Popen(
+        [sys.executable, *program, *map(str, words)],
+        env={**os.environ, **ONE_THREAD},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], *, seconds: float = 120) -> Answer:
+    """Wait for a process."""
+    out, err = process.communicate(timeout=seconds)
+    return Answer(process.returncode, out, err)
