@@ -76,7 +76,9 @@ def file(name: str, content: bytes | str) -> Damage:
 
 def rows(name: str, *lines: bytes, count: int = 60) -> Damage:
     """A file of sound rows, in which some lines are put before the last one."""
-    sound = [b"%d men\tsomebody eats\t%s\n" % (n, b"same" if n % 2 else b"other") for n in range(count)]
+    sound = [
+        b"%d men\tsomebody eats\t%s\n" % (n, b"same" if n % 2 else b"other") for n in range(count)
+    ]
     return file(name, HEADER + b"".join([sound[0], *lines, *sound[1:]]))
 
 

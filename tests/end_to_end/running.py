@@ -28,9 +28,13 @@ class Answer:
 def settings(**groups: dict[str, object]) -> list[str]:
     """`--set` for small sizes and for what is given, such as `training={"max_steps": 2}`."""
     given = {
-        f"{group}.{name}": value for group, fields in groups.items() for name, value in fields.items()
+        f"{group}.{name}": value
+        for group, fields in groups.items()
+        for name, value in fields.items()
     }
-    return [word for key, value in {**SMALL, **given}.items() for word in ("--set", f"{key}={value}")]
+    return [
+        word for key, value in {**SMALL, **given}.items() for word in ("--set", f"{key}={value}")
+    ]
 
 
 def softquery(*words: object) -> Answer:

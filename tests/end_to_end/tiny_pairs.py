@@ -14,67 +14,61 @@ PEOPLE = ("man", "woman", "boy", "girl", "child", "doctor", "singer", "farmer", 
 DEEDS = ("eats", "sleeps", "runs", "sings", "reads", "waits", "laughs", "works")
 PLACES = ("in the park", "at home", "on the old bridge", "near the sea", "behind a very tall house")
 MOODS = ("", "happy ", "tired and hungry ")
+ENGLISH = (PEOPLE, DEEDS, PLACES, MOODS)
 
 WHO = ("老人", "孩子", "医生", "司机", "老师", "农民", "歌手", "厨师")
 DOES = ("吃饭", "睡觉", "跑步", "唱歌", "读书", "等车", "休息", "工作")
 WHERE = ("在公园里", "在家", "在桥上", "在海边", "在一座很高的楼后面")
+CHINESE = (WHO, DOES, WHERE)
 
 
 def english(count: int, *, seed: int = 1) -> list[Pair]:
-    """Labels `same` and `different`: the deed is told again, or another one."""
+    """Labels `same` and `different`: the deed is told again, or denied."""
+    told = {"same": "Some", "different": "No"}
     return [
-        (f"A {mood}{who} {deed} {place}.", f"Some {who} {second} {place}.", label)
-        for who, deed, place, mood, second, label in _drawn(
-            count, seed, (PEOPLE, DEEDS, PLACES, MOODS), ("different", "same")
-        )
+        (f"A {mood}{who} {deed} {place}.", f"{told[label]} {who} {deed} {place}.", label)
+        for (who, deed, place, mood), label in _drawn(count, seed, ENGLISH, ("different", "same"))
     ]
 
 
 def inference(count: int, *, seed: int = 1) -> list[Pair]:
     """Labels of natural language inference."""
-    rows = []
-    kinds = ("contradiction", "entailment", "neutral")
-    for who, deed, place, mood, second, label in _drawn(
-        count, seed, (PEOPLE, DEEDS, PLACES, MOODS), kinds, same="entailment"
-    ):
-        told = f"Some {who} {second}." if label != "neutral" else f"The {who} {deed} again."
-        rows.append((f"A {mood}{who} {deed} {place}.", told, label))
-    return rows
+    told = {
+        "contradiction": "No {} {}.",
+        "entailment": "Some {} {}.",
+        "neutral": "The {} {} again.",
+    }
+    return [
+        (f"A {mood}{who} {deed} {place}.", told[label].format(who, deed), label)
+        for (who, deed, place, mood), label in _drawn(count, seed, ENGLISH, tuple(told))
+    ]
 
 
 def chinese(count: int, *, seed: int = 1) -> list[Pair]:
-    """Labels `1` for the same deed and `0` for another one."""
+    """Labels `1` for the same deed and `0` for its denial."""
+    told = {"1": "有个", "0": "没有"}
     return [
-        (f"{who}{place}{deed}。", f"有个{who}{place}{second}", label)
-        for who, deed, place, second, label in _drawn(
-            count, seed, (WHO, DOES, WHERE), ("0", "1"), same="1"
-        )
+        (f"{who}{place}{deed}。", f"{told[label]}{who}{place}{deed}", label)
+        for (who, deed, place), label in _drawn(count, seed, CHINESE, ("0", "1"))
     ]
 
 
 def graded(count: int, *, seed: int = 1) -> list[Pair]:
-    """Grades from 0 to 5: the more words the two share, the higher."""
-    grades = {"same": "4.8", "different": "1.5"}
-    return [(first, second, grades[label]) for first, second, label in english(count, seed=seed)]
+    """Grades from 0 to 5, higher where the deed is told again."""
+    draw = random.Random(seed)
+    middle = {"same": 4.2, "different": 1.0}
+    return [
+        (first, second, f"{middle[label] + draw.uniform(-0.8, 0.8):.1f}")
+        for first, second, label in english(count, seed=seed)
+    ]
 
 
 def _drawn(
-    count: int,
-    seed: int,
-    parts: tuple[tuple[str, ...], ...],
-    labels: tuple[str, ...],
-    *,
-    same: str = "same",
-) -> list[tuple[str, ...]]:
-    """Distinct combinations, each with the second sentence's deed and a label."""
-    draw = random.Random(seed)
-    combinations = list(product(*parts))
-    rows = []
-    for place, chosen in enumerate(draw.sample(combinations, count)):
-        label = labels[place % len(labels)]
-        others = [deed for deed in parts[1] if deed != chosen[1]]
-        rows.append((*chosen, chosen[1] if label == same else draw.choice(others), label))
-    return rows
+    count: int, seed: int, parts: tuple[tuple[str, ...], ...], labels: tuple[str, ...]
+) -> list[tuple[tuple[str, ...], str]]:
+    """Distinct combinations of the parts, each with a label in turn."""
+    chosen = random.Random(seed).sample(list(product(*parts)), count)
+    return [(words, labels[place % len(labels)]) for place, words in enumerate(chosen)]
 
 
 COLUMNS = ("sentence1", "sentence2", "label")

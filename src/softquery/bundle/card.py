@@ -83,12 +83,11 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
     >>> make_card(facts, kind="matcher").splitlines()[10:13]
     ['# nli-en', '', 'Says whether one sentence follows from another.']
     """
-    calibrated = _table(("setting", "value"), list(calibration.items())) if calibration else []
     sections: list[tuple[str, list[str]]] = [
         ("Data", _data_lines(card.data)),
         ("Training", _table(("setting", "value"), list(card.training.items()))),
         ("Numbers", _number_lines(card.numbers)),
-        ("Calibration", calibrated or ["Not calibrated: take probabilities as an order only."]),
+        ("Calibration", calibration_lines(calibration)),
         ("Limits", [f"- {_one_line(limit)}" for limit in card.limits] or ["None are known."]),
         ("How to use", usage_lines(kind, card.name)),
         ("Licence", _licence_lines(card)),
@@ -98,6 +97,18 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
     for title, body in sections:
         lines += ["", f"## {title}", "", *body]
     return "\n".join(lines) + "\n"
+
+
+def calibration_lines(calibration: Mapping[str, object] | None) -> list[str]:
+    """The card's section about calibration."""
+    if not calibration:
+        return ["Not calibrated: take probabilities as an order only."]
+    shown = [
+        (name, f"{value:.4f}" if isinstance(value, float) else value)
+        for name, value in calibration.items()
+        if value is not None
+    ]
+    return _table(("setting", "value"), shown)
 
 
 def _front_matter(card: Card, kind: str) -> list[str]:

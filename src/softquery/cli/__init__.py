@@ -5,8 +5,10 @@ from typing import Annotated
 import typer
 
 from softquery import __version__
+from softquery.cli.calibrate import calibrate
 from softquery.cli.console import run
 from softquery.cli.evaluate import evaluate
+from softquery.cli.explain import explain
 from softquery.cli.export import export
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
@@ -22,8 +24,10 @@ app = typer.Typer(
 )
 app.command()(match)
 app.command()(rank)
+app.command()(explain)
 app.command()(train)
 app.command()(evaluate)
+app.command()(calibrate)
 app.command()(export)
 app.command()(models)
 app.command()(recipes)

@@ -31,6 +31,9 @@ def match(
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
     ] = "",
+    explain: Annotated[
+        Path | None, typer.Option(help="For one pair, also say why: .html .svg .png .json.")
+    ] = None,
     on_error: Annotated[
         str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
     ] = "stop",
@@ -49,8 +52,14 @@ def match(
     if pairs is None:
         if sentence1 is None or sentence2 is None:
             raise ConfigError("give two sentences, each in quotes")
-        _one(_load(model, backend, threads), sentence1, sentence2, as_json)
+        matcher = _load(model, backend, threads)
+        _one(matcher, sentence1, sentence2, as_json)
+        if explain is not None:
+            matcher.explain(sentence1, sentence2).plot(explain)
+            note(f"why: {explain}")
         return
+    if explain is not None:
+        raise ConfigError("--explain shows one pair; give two sentences")
     from softquery.files import parse_columns
 
     rename = parse_columns(columns) if columns else None

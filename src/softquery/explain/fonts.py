@@ -2,11 +2,13 @@
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 _OWN = "DejaVu Sans"
 """The font that comes with matplotlib."""
+_BOX = "\u25a1"
 
 _WITH_HAN = (
     "Noto Sans CJK SC",
@@ -37,13 +39,27 @@ _FILE_NAMES = (
 """Parts of the names of their files, in small letters and without hyphens."""
 
 
-def families_for(texts: Iterable[str]) -> list[str]:
-    """Families that together can draw the texts; warns, in one line, where they cannot.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fonts:
+    """Families that can draw a picture, and what they cannot draw."""
 
-    matplotlib takes each character from the first family of the list that has it.
-    """
-    needed = {ord(each) for text in texts for each in text if not each.isspace()}
-    missing = needed - _characters(_OWN)
+    families: tuple[str, ...]
+    """matplotlib takes each character from the first family that has it."""
+    missing: frozenset[int]
+
+    def drawable(self, text: str) -> str:
+        """The text with an empty box for every character that no family has."""
+        return text.translate(dict.fromkeys(self.missing, _BOX)) if self.missing else text
+
+    def families_for(self, text: str) -> list[str]:
+        """Only matplotlib's own family where it suffices: it alone surely has a bold face."""
+        own = _needed([text]) <= _characters(_OWN)
+        return [_OWN] if own else list(self.families)
+
+
+def choose_fonts(texts: Iterable[str]) -> Fonts:
+    """Find families that together can draw the texts; warn, in one line, where none can."""
+    missing = _needed(texts) - _characters(_OWN)
     families = [_OWN]
     if missing:
         _add_new_fonts()
@@ -52,13 +68,17 @@ def families_for(texts: Iterable[str]) -> list[str]:
             families.append(family)
             missing -= _characters(family)
     if missing:
-        example = chr(min(missing))
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         warnings.warn(
-            f"no installed font has {example!r} and {len(missing) - 1} other characters, which may"
-            " show as boxes in the PNG; .svg and .html use the reader's own fonts",
+            f"no installed font has {chr(min(missing))!r}{others}: the PNG shows boxes instead;"
+            " .svg and .html use the reader's own fonts",
             stacklevel=2,
         )
-    return families
+    return Fonts(families=tuple(families), missing=missing)
+
+
+def _needed(texts: Iterable[str]) -> frozenset[int]:
+    return frozenset(ord(each) for text in texts for each in text if not each.isspace())
 
 
 @lru_cache(maxsize=32)

@@ -10,15 +10,14 @@ from softquery.explain.colours import NUM_LEVELS, Side, level_class, level_of
 from softquery.explain.lettering import fitted, text_width
 from softquery.explain.markup import escaped, isolated, visible_token
 
-HEADING = 50.0
-"""The height of title and legend."""
-LEGEND_AT, LEGEND_WIDTH = 190.0, 120.0
+LEGEND_WIDTH = 120.0
 LEGEND_TICKS = (0.0, 0.1, 0.25, 0.5, 1.0)
 
 _LARGEST_CELL, _SMALLEST_CELL = 34.0, 14.0
 _ROOM = 400.0
 """The side that a map keeps to for as long as its cells can shrink."""
-_LONGEST_LABEL = 104.0
+_LONGEST_LABEL = 7.5
+"""In heights of its font."""
 _NUMBER_FROM = 25.0
 """The smallest cell that can hold a number."""
 _EVERY_CELL_UP_TO = 2500
@@ -97,18 +96,17 @@ class HeatMap:
 
     @property
     def width(self) -> float:
-        """The width of the whole map, with what turned labels need beyond the last column."""
+        """The width of labels and cells, with what turned labels need beyond the last column."""
         lean = float(np.cos(np.radians(self.angle))) if self.angle else 0.0
         ends = [
             (column + 0.5) * self.cell + self._length(label) * lean + 8
             for column, label in enumerate(self.column_labels)
         ]
-        grid = max(len(self.asked) * self.cell, *ends, 0.0)
-        return max(self.left + grid, text_width("".join(self.title_parts), 14.0))
+        return self.left + max(len(self.asked) * self.cell, *ends, 0.0)
 
     def height(self, top: float) -> float:
-        """The height of the whole map where column labels are given this height."""
-        return HEADING + top + max(len(self.askers), 1) * self.cell
+        """The height of labels and cells where column labels are given this height."""
+        return top + max(len(self.askers), 1) * self.cell
 
     @property
     def has_number(self) -> NDArray[np.bool_]:
@@ -122,33 +120,25 @@ class HeatMap:
         return text[1:] if text[0] == "0" else "1"
 
     def markup(self, top: float) -> str:
-        """The map as SVG, with its upper left corner at the origin."""
-        grid = f'<g transform="translate({_n(self.left)} {_n(HEADING + top)})">'
+        """Labels and cells as SVG, with their upper left corner at the origin."""
         body = self._columns() + self._rows() if self.weights.size else self._nothing()
-        return f"{self._heading()}{self._legend()}{grid}\n{body}</g>\n"
+        return f'<g transform="translate({_n(self.left)} {_n(top)})">\n{body}</g>\n'
 
-    def _heading(self) -> str:
-        before, own, between, other = self.title_parts
-        return (
-            f'<text class="title" y="14">{before}<tspan class="{self.side}">{own}</tspan>'
-            f'{between}<tspan class="{self.other}">{other}</tspan></text>\n'
-        )
-
-    def _legend(self) -> str:
+    def legend(self) -> str:
         """The ramp, bent as the colours are: each weight stands where its colour does."""
         step = LEGEND_WIDTH / (NUM_LEVELS + 1)
         prefix = level_class(self.side, 0)[0]
         steps = "".join(
-            f'<rect class="{prefix}{level}" x="{_n(LEGEND_AT + level * step)}" y="26"'
+            f'<rect class="{prefix}{level}" x="{_n(level * step)}" y="0"'
             f' width="{_n(step + 0.3)}" height="8"/>'
             for level in range(NUM_LEVELS + 1)
         )
         ticks = "".join(
-            f'<text class="tick" x="{_n(LEGEND_AT + (level_of(weight) + 0.5) * step)}" y="44"'
+            f'<text class="tick" x="{_n((level_of(weight) + 0.5) * step)}" y="18"'
             f' text-anchor="middle">{weight:g}</text>'
             for weight in LEGEND_TICKS
         )
-        return f'<text class="note" y="34">rows ask, columns are asked</text>{steps}{ticks}\n'
+        return f"{steps}{ticks}\n"
 
     def _columns(self) -> str:
         parts = []
@@ -181,11 +171,11 @@ class HeatMap:
         return f'<text class="{classes}" {place} {size}>{title}{escaped(label)}</text>'
 
     def _cells(self, row: int) -> str:
-        numbers = self.has_number[row]
+        numbers, sparse = self.has_number[row], self.weights.size > _EVERY_CELL_UP_TO
         asker = escaped(isolated(visible_token(self.askers[row])))
-        parts = []
+        parts = [self._ground()] if sparse else []
         for column, weight in enumerate(self.weights[row].tolist()):
-            if self.weights.size > _EVERY_CELL_UP_TO and level_of(weight) == 0:
+            if sparse and level_of(weight) == 0:
                 continue
             asked = escaped(isolated(visible_token(self.asked[column])))
             parts.append(self._cell(column, weight, f"{asker} → {asked}: {weight:.2f}"))
@@ -201,6 +191,14 @@ class HeatMap:
             f' width="{side}" height="{side}" rx="{_n(corner)}"><title>{title}</title></rect>'
         )
 
+    def _ground(self) -> str:
+        """What stands behind the cells that are left out."""
+        width, height = _n(len(self.asked) * self.cell - 1), _n(self.cell - 1)
+        return (
+            f'<rect class="{level_class(self.side, 0.0)}" x="0.5" y="0.5" width="{width}"'
+            f' height="{height}" rx="2"/>'
+        )
+
     def _number(self, row: int, column: int, weight: float) -> str:
         return (
             f'<text class="number ink-{level_class(self.side, weight)}"'
@@ -212,7 +210,7 @@ class HeatMap:
         return f'<text class="note" y="{_n(self.cell / 2)}">{self.nothing}</text>\n'
 
     def _label(self, token: str) -> str:
-        return fitted(visible_token(token), self.font_size, _LONGEST_LABEL)
+        return fitted(visible_token(token), self.font_size, _LONGEST_LABEL * self.font_size)
 
     def _length(self, label: str) -> float:
         return text_width(label, self.font_size)

@@ -13,7 +13,7 @@ def text_width(text: str, size: float) -> float:
     """The width of a text in a font of this size.
 
     >>> text_width("ab", 10.0), text_width("男人", 10.0)
-    (11.6, 20.0)
+    (12.6, 20.0)
     """
     return size * sum(map(_character_width, text))
 
@@ -22,7 +22,7 @@ def fitted(text: str, size: float, width: float) -> str:
     """The text, or as much of it as fits before an ellipsis.
 
     >>> fitted("incomprehensibilities", 10.0, 60.0)
-    'incompreh…'
+    'incompre…'
     """
     if text_width(text, size) <= width:
         return text
@@ -68,7 +68,7 @@ def _character_width(character: str) -> float:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0.0
     if character in _NARROW:
-        return 0.34
+        return 0.36
     if character in _BROAD:
-        return 0.88
-    return 0.7 if character.isupper() else 0.58
+        return 0.97
+    return 0.74 if character.isupper() else 0.63

@@ -11,7 +11,8 @@
     sides.map((side) => [side, [...document.querySelectorAll(`.sentence.${side} .chip`)]]),
   );
   const other = (side) => (side === "first" ? "second" : "first");
-  let pinned = null; // the chip that was clicked or focused: {side, index}
+  let pinned = null; // the word that was clicked or focused: {side, index}
+  let shown = null; // the word that is lit now, as the pointer may be over another one
   let asks = true;
 
   // Rows of data[side] are what the tokens of that side asked; a column is who asked one token.
@@ -38,12 +39,13 @@
     for (const side of sides) {
       data[side].forEach((row, index) => {
         const best = row.indexOf(Math.max(...row));
-        if (row[best] >= 0.2) thread({ side, index }, best, row[best], 0.3);
+        if (row[best] >= 0.2) thread({ side, index }, best, 0.5 * row[best], 0.2 + 0.4 * row[best]);
       });
     }
   }
 
   function show(chosen) {
+    shown = chosen;
     if (!chosen) return rest();
     clear();
     const weights = weightsOf(chosen);
@@ -94,8 +96,8 @@
   }
 
   function thread(from, toIndex, weight, opacity, hue = from.side) {
-    const start = edge(chips[from.side][from.index], from.side);
-    const end = edge(chips[other(from.side)][toIndex], other(from.side));
+    const start = edge(chips[from.side][from.index], from.side, hue);
+    const end = edge(chips[other(from.side)][toIndex], other(from.side), hue);
     const bend = (end.y - start.y) / 2;
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
     path.setAttribute(
@@ -108,14 +110,15 @@
     threads.append(path);
   }
 
-  // Where a thread meets a chip: the middle of the edge that faces the other sentence.
-  function edge(chip, side) {
+  // Where a thread meets a chip: the middle of the edge that faces the other sentence, a little to
+  // one side, so that two words that ask each other are seen to do so.
+  function edge(chip, side, hue) {
     const around = board.getBoundingClientRect();
     const box = chip.getBoundingClientRect();
     const list = chip.parentElement.getBoundingClientRect();
     const y = side === "first" ? box.bottom : box.top;
     return {
-      x: box.left + box.width / 2 - around.left,
+      x: box.left + box.width / 2 - around.left + (hue === "first" ? -3 : 3),
       y: Math.min(Math.max(y, list.top), list.bottom) - around.top,
     };
   }
@@ -182,8 +185,8 @@
     show(pinned);
   });
   for (const list of document.querySelectorAll(".chips")) {
-    list.addEventListener("scroll", () => show(pinned), { passive: true });
+    list.addEventListener("scroll", () => show(shown), { passive: true });
   }
-  new ResizeObserver(() => show(pinned)).observe(board);
+  new ResizeObserver(() => show(shown)).observe(board);
   for (const side of sides) chips[side].forEach((chip, index) => (chip.tabIndex = index ? -1 : 0));
 })();

@@ -6,6 +6,7 @@ those two, by their hashes, and nothing else. Text of users is only ever text or
 
 import base64
 import hashlib
+import math
 from importlib.resources import files
 from string import Template
 
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.answer import Chance, answer_kind, chances, headline, percent
 from softquery.explain.colours import EXPONENT, NUM_LEVELS, Side
-from softquery.explain.heat_map import HeatMap
-from softquery.explain.layout import heat_maps
+from softquery.explain.heat_map import LEGEND_WIDTH, HeatMap
+from softquery.explain.layout import NOTE, heat_maps
 from softquery.explain.markup import (
     direction,
     escaped,
@@ -98,10 +99,10 @@ def _chance(chance: Chance) -> str:
 
 
 def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
-    """The sentence as chips; as a group whose label is the sentence itself."""
-    text = "".join(tokens)
-    spoken = language(text)
+    """The sentence as chips, in a group that runs the way the sentence does."""
+    spoken = language("".join(tokens))
     attributes = f' lang="{spoken}"' if spoken else ""
+    nothing = '<span class="quiet">no words</span>'
     chips = "\n".join(
         f'<button type="button" class="chip" data-side="{side}" data-index="{index}">'
         f'<bdi class="token">{escaped(visible_token(token))}</bdi>'
@@ -109,10 +110,12 @@ def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
         for index, token in enumerate(tokens)
     )
     return (
-        f'<div class="sentence {side}" role="group" aria-label="{side} sentence: '
-        f'{escaped(isolated(visible(sentence)))}">\n<h2>{side} sentence</h2>\n'
-        f'<div class="chips" dir="{direction(text)}"{attributes}>\n'
-        f"{chips or '<span>no words</span>'}\n</div>\n</div>"
+        f'<div class="sentence {side}" role="group" aria-labelledby="{side}-sentence"'
+        f' dir="{direction("".join(tokens))}">\n'
+        f'<div class="caption" id="{side}-sentence"><h2>{side} sentence</h2>'
+        f'<bdi class="quiet"{attributes}>{escaped(sentence)}</bdi></div>\n'
+        f'<div class="chips"{attributes}>\n'
+        f"{chips or nothing}\n</div>\n</div>"
     )
 
 
@@ -123,12 +126,19 @@ def _maps(alignment: PairAlignment) -> str:
 
 
 def _figure(drawing: HeatMap, top: float) -> str:
-    width, height = round(drawing.width + 1), round(drawing.height(top) + 1)
+    before, own, between, other = drawing.title_parts
+    title = (
+        f'{before}<span class="{drawing.side}-ink">{own}</span>'
+        f'{between}<span class="{drawing.other}-ink">{other}</span>'
+    )
+    name = "".join(drawing.title_parts)
+    legend = f'<svg width="{LEGEND_WIDTH + 4:g}" height="20">{drawing.legend()}</svg>'
+    width, height = math.ceil(drawing.width), math.ceil(drawing.height(top))
     return (
-        f'<figure tabindex="0" aria-label="Heat map"><svg width="{width}" height="{height}"'
-        f' viewBox="0 0 {width} {height}" role="img"'
-        f' aria-label="{escaped("".join(drawing.title_parts))}">\n'
-        f"{drawing.markup(top)}</svg></figure>"
+        f'<figure><figcaption><span>{title}</span><span class="key quiet">{NOTE}{legend}</span>'
+        f'</figcaption>\n<div class="scroll" tabindex="0" role="group" aria-label="{name}">'
+        f'<svg width="{width}" height="{height}" role="img" aria-label="{name}">\n'
+        f"{drawing.markup(top)}</svg></div></figure>"
     )
 
 

@@ -5,16 +5,22 @@ from importlib.resources import files
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.answer import Chance, answer_kind, chances, headline, percent
 from softquery.explain.colours import ramp_css
+from softquery.explain.heat_map import HeatMap
 from softquery.explain.layout import (
     ANSWER_WIDTH,
     BAR_AT,
     BAR_WIDTH,
+    LEGEND_AT,
+    NOTE,
+    NOTE_AT,
     PADDING,
     SENTENCE_SIZE,
+    TITLE_AT,
     Layout,
     Line,
     arrange,
     bar_at,
+    heading_at,
 )
 from softquery.explain.lettering import fitted
 from softquery.explain.markup import escaped, isolated, visible
@@ -37,8 +43,8 @@ def to_svg(alignment: PairAlignment) -> str:
     """
     layout = arrange(alignment)
     maps = "".join(
-        _moved(x, y, each.markup(layout.top))
-        for each, (x, y) in zip(layout.maps, layout.maps_at, strict=True)
+        _moved(*heading_at(corner), _heading(each)) + _moved(*corner, each.markup(layout.top))
+        for each, corner in zip(layout.maps, layout.maps_at, strict=True)
     )
     return (
         _opening(alignment, layout)
@@ -82,6 +88,15 @@ def _line(line: Line) -> str:
     return (
         f'{mark if line.is_first else ""}<text class="{line.side}" x="20" y="{line.y:g}"'
         f' font-size="{SENTENCE_SIZE:g}">{escaped(line.text)}</text>\n'
+    )
+
+
+def _heading(drawing: HeatMap) -> str:
+    before, own, between, other = drawing.title_parts
+    return (
+        f'<text class="title" y="{TITLE_AT:g}">{before}<tspan class="{drawing.side}">{own}</tspan>'
+        f'{between}<tspan class="{drawing.other}">{other}</tspan></text>\n'
+        f'<text class="note" y="{NOTE_AT:g}">{NOTE}</text>\n{_moved(*LEGEND_AT, drawing.legend())}'
     )
 
 

@@ -12,17 +12,23 @@ from softquery.errors import MissingExtra
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.answer import answer_kind, chances, headline, percent
 from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
-from softquery.explain.fonts import families_for
-from softquery.explain.heat_map import HEADING, LEGEND_AT, LEGEND_TICKS, LEGEND_WIDTH, HeatMap
+from softquery.explain.fonts import Fonts, choose_fonts
+from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
 from softquery.explain.layout import (
     ANSWER_WIDTH,
     BAR_AT,
     BAR_WIDTH,
+    LEGEND_AT,
+    NOTE,
+    NOTE_AT,
     PADDING,
     SENTENCE_SIZE,
+    TITLE_AT,
+    TITLE_SIZE,
     Layout,
     arrange,
     bar_at,
+    heading_at,
 )
 from softquery.explain.lettering import fitted
 from softquery.explain.markup import visible
@@ -55,11 +61,12 @@ def to_png(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, layout.width), ylim=(layout.height, 0))
     axes.set_axis_off()
-    canvas = _Canvas(axes=axes, families=families_for(_texts(alignment, layout)))
+    canvas = _Canvas(axes=axes, fonts=choose_fonts(_texts(alignment, layout)))
     _draw_sentences(canvas, alignment, layout)
     _draw_answer(canvas, alignment, layout)
-    for each, (x, y) in zip(layout.maps, layout.maps_at, strict=True):
-        _draw_map(canvas.moved(x, y), each, layout.top)
+    for each, corner in zip(layout.maps, layout.maps_at, strict=True):
+        _draw_heading(canvas.moved(*heading_at(corner)), each)
+        _draw_map(canvas.moved(corner[0] + each.left, corner[1] + layout.top), each)
     contents = BytesIO()
     dots = min(_DOTS_PER_INCH, (_MOST_DOTS / (size[0] * size[1])) ** 0.5)
     figure.savefig(contents, format="png", dpi=dots)
@@ -72,12 +79,12 @@ class _Canvas:
     """matplotlib's axes in the units of the layout, from a corner of one's own."""
 
     axes: Any
-    families: list[str]
+    fonts: Fonts
     x: float = 0.0
     y: float = 0.0
 
     def moved(self, x: float, y: float) -> "_Canvas":
-        return _Canvas(axes=self.axes, families=self.families, x=self.x + x, y=self.y + y)
+        return _Canvas(axes=self.axes, fonts=self.fonts, x=self.x + x, y=self.y + y)
 
     def text(
         self,
@@ -92,18 +99,20 @@ class _Canvas:
         angle: float = 0.0,
     ) -> None:
         """Write on a baseline, as SVG does; dollar signs are no formulas here."""
+        drawable = self.fonts.drawable(text)
+        families = self.fonts.families_for(drawable)
         self.axes.text(
             self.x + x,
             self.y + y,
-            text,
+            drawable,
             fontsize=size * _POINTS_PER_INCH / _UNITS_PER_INCH,
             color=colour,
             ha=anchor,
             va="baseline",
-            weight=weight,
+            weight=weight if len(families) == 1 else "normal",  # few others have a bold face
             rotation=angle,
             rotation_mode="anchor",
-            family=self.families,
+            family=families,
             parse_math=False,
         )
 
@@ -150,25 +159,26 @@ def _draw_answer(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -> N
         corner.text(ANSWER_WIDTH, y, chance_text, size=12, anchor="right", weight=weight)
 
 
-def _draw_map(canvas: _Canvas, drawing: HeatMap, top: float) -> None:
-    canvas.text(0, 14, "".join(drawing.title_parts), size=13, colour=_INK[drawing.side])
-    canvas.text(0, 34, "rows ask, columns are asked", size=11, colour=_QUIET)
-    _draw_legend(canvas, drawing.side)
-    grid = canvas.moved(drawing.left, HEADING + top)
+def _draw_heading(canvas: _Canvas, drawing: HeatMap) -> None:
+    title = "".join(drawing.title_parts)
+    canvas.text(0, TITLE_AT, title, size=TITLE_SIZE, colour=_INK[drawing.side])
+    canvas.text(0, NOTE_AT, NOTE, size=12, colour=_QUIET)
+    legend = canvas.moved(*LEGEND_AT)
+    step = LEGEND_WIDTH / (NUM_LEVELS + 1)
+    for level, colour in enumerate(ramp(drawing.side, "light")):
+        legend.box(level * step, 0, step + 0.3, 8, colour)
+    for weight in LEGEND_TICKS:
+        x = (level_of(weight) + 0.5) * step
+        legend.text(x, 18, f"{weight:g}", size=9.5, colour=_QUIET, anchor="center")
+
+
+def _draw_map(grid: _Canvas, drawing: HeatMap) -> None:
+    """Draw labels and cells; the corner is that of the first cell."""
     if drawing.weights.size == 0:
         grid.text(0, drawing.cell / 2, drawing.nothing, size=12, colour=_QUIET)
         return
     _draw_labels(grid, drawing)
     _draw_cells(grid, drawing)
-
-
-def _draw_legend(canvas: _Canvas, side: Side) -> None:
-    step = LEGEND_WIDTH / (NUM_LEVELS + 1)
-    for level, colour in enumerate(ramp(side, "light")):
-        canvas.box(LEGEND_AT + level * step, 26, step + 0.3, 8, colour)
-    for weight in LEGEND_TICKS:
-        x = LEGEND_AT + (level_of(weight) + 0.5) * step
-        canvas.text(x, 44, f"{weight:g}", size=9.5, colour=_QUIET, anchor="center")
 
 
 def _draw_labels(grid: _Canvas, drawing: HeatMap) -> None:

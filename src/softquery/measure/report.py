@@ -40,10 +40,14 @@ class MatchReport:
         probabilities: ArrayLike,
         labels: Sequence[str],
         *,
+        predicted: ArrayLike | None = None,
         num_samples: int = 1000,
         seed: int = 0,
     ) -> "MatchReport":
         """Measure label probabilities [n, L] against gold label ids.
+
+        The likeliest label counts as the answer, unless `predicted` holds other label ids, such as
+        those by a threshold.
 
         >>> report = MatchReport.of([0, 1], [[0.9, 0.1], [0.3, 0.7]], ["no", "yes"])
         >>> (report.accuracy, report.auc, report.confusion["yes"])
@@ -54,10 +58,13 @@ class MatchReport:
         _check(table.shape, labels)
         require_same_length(gold=gold_ids, probabilities=table)
         require_ids_below(gold_ids, len(labels), name="gold")
-        predicted = table.argmax(axis=1)
-        correct = predicted == gold_ids
-        f1 = f1_by_label(gold_ids, predicted, len(labels))
-        counts = confusion_matrix(gold_ids, predicted, len(labels)).tolist()
+        answers = (
+            table.argmax(axis=1) if predicted is None else as_labels(predicted, name="predicted")
+        )
+        require_same_length(gold=gold_ids, predicted=answers)
+        correct = answers == gold_ids
+        f1 = f1_by_label(gold_ids, answers, len(labels))
+        counts = confusion_matrix(gold_ids, answers, len(labels)).tolist()
         return cls(
             n=len(gold_ids),
             accuracy=float(correct.mean()),

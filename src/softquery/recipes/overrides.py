@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from softquery.errors import ConfigError
 
 Value = TypeVar("Value")
 LARGEST = 2**53
-"""Numbers from here on are no settings, and would overflow where they are used."""
+"""Whole numbers from here on are no settings, and would overflow where they are used."""
 
 
 def override(value: Value, settings: Iterable[str]) -> Value:
@@ -99,7 +100,7 @@ def _parse_plain(text: str, kind: Any, path: str) -> Any:
     elif kind in (int, float):
         with suppress(ValueError):
             value = kind(text)
-            if abs(value) < LARGEST:
+            if math.isfinite(value) and (kind is float or abs(value) < LARGEST):
                 return value
     elif kind is str:
         return text

@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from errno import ENOSPC
 from os import PathLike
 from pathlib import Path
 
@@ -66,8 +67,9 @@ def kept_if_resumable(folder: Path, say: Callable[[str], None]) -> Iterator[None
         elif after != before and isinstance(error, (OSError, SoftqueryError)):
             say(f"{folder} holds the run so far; go on with --resume")
         if isinstance(error, OSError) and error.filename is None:
-            reason = f"cannot be written ({error.strerror or error})"
-            raise InputError(reason, source=folder) from error
+            full = error.errno == ENOSPC
+            reason = "no space left on the disk" if full else error.strerror or str(error)
+            raise InputError(f"cannot be written ({reason})", source=folder) from error
         raise
 
 

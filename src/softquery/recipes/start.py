@@ -11,9 +11,10 @@ from softquery.errors import ConfigError
 from softquery.models import Esim, Siamese
 from softquery.recipes.prepare import PairSource, Say, found_labels
 from softquery.recipes.run import Run
+from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.network import load_model
 from softquery.tasks import PairClassification, PairTask
-from softquery.text import TextConfig, TextPipeline
+from softquery.text import TextPipeline
 
 SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head")
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
@@ -76,8 +77,7 @@ class Start:
 def read_start(folder: str | PathLike[str]) -> Start:
     """Open a bundle to start from."""
     bundle = read_bundle(folder)
-    pipeline = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text))
-    return Start(bundle, load_model(bundle), pipeline)
+    return Start(bundle, load_model(bundle), fitting_pipeline(bundle))
 
 
 def _last_layer(model: Esim | Siamese) -> set[str]:

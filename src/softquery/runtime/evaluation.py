@@ -51,7 +51,10 @@ class Evaluation:
         """The task's metrics with bootstrap intervals."""
         if self.matcher.is_graded:
             return GradedReport.of(self.gold, self.probabilities[:, 0]).to_dict()
-        return MatchReport.of(self.gold, self.probabilities, self.matcher.labels).to_dict()
+        predicted = self.matcher.decide(self.probabilities)
+        return MatchReport.of(
+            self.gold, self.probabilities, self.matcher.labels, predicted=predicted
+        ).to_dict()
 
     def slices(self, by: str) -> list[dict[str, Any]]:
         """The main metric for groups of rows: by `length`, by `label`, or by a column's value."""
@@ -74,7 +77,7 @@ class Evaluation:
                 groups, {"spearman": spearman}, self.gold, self.probabilities[:, 0]
             )
         else:
-            predicted = self.probabilities.argmax(axis=1)
+            predicted = self.matcher.decide(self.probabilities)
             parts = measure_slices(groups, {"accuracy": accuracy}, self.gold, predicted)
         return [part.to_dict() for part in parts]
 
@@ -90,7 +93,7 @@ class Evaluation:
                 )
             ]
         else:
-            chosen = self.probabilities.argmax(axis=1)
+            chosen = self.matcher.decide(self.probabilities)
             found = [
                 Mistake(
                     self.rows[place],
@@ -116,12 +119,17 @@ def evaluate(matcher: Matcher, rows: Sequence[Row]) -> Evaluation:
     """
     if not rows:
         raise InputError("there are no rows to evaluate on")
-    gold = np.array([_gold(matcher, row) for row in rows])
+    gold = gold_labels(matcher, rows)
     cut = 0
     for column in ("sentence1", "sentence2"):
         _, cuts = matcher.pipeline.encode_ids_with_cuts([row.values[column] for row in rows])
         cut += sum(lost > 0 for lost in cuts)
     return Evaluation(matcher, list(rows), gold, _probabilities(matcher, rows), cut)
+
+
+def gold_labels(matcher: Matcher, rows: Sequence[Row]) -> NDArray[Any]:
+    """The rows' labels as the model's task reads them; a bad one is reported with its row."""
+    return np.array([_gold(matcher, row) for row in rows])
 
 
 def _gold(matcher: Matcher, row: Row) -> int | float:

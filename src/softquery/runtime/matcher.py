@@ -9,11 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.answers import Match, parse_class, parse_grade
+from softquery.answers import Calibration, Match, parse_class, parse_grade
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError, MissingExtra
+from softquery.explain import PairAlignment
 from softquery.runtime.backend import Floats, PairBackend
-from softquery.text import TextConfig, TextPipeline
+from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.text import UNK, Encoded
 from softquery.zoo import resolve
 
 Backend = Literal["auto", "onnx", "torch"]
@@ -35,9 +37,11 @@ class Matcher:
 
     def __init__(self, bundle: Bundle, backend: PairBackend, *, cache_size: int = 1024) -> None:
         self.bundle = bundle
-        self.pipeline = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text))
+        check_task(bundle)
+        self.pipeline = fitting_pipeline(bundle)
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
+        self.calibration = Calibration.from_dict(bundle.calibration)
         self._backend = backend
         self._cache = EncodingCache(cache_size)
 
@@ -52,21 +56,56 @@ class Matcher:
             return parse_grade(text, self.task["low"], self.task["high"])
         return parse_class(text, self.labels)
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """One row a pair: a distribution over the labels, or the grade's share of the scale."""
-        if not pairs:
-            return np.empty((0, max(1, len(self.labels))))
+    def logits(self, pairs: Sequence[Pair]) -> Floats:
+        """One row a pair, before any temperature."""
         parts = []
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
             first = self.pipeline.encode_ids([pair[0] for pair in chunk])
             second = self.pipeline.encode_ids([pair[1] for pair in chunk])
-            parts.append(self._squashed(self._backend.pair_logits(first, second)))
+            parts.append(self._backend.pair_logits(first, second))
         return np.concatenate(parts)
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """One row a pair: a calibrated distribution over the labels, or the grade's share."""
+        if not pairs:
+            return np.empty((0, max(1, len(self.labels))))
+        return self._squashed(self.logits(pairs))
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The label ids of the answers: by the saved threshold, else the likeliest."""
+        threshold = self.calibration.threshold
+        if threshold is not None and len(self.labels) == 2:
+            chosen: NDArray[np.int64] = (probabilities[:, 1] >= threshold).astype(np.int64)
+            return chosen
+        likeliest: NDArray[np.int64] = probabilities.argmax(axis=1)
+        return likeliest
 
     def predict(self, pairs: Sequence[Pair]) -> list[Match]:
         """An answer for each pair."""
         return [self._answer(row) for row in self.probabilities(pairs).tolist()]
+
+    def explain(self, first: str, second: str) -> PairAlignment:
+        """Which words of two sentences looked at which, with the answer they led to."""
+        sides = self.pipeline.encode([first, second])
+        encodings = [self._encoding(tuple(side.ids)) for side in sides]
+        found = self._backend.align(encodings[0], encodings[1])
+        if found is None:
+            raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
+        answer = self._answer(self._squashed(found.logits[None])[0].tolist())
+        tokens = [len(side.tokens) for side in sides]
+        return PairAlignment(
+            first=first,
+            second=second,
+            first_tokens=_shown_tokens(first, sides[0]),
+            second_tokens=_shown_tokens(second, sides[1]),
+            first_to_second=found.first_to_second[: tokens[0], : tokens[1]],
+            second_to_first=found.second_to_first[: tokens[1], : tokens[0]],
+            label=answer.label,
+            score=answer.score,
+            probabilities=answer.probabilities,
+            model=self.bundle.path.name,
+        )
 
     def encode(self, texts: Sequence[str]) -> list[Floats]:
         """What comparing needs of each text, to be stored and handed to `rank`.
@@ -137,6 +176,7 @@ class Matcher:
         if self.is_graded:
             grades: NDArray[np.float64] = 1 / (1 + np.exp(-wide))
             return grades
+        wide /= self.calibration.temperature
         powers = np.exp(wide - wide.max(axis=1, keepdims=True))
         shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
         return shares
@@ -145,9 +185,17 @@ class Matcher:
         if self.is_graded:
             low, high = self.task["low"], self.task["high"]
             return Match(None, low + row[0] * (high - low), {})
-        best = max(range(len(row)), key=row.__getitem__)
+        best = int(self.decide(np.array([row]))[0])
         score = row[1] if len(row) == 2 else row[best]
-        return Match(self.labels[best], score, dict(zip(self.labels, row, strict=True)))
+        floor = self.calibration.abstain_below
+        label = None if floor is not None and max(row) < floor else self.labels[best]
+        return Match(label, score, dict(zip(self.labels, row, strict=True)))
+
+
+def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:
+    """Tokens as a reader knows them: a word outside the vocabulary as it stands in the text."""
+    spans = zip(encoded.tokens, encoded.offsets, strict=True)
+    return tuple(text[start:end] if token == UNK else token for token, (start, end) in spans)
 
 
 class EncodingCache:

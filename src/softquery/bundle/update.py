@@ -1,0 +1,38 @@
+"""Change what a bundle says about itself without touching its weights."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from softquery.bundle.card import calibration_lines
+from softquery.bundle.layout import CALIBRATION, CARD, refuse, to_json
+from softquery.bundle.read import Bundle
+from softquery.errors import InputError
+from softquery.whole import write_text
+
+
+def update_bundle(bundle: Bundle, *, calibration: Mapping[str, Any]) -> Path:
+    """Write a calibration and show it in the card; each file whole, the calibration last.
+
+    Args:
+        bundle: The folder to change.
+        calibration: What `calibration.json` shall hold; no NaN.
+    """
+    try:
+        write_text(bundle.path / CARD, _with_section(bundle.card, calibration_lines(calibration)))
+        write_text(bundle.path / CALIBRATION, to_json(calibration))
+    except InputError as error:
+        refuse(bundle.path, error.message)
+    return bundle.path
+
+
+def _with_section(card: str, body: list[str]) -> str:
+    """The card with its section "Calibration" replaced, or added at the end."""
+    lines = card.splitlines()
+    section = ["## Calibration", "", *body, ""]
+    if "## Calibration" not in lines:
+        return "\n".join([*lines, "", *section])
+    start = lines.index("## Calibration")
+    rest = (place for place in range(start + 1, len(lines)) if lines[place].startswith("## "))
+    end = next(rest, len(lines))
+    return "\n".join([*lines[:start], *section, *lines[end:]]) + "\n"

@@ -1,0 +1,68 @@
+"""`softquery calibrate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softquery.cli.console import flat, note, print_json, print_table
+from softquery.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from softquery.runtime.calibrating import Aim
+
+
+def calibrate(
+    model: Annotated[str, typer.Argument(help="The bundle: a folder, or a name.")],
+    data: Annotated[Path, typer.Option(help="Labelled rows the model was not trained on.")],
+    aim: Annotated[
+        str, typer.Option(help="Threshold for two labels: `f1`, `precision=0.95`, or `none`.")
+    ] = "f1",
+    abstain_below: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Answer no label under this probability.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make probabilities mean what they say: temperature, threshold, and the right to abstain.
+
+    The first half of the rows fits them, the second half tells how good they are; both go into the
+    bundle and its card, and every later answer obeys them.
+    """
+    from softquery.files import parse_columns, read_rows
+    from softquery.runtime import load
+    from softquery.runtime.calibrating import fit_calibration, save_calibration
+
+    matcher = load(model)
+    rename = parse_columns(columns) if columns else None
+    rows = list(read_rows(data, columns=("sentence1", "sentence2", "label"), rename=rename))
+    chosen = _aim(aim) if len(matcher.labels) == 2 else None
+    fitted = fit_calibration(matcher, rows, aim=chosen, abstain_below=abstain_below)
+    save_calibration(matcher.bundle, fitted)
+    picture = matcher.bundle.path / "reliability.png"
+    try:
+        from softquery.explain.reliability import draw_reliability
+
+        draw_reliability(fitted.before, fitted.after, picture)
+    except MissingExtra as error:
+        note(str(error))
+    result = fitted.to_dict()
+    if as_json:
+        print_json(result)
+    else:
+        print_table(f"{model}, calibrated on {data}", ("setting", "value"), flat(result))
+
+
+def _aim(text: str) -> "Aim | None":
+    if text in ("f1", "none"):
+        return "f1" if text == "f1" else None
+    name, _, value = text.partition("=")
+    try:
+        precision = float(value)
+    except ValueError:
+        precision = -1.0
+    if name != "precision" or not 0 < precision <= 1:
+        raise ConfigError(f"--aim must be f1, none or precision=0.95 (0 to 1), got {text!r}")
+    return precision

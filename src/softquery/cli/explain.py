@@ -1,0 +1,35 @@
+"""`softquery explain`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table
+
+
+def explain(
+    sentence1: Annotated[str, typer.Argument(help="The first sentence.")],
+    sentence2: Annotated[str, typer.Argument(help="The second sentence.")],
+    output: Annotated[
+        Path | None, typer.Option(help="A picture or data: .html .svg .png .json.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option(help="A name from the zoo, or a bundle's folder.")
+    ] = "match-en",
+    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show why two sentences match: which words looked at which."""
+    from softquery.runtime import load
+
+    alignment = load(model, backend=backend).explain(sentence1, sentence2)  # type: ignore[arg-type]
+    if output is not None:
+        alignment.plot(output)
+        note(f"written: {output}")
+    if as_json:
+        print_json(alignment.to_dict())
+    elif output is None:
+        for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
+            rows = [tuple(str(asking).split(": ", 1)) for asking in side]
+            print_table(f"{alignment.label} {alignment.score:.4f}", (title, "answered by"), rows)

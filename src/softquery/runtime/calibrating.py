@@ -1,0 +1,132 @@
+"""Fit a bundle's calibration on labelled rows, and say how good it is on others.
+
+The first half of the rows fits temperature and threshold; every figure is measured on the second.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.answers import Calibration
+from softquery.bundle import Bundle, update_bundle
+from softquery.errors import ConfigError, InputError
+from softquery.files import Row
+from softquery.measure import (
+    ReliabilityBin,
+    choose_threshold,
+    expected_calibration_error,
+    fit_temperature,
+    reliability,
+)
+from softquery.runtime.evaluation import gold_labels
+from softquery.runtime.matcher import Matcher
+
+Aim = Literal["f1"] | float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fitted:
+    """A calibration, what it was fitted for, and its figures on rows it has not seen."""
+
+    calibration: Calibration
+    facts: dict[str, Any]
+    before: list[ReliabilityBin]
+    after: list[ReliabilityBin]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `calibration.json` holds it."""
+        chosen = self.calibration
+        return {
+            "temperature": chosen.temperature,
+            "threshold": chosen.threshold,
+            "abstain_below": chosen.abstain_below,
+            **self.facts,
+        }
+
+
+def fit_calibration(
+    matcher: Matcher,
+    rows: Sequence[Row],
+    *,
+    aim: Aim | None = None,
+    abstain_below: float | None = None,
+) -> Fitted:
+    """Fit temperature and threshold on the first half of the rows.
+
+    Args:
+        matcher: The model as it will answer; its own calibration is not used.
+        rows: Labelled; at least 20.
+        aim: With two labels: choose a threshold for the best F1, or for a precision to keep.
+        abstain_below: The probability under which no label is answered; the user's to choose.
+    """
+    if matcher.is_graded:
+        raise ConfigError("grades are not probabilities; there is nothing to calibrate")
+    if len(rows) < 20:
+        raise InputError(f"{len(rows)} rows are too few to calibrate on; expected at least 20")
+    if aim is not None and len(matcher.labels) != 2:
+        raise ConfigError(f"a threshold needs two labels, this model has {len(matcher.labels)}")
+    logits, gold = matcher.logits(_pairs(rows)), gold_labels(matcher, rows)
+    half = len(rows) // 2
+    temperature = fit_temperature(logits[:half], gold[:half])
+    plain, scaled = _softmax(logits[half:], 1.0), _softmax(logits[half:], temperature)
+    facts: dict[str, Any] = {
+        "fitted_on": half,
+        "measured_on": len(rows) - half,
+        "ece_before": expected_calibration_error(plain, gold[half:]),
+        "ece_after": expected_calibration_error(scaled, gold[half:]),
+    }
+    threshold = None
+    if aim is not None:
+        scores = _softmax(logits[:half], temperature)[:, 1]
+        threshold = choose_threshold(scores, gold[:half], aim).value
+        facts |= {"aim": aim, **_yes_figures(scaled[:, 1] >= threshold, gold[half:] == 1)}
+    calibration = Calibration(
+        temperature=temperature, threshold=threshold, abstain_below=abstain_below
+    )
+    if abstain_below is not None:
+        facts |= _abstaining(scaled, gold[half:], abstain_below)
+    return Fitted(
+        calibration=calibration,
+        facts=facts,
+        before=reliability(plain, gold[half:]),
+        after=reliability(scaled, gold[half:]),
+    )
+
+
+def save_calibration(bundle: Bundle, fitted: Fitted) -> Path:
+    """Write it into the bundle and its card."""
+    return update_bundle(bundle, calibration=fitted.to_dict())
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(row.values["sentence1"], row.values["sentence2"]) for row in rows]
+
+
+def _softmax(logits: NDArray[Any], temperature: float) -> NDArray[np.float64]:
+    wide = logits.astype(np.float64) / temperature
+    powers = np.exp(wide - wide.max(axis=1, keepdims=True))
+    shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _yes_figures(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, float]:
+    hits = float((said & true).sum())
+    precision, recall = hits / max(1, said.sum()), hits / max(1, true.sum())
+    f1 = 2 * precision * recall / max(1e-12, precision + recall)
+    return {"precision": float(precision), "recall": float(recall), "f1": float(f1)}
+
+
+def _abstaining(
+    probabilities: NDArray[np.float64], gold: NDArray[Any], below: float
+) -> dict[str, float]:
+    answered = probabilities.max(axis=1) >= below
+    right = probabilities.argmax(axis=1) == gold
+    share = float(answered.mean())
+    return {
+        "answered_share": share,
+        "accuracy_of_answered": float(right[answered].mean()) if share else 0.0,
+    }

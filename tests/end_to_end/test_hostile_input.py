@@ -1,0 +1,241 @@
+"""Bad input: one clear line, exit code 2, nothing half-written; and docs/errors.md says so."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
+
+from hostile_bundles import MODELS, RECIPES
+from hostile_cases import ANY, Case, markdown, table
+from hostile_evaluate import EVALUATE
+from hostile_train import TRAIN
+from running import Answer, settings, softquery
+from tiny_pairs import english, write_folder, write_tsv
+
+from softquery.recipes import override, recipe
+from softquery.recipes.execute import train
+
+CASES = {"train": TRAIN, "evaluate": EVALUATE, "models": MODELS, "recipes": RECIPES}
+EVERY = [case for cases in CASES.values() for case in cases]
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
+MISTAKE = 2
+NOBODY = 65534
+BLOCK = 4096
+SMALL = settings(training={"max_epochs": 2})
+"""Two epochs, so that a run can be interrupted between its first checkpoint and its end."""
+
+
+class Silent:
+    """Watches a run and says nothing; asked to, it interrupts the second epoch."""
+
+    def __init__(self, *, interrupt: bool) -> None:
+        self.interrupt = interrupt
+
+    def begin(self, total_steps: int, done: int) -> None: ...
+
+    def step(self, done: int, facts: dict[str, float]) -> None: ...
+
+    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
+        if self.interrupt and number == 1:
+            raise KeyboardInterrupt
+
+
+def run_small(data: Path, output: Path, *, interrupt: bool = False) -> None:
+    run = override(recipe("esim"), SMALL[1::2])
+    watch = Silent(interrupt=interrupt)
+    train(run, data=data, output=output, observer=watch, say=lambda line: None)
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory) -> Path:
+    """A folder with data, a bundle, and a run that was interrupted after its first epoch."""
+    folder = tmp_path_factory.mktemp("sound")
+    data = write_folder(folder / "data", english(60), num_dev=10)
+    write_tsv(folder / "test.tsv", english(40, seed=2))
+    run_small(data, folder / "model")
+    with pytest.raises(KeyboardInterrupt):
+        run_small(data, folder / "interrupted", interrupt=True)
+    return folder
+
+
+@pytest.fixture
+def place(sound, tmp_path, monkeypatch) -> Path:
+    """A folder of one's own with sound input, entered."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOFTQUERY_HOME", str(tmp_path / "home"))
+    shutil.copytree(sound / "data", tmp_path / "data")
+    shutil.copy(sound / "test.tsv", tmp_path / "test.tsv")
+    return tmp_path
+
+
+@contextmanager
+def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
+    """Do to the input what the case says."""
+    with small_disk(case, sound, place):
+        if case.verb in ("evaluate", "models") or "bundle" in case.needs:
+            shutil.copytree(sound / "model", place / "model")
+        if "interrupted" in case.needs:
+            full = "full" if "disk" in case.needs else "."
+            shutil.copytree(sound / "interrupted.partial", place / full / "model.partial")
+        case.damage(place)
+        yield
+
+
+@contextmanager
+def small_disk(case: Case, sound: Path, place: Path) -> Iterator[None]:
+    """A disk at `full/` with next to no space, beyond what the interrupted run takes."""
+    if "disk" not in case.needs:
+        yield
+        return
+    (place / "full").mkdir()
+    taken = BLOCK
+    if "interrupted" in case.needs:
+        files = [path for path in (sound / "interrupted.partial").rglob("*") if path.is_file()]
+        taken = sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={taken}", "tmpfs", str(place / "full")]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small disk can be mounted by root only")
+    try:
+        if "interrupted" not in case.needs:
+            (place / "full" / "other.bin").write_bytes(bytes(taken))
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(place / "full")], check=True)
+
+
+@contextmanager
+def as_nobody(place: Path) -> Iterator[None]:
+    """Give up root's right to read everything."""
+    if not hasattr(os, "geteuid"):
+        pytest.skip("permissions are another matter on this system")
+    if os.geteuid() != 0:
+        yield
+        return
+    place.chmod(0o777)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def words(case: Case) -> list[str]:
+    return [*case.words[:1], *(SMALL if case.verb == "train" else []), *case.words[1:]]
+
+
+def run_here(case: Case) -> Answer:
+    if case.answers is not None:
+        return run_apart(case)
+    with as_nobody(Path.cwd()) if "nobody" in case.needs else nullcontext():
+        return softquery(*words(case))
+
+
+def run_apart(case: Case) -> Answer:
+    """In a process of its own, whose answers may lead anywhere."""
+    with open(case.answers or os.devnull, "w+") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "softquery", *words(case)],
+            stdout=out if case.answers else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    return Answer(done.returncode, done.stdout or "", done.stderr)
+
+
+def contents(place: Path) -> dict[str, str]:
+    """Every file and folder, with the fingerprint of what it holds."""
+    return {
+        path.relative_to(place).as_posix(): fingerprint(path) for path in sorted(place.rglob("*"))
+    }
+
+
+def fingerprint(path: Path) -> str:
+    if path.is_symlink() or not path.is_file():
+        return "folder" if path.is_dir() else os.readlink(path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def pattern(said: str) -> str:
+    return "softquery: " + ".*".join(re.escape(part) for part in said.split(ANY))
+
+
+def check_answer(case: Case, answer: Answer) -> None:
+    assert answer.code == MISTAKE, answer
+    assert answer.out == ""
+    assert "Traceback" not in answer.err, answer.err
+    lines = answer.err.splitlines()
+    assert re.fullmatch(pattern(case.said), lines[-1]), lines[-1]
+    assert [line for line in lines[:-1] if line.startswith("softquery: ")] == []
+    assert case.verb == "train" or len(lines) == 1, answer.err
+
+
+@pytest.mark.parametrize("case", EVERY, ids=str)
+def test_case(case, sound, place):
+    with set_up(case, sound, place):
+        before = contents(place)
+        answer = run_here(case)
+        check_answer(case, answer)
+        after = contents(place)
+        if case.grows:
+            assert [name for name in after if Path(name).name.startswith(".")] == []
+            assert {name for name in before if name.endswith(".tsv")} <= after.keys()
+        else:
+            assert after == before
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_a_process_of_its_own_says_the_same(verb, sound, place):
+    case = CASES[verb][0]
+    with set_up(case, sound, place):
+        check_answer(case, run_apart(case))
+
+
+def test_a_run_that_met_a_full_disk_goes_on_when_there_is_space(sound, place):
+    case = next(each for each in TRAIN if "after a checkpoint" in each.title)
+    checkpoint = sound / "interrupted.partial" / "checkpoint.safetensors"
+    with set_up(case, sound, place):
+        check_answer(case, softquery(*words(case)))
+        assert fingerprint(place / "full/model.partial/checkpoint.safetensors") == fingerprint(
+            checkpoint
+        )
+        shutil.copytree(place / "full/model.partial", place / "model.partial")
+    answer = softquery("train", *SMALL, "esim", "--data", "data", "--output", "model", "--resume")
+    assert answer.code == 0, answer.err
+    assert not (place / "model.partial").exists()
+    assert fingerprint(place / "model/model.safetensors") == fingerprint(
+        sound / "model/model.safetensors"
+    )
+
+
+def test_an_unknown_verb_gets_one_line():
+    answer = softquery("trian")
+    assert (answer.code, answer.out) == (MISTAKE, "")
+    assert re.fullmatch(r"softquery: no such command 'trian'.*; see softquery --help\n", answer.err)
+
+
+def page_rows(verb: str) -> list[tuple[str, ...]]:
+    """The rows of a verb's tables on the page, heads left out."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## `softquery {verb}`\n")[2]
+    lines = re.findall(r"^\| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    found = [tuple(line.split(" | ")) for line in lines]
+    return [row for row in found if row[0] not in ("input", "---")]
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_the_page_shows_every_case_and_no_other(verb):
+    assert page_rows(verb) == table(CASES[verb]), markdown(CASES[verb])
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_there_are_ten_of_every_verb(verb):
+    titles = [case.title for case in CASES[verb]]
+    assert len(titles) == len(set(titles)) >= 10
