@@ -31,8 +31,8 @@ demo: $(DEMO)/.installed ## install without torch and show what works so far
 	@$(DEMO)/bin/softquery models
 	@$(DEMO)/bin/python -c 'from importlib.util import find_spec; print("torch in this installation:", "yes" if find_spec("torch") else "no")'
 	@$(DEMO)/bin/softquery --version
-	@echo 'This version trains and evaluates matching models; both need: pip install "softquery[train]".'
-	@echo 'It ships no models yet. Without torch it lists models and reads text, tables and model folders.'
+	@echo 'Without torch this version answers from exported models (match, rank, explain, evaluate, calibrate).'
+	@echo 'It ships none yet: train and export one with pip install "softquery[train]".'
 
 test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
 	@status=0; \

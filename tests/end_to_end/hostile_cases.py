@@ -6,6 +6,8 @@ Every case runs in a folder of its own, which holds `data/` with `train.tsv` and
 """
 
 import json
+import lzma
+import random
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +15,10 @@ from pathlib import Path
 
 HEADER = b"sentence1\tsentence2\tlabel\n"
 ROW = b"a man eats\tsomebody eats\tsame\n"
+SOUND = (b"different", b"same")
+"""The labels of the sound data."""
+JUNK = random.Random(1).randbytes(4096)
+BROKEN_XZ = lzma.compress(HEADER + ROW * 100 + random.Random(1).randbytes(4096))[:-2048]
 NOTHING = "nothing"
 ANY = "…"
 """Stands for any text, where what is said depends on versions of other libraries."""
@@ -74,12 +80,16 @@ def file(name: str, content: bytes | str) -> Damage:
     return damage
 
 
-def rows(name: str, *lines: bytes, count: int = 60) -> Damage:
-    """A file of sound rows, in which some lines are put before the last one."""
-    sound = [
-        b"%d men\tsomebody eats\t%s\n" % (n, b"same" if n % 2 else b"other") for n in range(count)
-    ]
+def rows(name: str, *lines: bytes) -> Damage:
+    """A file of sound rows, with some lines after the first one: the file's third and on."""
+    sound = [b"%d men\tsomebody\t%s\n" % (n, SOUND[n % 2]) for n in range(60)]
     return file(name, HEADER + b"".join([sound[0], *lines, *sound[1:]]))
+
+
+def labelled(name: str, *labels: str) -> Damage:
+    """A file of one row a label, sound but for the labels."""
+    lines = [b"%d men\tsomebody\t%s\n" % (n, label.encode()) for n, label in enumerate(labels)]
+    return file(name, HEADER + b"".join(lines))
 
 
 def gone(name: str) -> Damage:
@@ -109,6 +119,14 @@ def changed(name: str, *keys: str, to: object) -> Damage:
         (place / name).write_text(json.dumps(data), encoding="utf-8")
 
     return damage
+
+
+def with_one_more_word(place: Path) -> None:
+    """A tokenizer that the model was not trained with."""
+    path = place / "model" / "tokenizer.json"
+    data = json.loads(path.read_bytes())
+    data["model"]["vocab"]["zebra"] = len(data["model"]["vocab"])
+    path.write_text(json.dumps(data), encoding="utf-8")
 
 
 def closed(name: str) -> Damage:

@@ -1,19 +1,28 @@
 """Bad input for `softquery evaluate`."""
 
-import lzma
-import random
 from pathlib import Path
 
 import numpy as np
-from hostile_cases import ANY, HEADER, ROW, Case, changed, cut, file, rows
+from hostile_cases import (
+    ANY,
+    BROKEN_XZ,
+    HEADER,
+    JUNK,
+    Case,
+    changed,
+    cut,
+    file,
+    labelled,
+    rows,
+    with_one_more_word,
+)
 from safetensors.numpy import load_file, save_file
 
 from softquery.files import LONGEST_LINE
 
 PLAIN = "evaluate model --data test.tsv"
 MISTAKES = f"{PLAIN} --errors"
-JUNK = random.Random(1).randbytes(4096)
-PACKED = lzma.compress(HEADER + b"".join(b"%d\tb\tsame\n" % n for n in range(20_000)))
+EATING = "\u5403\u996d\tb\tsame\n"
 
 
 def spoilt(place: Path) -> None:
@@ -92,8 +101,8 @@ MODELS = [
     Case(
         title="a tokenizer of another model",
         command=PLAIN,
-        damage=changed("model/config.json", "model", "config", "vocab_size", to=7),
-        said=f"model/{ANY}",
+        damage=with_one_more_word,
+        said=f"model/tokenizer.json: holds {ANY} entries, but config.json says {ANY}",
     ),
     Case(
         title="a text setting that does not exist",
@@ -149,7 +158,7 @@ DATA = [
     Case(
         title="a label that the model does not know",
         command=PLAIN,
-        damage=file("test.tsv", HEADER + ROW + b"a man\tsomebody\tentailment\n"),
+        damage=labelled("test.tsv", "same", "entailment"),
         said="test.tsv, row 3: label 'entailment' is not one of different, same",
     ),
     Case(
@@ -185,9 +194,7 @@ DATA = [
     Case(
         title="rows in another encoding",
         command=PLAIN,
-        damage=rows(
-            "test.tsv", "\u5403\u996d\tb\tsame\n".encode(), "\u5403\tb\tsame\n".encode("gb18030")
-        ),
+        damage=rows("test.tsv", EATING.encode(), EATING.encode("gb18030")),
         said="test.tsv, row 4: not valid UTF-8 (byte 0xb3 at column 1); save the file as UTF-8",
     ),
     Case(
@@ -199,7 +206,7 @@ DATA = [
     Case(
         title="an .xz that breaks off",
         command="evaluate model --data test.tsv.xz",
-        damage=file("test.tsv.xz", PACKED[: len(PACKED) // 2]),
+        damage=file("test.tsv.xz", BROKEN_XZ),
         said=f"test.tsv.xz, row {ANY}: the compressed file breaks off here (truncated); "
         "fetch or compress it again",
     ),

@@ -1,29 +1,29 @@
 """Bad input for `softquery train`."""
 
 import gzip
-import lzma
-import random
 
 from hostile_cases import (
     ANY,
+    BROKEN_XZ,
     HEADER,
+    JUNK,
     ROW,
     Case,
     both,
-    changed,
     closed,
     cut,
     file,
     gone,
+    labelled,
     rows,
-)  # fmt: skip
+    with_one_more_word,
+)
 
 from softquery.files import LONGEST_LINE
 
 PLAIN = "train esim --data data --output model"
+COFFEE = "caf\u00e9\tb\tsame\n"
 GRADED = "train esim-graded --data data --output model"
-JUNK = random.Random(1).randbytes(4096)
-PACKED = lzma.compress(HEADER + b"".join(b"%d\tb\tsame\n" % n for n in range(20_000)))
 COLUMNS = "expected: sentence1, sentence2, label; other names are given with --columns"
 FULL = frozenset({"disk"})
 INTERRUPTED = frozenset({"interrupted"})
@@ -183,30 +183,30 @@ COLUMN = [
     Case(
         title="a label that the recipe does not know",
         command="train esim-snli --data data --output model",
-        damage=file("data/train.tsv", HEADER + b"".join(b"%d\tb\tneutral\n" % n for n in range(60))
-                    + ROW),
-        said="data/train.tsv, row 62: label 'same' is not one of entailment, neutral, contradiction",
+        damage=labelled("data/train.tsv", *["neutral"] * 60, "same"),
+        said="data/train.tsv, row 62: "
+        "label 'same' is not one of entailment, neutral, contradiction",
     ),
     Case(
         title="a label in dev that no training row has",
         command=PLAIN,
-        damage=file("data/dev.tsv", HEADER + ROW + b"a man\tsomebody\tperhaps\n"),
+        damage=labelled("data/dev.tsv", "same", "perhaps"),
         said="data/dev.tsv, row 3: label 'perhaps' is not one of different, same",
     ),
     Case(
         title="the same label everywhere",
         command=PLAIN,
-        damage=file("data/train.tsv", HEADER + b"".join(b"%d\tb\tsame\n" % n for n in range(60))),
+        damage=labelled("data/train.tsv", *["same"] * 60),
         said="data/train.tsv: expected from 2 to 1,000 different labels, found 1 (same); "
         "grades need a graded recipe",
     ),
     Case(
         title="a grade outside of the scale",
         command=GRADED,
-        damage=file("data/train.tsv", HEADER + b"".join(b"%d\tb\t%d\n" % (n, n) for n in range(60))),
+        damage=labelled("data/train.tsv", *map(str, range(60))),
         said="data/train.tsv, row 8: grade '6' is not a number from 0 to 5",
     ),
-]  # fmt: skip
+]
 
 CONTENT = [
     Case(
@@ -269,7 +269,7 @@ CONTENT = [
     Case(
         title="an .xz that breaks off",
         command=PLAIN,
-        damage=both(gone("data/train.tsv"), file("data/train.tsv.xz", PACKED[: len(PACKED) // 2])),
+        damage=both(gone("data/train.tsv"), file("data/train.tsv.xz", BROKEN_XZ)),
         said=f"data/train.tsv.xz, row {ANY}: the compressed file breaks off here (truncated); "
         "fetch or compress it again",
     ),
@@ -380,8 +380,8 @@ STARTS = [
     Case(
         title="`--init` with a bundle whose tokenizer is of another model",
         command="train esim --data data --output new --init model",
-        damage=changed("model/config.json", "model", "config", "vocab_size", to=7),
-        said=f"model/tokenizer.json: holds {ANY} entries, but config.json says 7",
+        damage=with_one_more_word,
+        said=f"model/tokenizer.json: holds {ANY} entries, but config.json says {ANY}",
         needs=frozenset({"bundle"}),
     ),
     Case(

@@ -1,4 +1,4 @@
-"""Commands as users type them: in this process where that will do, in one of their own otherwise."""
+"""Commands as users type them, in this process where that will do, else in one of their own."""
 
 import os
 import subprocess
@@ -27,14 +27,10 @@ class Answer:
 
 def settings(**groups: dict[str, object]) -> list[str]:
     """`--set` for small sizes and for what is given, such as `training={"max_steps": 2}`."""
-    given = {
-        f"{group}.{name}": value
-        for group, fields in groups.items()
-        for name, value in fields.items()
-    }
-    return [
-        word for key, value in {**SMALL, **given}.items() for word in ("--set", f"{key}={value}")
-    ]
+    changes = dict(SMALL)
+    for group, fields in groups.items():
+        changes.update({f"{group}.{name}": value for name, value in fields.items()})
+    return [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
 
 
 def softquery(*words: object) -> Answer:

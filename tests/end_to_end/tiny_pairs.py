@@ -33,11 +33,7 @@ def english(count: int, *, seed: int = 1) -> list[Pair]:
 
 def inference(count: int, *, seed: int = 1) -> list[Pair]:
     """Labels of natural language inference."""
-    told = {
-        "contradiction": "No {} {}.",
-        "entailment": "Some {} {}.",
-        "neutral": "The {} {} again.",
-    }
+    told = {"contradiction": "No {} {}.", "entailment": "Some {} {}.", "neutral": "Who {} {}?"}
     return [
         (f"A {mood}{who} {deed} {place}.", told[label].format(who, deed), label)
         for (who, deed, place, mood), label in _drawn(count, seed, ENGLISH, tuple(told))

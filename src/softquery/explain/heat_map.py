@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from softquery.explain.colours import NUM_LEVELS, Side, level_class, level_of
 from softquery.explain.lettering import fitted, text_width
-from softquery.explain.markup import escaped, isolated, visible_token
+from softquery.explain.markup import escaped, isolated, shortened, visible_token
 
 LEGEND_WIDTH = 120.0
 LEGEND_TICKS = (0.0, 0.1, 0.25, 0.5, 1.0)
@@ -20,6 +20,8 @@ _LONGEST_LABEL = 7.5
 """In heights of its font."""
 _NUMBER_FROM = 25.0
 """The smallest cell that can hold a number."""
+_LEAST_NUMBER = 0.045
+"""The least weight that is worth one."""
 _EVERY_CELL_UP_TO = 2500
 """Larger maps leave out cells that show no weight: what is not seen should not weigh megabytes."""
 
@@ -97,7 +99,8 @@ class HeatMap:
     @property
     def width(self) -> float:
         """The width of labels and cells, with what turned labels need beyond the last column."""
-        lean = float(np.cos(np.radians(self.angle))) if self.angle else 0.0
+        angle = self.angle
+        lean = float(np.cos(np.radians(angle))) if angle else 0.0
         ends = [
             (column + 0.5) * self.cell + self._length(label) * lean + 8
             for column, label in enumerate(self.column_labels)
@@ -111,7 +114,7 @@ class HeatMap:
     @property
     def has_number(self) -> NDArray[np.bool_]:
         """Which cells show their weight as a number: those with any to speak of, if it fits."""
-        shown: NDArray[np.bool_] = (self.weights >= 0.045) & (self.cell >= _NUMBER_FROM)
+        shown: NDArray[np.bool_] = np.vectorize(self._shows_number, otypes=[bool])(self.weights)
         return shown
 
     def number(self, row: int, column: int) -> str:
@@ -141,12 +144,12 @@ class HeatMap:
         return f"{steps}{ticks}\n"
 
     def _columns(self) -> str:
-        parts = []
+        parts, angle = [], self.angle
         for column, (token, label) in enumerate(zip(self.asked, self.column_labels, strict=True)):
             x = (column + 0.5) * self.cell
             place = (
-                f'transform="translate({_n(x + 3)} -8) rotate(-{self.angle})"'
-                if self.angle
+                f'transform="translate({_n(x + 3)} -8) rotate(-{angle})"'
+                if angle
                 else f'x="{_n(x)}" y="-8" text-anchor="middle"'
             )
             parts.append(self._word(token, label, f"column {self.other}", place))
@@ -155,31 +158,32 @@ class HeatMap:
     def _rows(self) -> str:
         y = self.cell / 2 + self.font_size * 0.35
         place = f'x="-9" y="{_n(y)}" text-anchor="end"'
+        asked = [_named(each) for each in self.asked]
         parts = []
         for row, (token, label) in enumerate(zip(self.askers, self.row_labels, strict=True)):
             parts.append(
                 f'<g class="row" data-side="{self.side}" data-index="{row}"'
                 f' transform="translate(0 {_n(row * self.cell)})">'
-                f"{self._word(token, label, self.side, place)}{self._cells(row)}</g>\n"
+                f"{self._word(token, label, self.side, place)}{self._cells(row, asked)}</g>\n"
             )
         return "".join(parts)
 
     def _word(self, token: str, label: str, classes: str, place: str) -> str:
-        full = visible_token(token)
+        full = shortened(visible_token(token))
         title = f"<title>{escaped(full)}</title>" if label != full else ""
         size = f'font-size="{_n(self.font_size)}"'
         return f'<text class="{classes}" {place} {size}>{title}{escaped(label)}</text>'
 
-    def _cells(self, row: int) -> str:
-        numbers, sparse = self.has_number[row], self.weights.size > _EVERY_CELL_UP_TO
-        asker = escaped(isolated(visible_token(self.askers[row])))
+    def _cells(self, row: int, asked: Sequence[str]) -> str:
+        sparse = self.weights.size > _EVERY_CELL_UP_TO
+        asker = _named(self.askers[row])
         parts = [self._ground()] if sparse else []
         for column, weight in enumerate(self.weights[row].tolist()):
             if sparse and level_of(weight) == 0:
                 continue
-            asked = escaped(isolated(visible_token(self.asked[column])))
-            parts.append(self._cell(column, weight, f"{asker} → {asked}: {weight:.2f}"))
-            if numbers[column]:
+            title = f"{asker} → {asked[column]}: {weight:.2f}"
+            parts.append(self._cell(column, weight, title))
+            if self._shows_number(weight):
                 parts.append(self._number(row, column, weight))
         return "".join(parts)
 
@@ -199,6 +203,9 @@ class HeatMap:
             f' height="{height}" rx="2"/>'
         )
 
+    def _shows_number(self, weight: float) -> bool:
+        return self.cell >= _NUMBER_FROM and weight >= _LEAST_NUMBER
+
     def _number(self, row: int, column: int, weight: float) -> str:
         return (
             f'<text class="number ink-{level_class(self.side, weight)}"'
@@ -210,10 +217,16 @@ class HeatMap:
         return f'<text class="note" y="{_n(self.cell / 2)}">{self.nothing}</text>\n'
 
     def _label(self, token: str) -> str:
-        return fitted(visible_token(token), self.font_size, _LONGEST_LABEL * self.font_size)
+        return fitted(
+            shortened(visible_token(token)), self.font_size, _LONGEST_LABEL * self.font_size
+        )
 
     def _length(self, label: str) -> float:
         return text_width(label, self.font_size)
+
+
+def _named(token: str) -> str:
+    return escaped(isolated(shortened(visible_token(token))))
 
 
 def _n(value: float) -> str:

@@ -6,7 +6,7 @@ The guesses lean to the wide side. Han characters, kana and emoji are as wide as
 import unicodedata
 
 _NARROW = frozenset("ijl.,;:'`|!()[]{}Itfr-/\\ ")
-_BROAD = frozenset("mwMW@%&")
+_BROAD = frozenset("mwMW@%&<>=+~#")
 
 
 def text_width(text: str, size: float) -> float:

@@ -19,6 +19,7 @@ _PICTURES = {
     0x0D: " ",
     0x7F: "\u2421",
 }
+_MOST_CHARACTERS = 80
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _TURNING = frozenset(("R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDI"))
 _IN_SCRIPT = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
@@ -44,6 +45,15 @@ def visible_token(token: str) -> str:
     if any(unicodedata.category(each) not in ("Zs", "Zl", "Zp", "Cf") for each in visible(token)):
         return visible(token).strip()
     return "\u2423"
+
+
+def shortened(text: str) -> str:
+    """The text, cut where nobody would read on: a token may be a megabyte of one letter.
+
+    >>> len(shortened("a" * 1_000_000))
+    80
+    """
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
 
 
 def escaped(text: str) -> str:

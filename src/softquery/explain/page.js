@@ -33,15 +33,17 @@
     threads.replaceChildren();
   }
 
+  // With no word chosen, thin threads show whom each word asked most.
   function rest() {
     clear();
     reading.textContent = hint;
-    for (const side of sides) {
-      data[side].forEach((row, index) => {
+    const drawn = sides.flatMap((side) =>
+      data[side].map((row, index) => {
         const best = row.indexOf(Math.max(...row));
-        if (row[best] >= 0.2) thread({ side, index }, best, 0.5 * row[best], 0.2 + 0.4 * row[best]);
-      });
-    }
+        return row[best] >= 0.2 && thread({ side, index }, best, 0.5 * row[best], 0.2 + 0.4 * row[best]);
+      }),
+    );
+    threads.append(...drawn.filter(Boolean));
   }
 
   function show(chosen) {
@@ -58,8 +60,11 @@
       const level = `${prefix}${levelOf(weight)}`;
       chip.classList.add("lit", level, `ink-${level}`);
       chip.querySelector(".weight").textContent = weight.toFixed(2);
-      if (weight >= 0.03) thread(chosen, index, weight, 0.25 + 0.6 * weight, hue);
     });
+    const drawn = weights.map(
+      (weight, index) => weight >= 0.03 && thread(chosen, index, weight, 0.25 + 0.6 * weight, hue),
+    );
+    threads.append(...drawn.filter(Boolean));
     mark(chosen);
     say(chosen, weights);
   }
@@ -77,21 +82,21 @@
     const word = document.createElement("bdi");
     word.textContent = chips[side][index].querySelector(".token").textContent;
     word.className = `${side}-ink`;
-    return word;
+    return ["“", word, "”"];
   }
 
   function say(chosen, weights) {
     const order = weights.map((_, index) => index).filter((index) => weights[index] >= 0.005);
     order.sort((one, two) => weights[two] - weights[one]);
     const head = document.createElement("strong");
-    head.append(wordOf(chosen.side, chosen.index));
+    head.append(...wordOf(chosen.side, chosen.index));
     const parts = [head, asks ? " asks " : " is asked by "];
     order.slice(0, 5).forEach((index, place) => {
       if (place) parts.push(", ");
-      parts.push(wordOf(other(chosen.side), index), ` ${weights[index].toFixed(2)}`);
+      parts.push(...wordOf(other(chosen.side), index), ` ${weights[index].toFixed(2)}`);
     });
     if (!order.length) parts.push("nobody");
-    if (order.length > 5) parts.push(`, and ${order.length - 5} more a little`);
+    if (order.length > 5) parts.push(`, and ${order.length - 5} more`);
     reading.replaceChildren(...parts);
   }
 
@@ -107,7 +112,7 @@
     path.setAttribute("class", hue);
     path.setAttribute("stroke-width", (1 + 6 * weight).toFixed(2));
     path.setAttribute("stroke-opacity", opacity.toFixed(2));
-    threads.append(path);
+    return path;
   }
 
   // Where a thread meets a chip: the middle of the edge that faces the other sentence, a little to

@@ -7,7 +7,6 @@ those two, by their hashes, and nothing else. Text of users is only ever text or
 import base64
 import hashlib
 import math
-from importlib.resources import files
 from string import Template
 
 import numpy as np
@@ -24,10 +23,12 @@ from softquery.explain.markup import (
     isolated,
     json_for_script,
     language,
+    shortened,
     visible,
     visible_token,
 )
 from softquery.explain.picture import picture_css
+from softquery.explain.resources import read_resource
 
 
 def to_html(alignment: PairAlignment) -> str:
@@ -45,10 +46,10 @@ def to_html(alignment: PairAlignment) -> str:
     >>> "<b>" in page, "&lt;b&gt;" in page
     (False, True)
     """
-    style, script = _resource("page.css") + picture_css(), _resource("page.js")
+    style, script = read_resource("page.css") + picture_css(), read_resource("page.js")
     answer = isolated(visible(headline(alignment)))
     # Filled in one pass, so that a sentence that holds "$maps" stays a sentence.
-    return Template(_resource("page.html")).substitute(
+    return Template(read_resource("page.html")).substitute(
         policy=_policy(style, script),
         title=f"{escaped(answer)} · who asked whom?",
         style=style,
@@ -62,10 +63,6 @@ def to_html(alignment: PairAlignment) -> str:
         data=_data(alignment),
         script=script,
     )
-
-
-def _resource(name: str) -> str:
-    return (files("softquery.explain") / name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:
@@ -105,7 +102,7 @@ def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
     nothing = '<span class="quiet">no words</span>'
     chips = "\n".join(
         f'<button type="button" class="chip" data-side="{side}" data-index="{index}">'
-        f'<bdi class="token">{escaped(visible_token(token))}</bdi>'
+        f'<bdi class="token">{escaped(shortened(visible_token(token)))}</bdi>'
         '<span class="weight" aria-hidden="true"></span></button>'
         for index, token in enumerate(tokens)
     )

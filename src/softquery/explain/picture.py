@@ -1,7 +1,5 @@
 """Both directions of a pair as one SVG, with the answer on top."""
 
-from importlib.resources import files
-
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.answer import Chance, answer_kind, chances, headline, percent
 from softquery.explain.colours import ramp_css
@@ -24,6 +22,7 @@ from softquery.explain.layout import (
 )
 from softquery.explain.lettering import fitted
 from softquery.explain.markup import escaped, isolated, visible
+from softquery.explain.resources import read_resource
 
 
 def to_svg(alignment: PairAlignment) -> str:
@@ -57,7 +56,7 @@ def to_svg(alignment: PairAlignment) -> str:
 
 def picture_css() -> str:
     """The classes that drawings use, for both schemes."""
-    return (files("softquery.explain") / "picture.css").read_text(encoding="utf-8") + ramp_css()
+    return read_resource("picture.css") + ramp_css()
 
 
 def _opening(alignment: PairAlignment, layout: Layout) -> str:

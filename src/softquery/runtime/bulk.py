@@ -1,24 +1,26 @@
 """Answers for a file of any size: streamed, in constant memory, and resumable after any kill.
 
 Rows are answered in chunks that are counted from the first row, so that a resumed run computes what
-an uninterrupted one would, byte for byte. Until the end everything lies in `OUTPUT.partial`.
+an uninterrupted one would, byte for byte. Until the end everything lies in `OUTPUT.partial`. A
+resumed run reads the rows from the beginning and checks that they are those of the answers at hand:
+rows that were not answered yet may have been repaired meanwhile.
 """
 
+import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from softquery.answers import Match
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime.matcher import CHUNK, Matcher
-from softquery.whole import write_json
+from softquery.runtime.partial_file import Partial, check_output
 
-SUFFIX = ".jsonl"
+SIDES = ("sentence1", "sentence2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class BulkResult:
     num_rows: int
     num_resumed: int
     """Rows that an earlier, interrupted run had answered."""
+    num_cut: int
+    """Sentences that were longer than the model's limit."""
 
 
 def match_rows(
@@ -36,44 +40,55 @@ def match_rows(
     rows: Iterable[Row],
     output: Path,
     *,
-    settings: dict[str, Any],
     advance: Callable[[int], object] = lambda done: None,
 ) -> BulkResult:
     """Answer every row into a JSONL file that appears when it is complete.
 
     Args:
-        matcher: The model.
+        matcher: The model; an interrupted run is resumed only with the same one.
         rows: With `sentence1` and `sentence2`; read from the beginning also when resuming.
         output: Ends in `.jsonl` and does not exist yet.
-        settings: What the answers depend on; an interrupted run is resumed only where they agree.
         advance: Told how many rows are done.
     """
-    partial = Path(f"{output}.partial")
-    _check(output, partial, settings)
-    done = _whole_chunks(partial)
+    check_output(output)
     stream = iter(rows)
-    skipped = sum(1 for _ in islice(stream, done))
-    if skipped < done:
-        raise InputError(f"holds {done} answers for {skipped} rows; remove it", source=partial)
-    advance(done)
-    total = done
-    with partial.open("ab") as file:
+    done = total = num_cut = 0
+    with Partial(output, identity(matcher)) as partial:
+        for lines in partial.answered(CHUNK):
+            chunk = list(islice(stream, CHUNK))
+            _check_answered(chunk, lines, partial, before=done)
+            done += len(chunk)
+            num_cut += _num_cut(matcher, chunk)
+            advance(done)
+        total = done
         for chunk in _chunks(stream):
-            file.write("".join(_lines(matcher, chunk)).encode())
-            file.flush()
+            partial.append("".join(_lines(matcher, chunk)).encode())
             total += len(chunk)
+            num_cut += _num_cut(matcher, chunk)
             advance(total)
-        os.fsync(file.fileno())
-    os.replace(partial, output)
-    _note(partial).unlink(missing_ok=True)
-    return BulkResult(output, total, done)
+        partial.complete()
+    return BulkResult(output, total, done, num_cut)
+
+
+def stream_rows(matcher: Matcher, rows: Iterable[Row], write: Callable[[str], object]) -> int:
+    """Answer every row, a chunk of lines at a time; the number of sentences that were cut.
+
+    Args:
+        matcher: The model.
+        rows: With `sentence1` and `sentence2`.
+        write: Takes the lines of a chunk, without the last line end.
+    """
+    num_cut = 0
+    for chunk in _chunks(iter(rows)):
+        write("".join(_lines(matcher, chunk)).removesuffix("\n"))
+        num_cut += _num_cut(matcher, chunk)
+    return num_cut
 
 
 def answer_line(row: Row, match: Match) -> str:
     """One answer as JSON, repeating its input."""
     record: dict[str, Any] = {
-        "sentence1": row.values["sentence1"],
-        "sentence2": row.values["sentence2"],
+        **{side: row.values[side] for side in SIDES},
         "label": match.label,
         "score": round(match.score, 6),
         "probabilities": {name: round(value, 6) for name, value in match.probabilities.items()},
@@ -81,61 +96,54 @@ def answer_line(row: Row, match: Match) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def stream_rows(matcher: Matcher, rows: Iterable[Row], write: IO[str]) -> int:
-    """Answer every row onto an open stream; the number of rows."""
-    total = 0
-    for chunk in _chunks(iter(rows)):
-        write.writelines(_lines(matcher, chunk))
-        total += len(chunk)
-    return total
+def identity(matcher: Matcher) -> dict[str, str]:
+    """What the answers depend on besides the rows: the model's files, and what computes."""
+    found = hashlib.sha256()
+    folder = matcher.bundle.path
+    graphs = sorted(path.relative_to(folder) for path in folder.glob("onnx/*") if path.is_file())
+    for name in map(Path, ("config.json", "tokenizer.json", "model.safetensors")):
+        found.update(hashlib.sha256((folder / name).read_bytes()).digest())
+    for name in (Path("calibration.json"), *graphs):
+        if (folder / name).is_file():
+            found.update(hashlib.sha256(f"{name} ".encode() + (folder / name).read_bytes()).digest())
+    return {"model": found.hexdigest(), "backend": matcher.backend.name}
 
 
-def _lines(matcher: Matcher, chunk: list[Row]) -> list[str]:
+def _check_answered(
+    chunk: list[Row], lines: list[bytes], partial: Partial, *, before: int
+) -> None:
+    """Refuse to go on from answers to other rows."""
+    if len(chunk) < len(lines):
+        raise InputError(
+            f"holds more answers than there are rows ({before + len(chunk)}); remove it",
+            source=partial.path,
+        )
+    for row, line in zip(chunk, lines, strict=True):
+        if _sides_of(line) != tuple(row.values[side] for side in SIDES):
+            raise InputError(
+                f"is not the row that was answered in {partial.path}; remove that file",
+                source=row.source,
+                row=row.number,
+            )
+
+
+def _sides_of(line: bytes) -> tuple[object, ...] | None:
+    try:
+        record = json.loads(line)
+        return tuple(record[side] for side in SIDES)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _lines(matcher: Matcher, chunk: list[Row]) -> Iterator[str]:
     pairs = [(row.values["sentence1"], row.values["sentence2"]) for row in chunk]
-    return [
-        answer_line(row, match) for row, match in zip(chunk, matcher.predict(pairs), strict=True)
-    ]
+    return map(answer_line, chunk, matcher.predict(pairs))
+
+
+def _num_cut(matcher: Matcher, chunk: list[Row]) -> int:
+    return matcher.num_cut([row.values[side] for row in chunk for side in SIDES])
 
 
 def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
     while chunk := list(islice(rows, CHUNK)):
         yield chunk
-
-
-def _check(output: Path, partial: Path, settings: dict[str, Any]) -> None:
-    if output.suffix != SUFFIX:
-        raise InputError(f"answers are written as {SUFFIX}; name the output so", source=output)
-    if output.exists():
-        raise InputError("already exists; name another --output, or remove it", source=output)
-    plain = json.loads(json.dumps(settings))
-    note = _note(partial)
-    if not partial.exists():
-        write_json(note, plain)
-        return
-    before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else None
-    if before != plain:
-        raise InputError(
-            "was written by a run with other input or model; remove it", source=partial
-        )
-
-
-def _note(partial: Path) -> Path:
-    return Path(f"{partial}.json")
-
-
-def _whole_chunks(partial: Path) -> int:
-    """Cut an interrupted file back to its last whole chunk; the number of rows that stay."""
-    if not partial.exists():
-        return 0
-    lines = keep = kept_lines = 0
-    with partial.open("rb") as file:
-        place = 0
-        for line in file:
-            if not line.endswith(b"\n"):
-                break
-            place += len(line)
-            lines += 1
-            if lines % CHUNK == 0:
-                keep, kept_lines = place, lines
-    os.truncate(partial, keep)
-    return kept_lines

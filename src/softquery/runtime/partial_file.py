@@ -1,0 +1,126 @@
+"""A file of answers under way: `OUTPUT.partial`, and `OUTPUT.partial.json` that says whose it is."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from softquery.errors import InputError
+from softquery.whole import write_json
+
+SUFFIX = ".jsonl"
+
+
+def check_output(output: Path) -> None:
+    """Refuse, before any work, a place where no answers can go."""
+    if output.suffix != SUFFIX:
+        raise InputError(f"answers are written as {SUFFIX}; name the output so", source=output)
+    if os.path.lexists(output):
+        raise InputError("already exists; name another --output, or remove it", source=output)
+    if not output.parent.is_dir():
+        raise InputError("cannot be written (no such folder)", source=output)
+
+
+class Partial:
+    """Answers that are kept until there is one for each row; open in a `with`.
+
+    Args:
+        output: The name that the file takes when it is complete.
+        identity: What the answers depend on; a file with another identity is refused.
+    """
+
+    def __init__(self, output: Path, identity: Mapping[str, str]) -> None:
+        self.output = output
+        self.path = Path(f"{output}.partial")
+        self.note = Path(f"{output}.partial.json")
+        self.identity = dict(identity)
+
+    def __enter__(self) -> "Partial":
+        with self._told():
+            # Opened so that nothing is lost where it is there, and made where it is not.
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
+            self._file: IO[bytes] = os.fdopen(descriptor, "r+b")
+        try:
+            self._lock()
+            self._identify()
+        except BaseException:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A full disk was told of when it was written to; closing would tell it once more.
+        with suppress(OSError):
+            self._file.close()
+
+    def answered(self, size: int) -> Iterator[list[bytes]]:
+        """The lines at hand, in whole chunks; what comes behind the last one is cut off."""
+        while True:
+            place = self._file.tell()
+            lines = list(islice(self._file, size))
+            if len(lines) < size or not lines[-1].endswith(b"\n"):
+                break
+            yield lines
+        self._file.seek(place)
+        self._file.truncate()
+
+    def append(self, lines: bytes) -> None:
+        """Add whole lines."""
+        with self._told():
+            self._file.write(lines)
+            self._file.flush()
+
+    def complete(self) -> None:
+        """Give the file its name."""
+        with self._told():
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.replace(self.path, self.output)
+        self.note.unlink(missing_ok=True)
+
+    def _identify(self) -> None:
+        with self._told():
+            is_new = os.fstat(self._file.fileno()).st_size == 0
+        if is_new:
+            write_json(self.note, self.identity)
+        elif self._noted() != self.identity:
+            raise InputError(
+                "was written with another model or backend; remove it to start over",
+                source=self.path,
+            )
+
+    def _noted(self) -> Any:
+        try:
+            return json.loads(self.note.read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def _lock(self) -> None:
+        """Two runs must not write one file; the lock goes with the process, however that ends."""
+        try:
+            import fcntl
+        except ImportError:  # Windows, which has no such locks
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError("is being written by another run", source=self.path) from None
+        except OSError:  # a file system without locks
+            return
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"cannot be written ({reason})", source=self.path) from None
