@@ -18,7 +18,7 @@ ROW = b"a man eats\tsomebody eats\tsame\n"
 SOUND = (b"different", b"same")
 """The labels of the sound data."""
 JUNK = random.Random(1).randbytes(4096)
-BROKEN_XZ = lzma.compress(HEADER + ROW * 100 + random.Random(1).randbytes(4096))[:-2048]
+BROKEN_XZ = lzma.compress(HEADER + b"".join(b"%d\tb\tsame\n" % n for n in range(9999)))[:2048]
 NOTHING = "nothing"
 ANY = "…"
 """Stands for any text, where what is said depends on versions of other libraries."""
@@ -39,8 +39,8 @@ class Case:
     damage: Damage = lambda place: None
     left: str = NOTHING
     """What there is afterwards that was not there before, as the page shows it."""
-    grows: bool = False
-    """Whether files may have changed or appeared."""
+    touched: str = ""
+    """A folder that is there afterwards, and in which files may have changed or appeared."""
     needs: frozenset[str] = frozenset()
     """Of `disk` (a small one, at `full/`), `interrupted` (a run, in `model.partial`), `nobody`."""
     answers: str | None = None

@@ -114,7 +114,7 @@ MODELS = [
         title="a bundle that does not match sentences",
         command=PLAIN,
         damage=changed("model/config.json", "kind", to="embedder"),
-        said="model: a embedder, not a matcher",
+        said="model: expected a matcher, found kind 'embedder'",
     ),
 ]
 

@@ -21,6 +21,7 @@ from hostile_train import TRAIN
 from running import Answer, settings, softquery
 from tiny_pairs import english, write_folder, write_tsv
 
+from softquery.bundle import read_bundle
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
 
@@ -164,6 +165,10 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def outside(folder: str, found: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in found.items() if not f"{name}/".startswith(f"{folder}/")}
+
+
 def pattern(said: str) -> str:
     return "softquery: " + ".*".join(re.escape(part) for part in said.split(ANY))
 
@@ -185,11 +190,14 @@ def test_case(case, sound, place):
         answer = run_here(case)
         check_answer(case, answer)
         after = contents(place)
-        if case.grows:
-            assert [name for name in after if Path(name).name.startswith(".")] == []
-            assert {name for name in before if name.endswith(".tsv")} <= after.keys()
-        else:
+        if not case.touched:
             assert after == before
+            return
+        assert case.touched in after
+        assert [name for name in after if Path(name).name.startswith(".")] == []
+        assert outside(case.touched, after) == outside(case.touched, before)
+        if case.touched == "model":
+            assert read_bundle("model").path.name == "model"
 
 
 @pytest.mark.parametrize("verb", CASES)

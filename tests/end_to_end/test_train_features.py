@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from reading import assert_equal, config, log, weights
+from reading import assert_equal, config, log, metrics, weights
 from running import settings, softquery, train
 from tiny_pairs import chinese, graded, write_folder
 

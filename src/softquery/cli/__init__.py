@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from softquery import __version__
+from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.console import run
 from softquery.cli.evaluate import evaluate
@@ -31,6 +32,7 @@ app.command()(calibrate)
 app.command()(export)
 app.command()(models)
 app.command()(recipes)
+app.command()(bench)
 
 
 def _version(asked: bool) -> None:

@@ -44,14 +44,17 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[obje
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title or None, title_justify="left", header_style="bold")
+    table = Table(header_style="bold")
     for place, column in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_shown(cell) for cell in row))
+    console = Console()
     with _answering():
-        Console().print(table)
+        if title:  # a table would break it at the table's own width
+            console.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
+        console.print(table)
 
 
 @contextmanager

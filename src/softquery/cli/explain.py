@@ -1,11 +1,14 @@
 """`softquery explain`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table
+
+if TYPE_CHECKING:
+    from softquery.explain import Asking
 
 
 def explain(
@@ -21,8 +24,11 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show why two sentences match: which words looked at which."""
+    from softquery.explain.write import require_ending
     from softquery.runtime import load
 
+    if output is not None:
+        require_ending(output)
     alignment = load(model, backend=backend).explain(sentence1, sentence2)  # type: ignore[arg-type]
     if output is not None:
         alignment.plot(output)
@@ -31,5 +37,9 @@ def explain(
         print_json(alignment.to_dict())
     elif output is None:
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
-            rows = [tuple(str(asking).split(": ", 1)) for asking in side]
+            rows = [(asking.token, _partners(asking)) for asking in side]
             print_table(f"{alignment.label} {alignment.score:.4f}", (title, "answered by"), rows)
+
+
+def _partners(asking: "Asking") -> str:
+    return ", ".join(f"{each.token} {each.weight:.2f}" for each in asking.partners)

@@ -1,13 +1,14 @@
 """`softquery match` and `softquery rank`."""
 
-import hashlib
-import sys
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table
+from softquery.cli.console import note, print_json, print_table, print_text
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def match(
     if pairs is None:
         if sentence1 is None or sentence2 is None:
             raise ConfigError("give two sentences, each in quotes")
+        if output is not None:
+            raise ConfigError("--output is for --pairs FILE; one pair is printed")
+        _refuse_empty(sentence1=sentence1, sentence2=sentence2)
         matcher = _load(model, backend, threads)
         _one(matcher, sentence1, sentence2, as_json)
         if explain is not None:
@@ -61,9 +65,18 @@ def match(
     if explain is not None:
         raise ConfigError("--explain shows one pair; give two sentences")
     from softquery.files import parse_columns
+    from softquery.runtime.partial_file import check_output
 
     rename = parse_columns(columns) if columns else None
-    _many(_load(model, backend, threads), pairs, output, rename, on_error)
+    if output is not None:
+        check_output(output)
+    _many(_load(model, backend, threads), pairs, output, rename, on_error, as_json)
+
+
+def _refuse_empty(**texts: str) -> None:
+    for name, text in texts.items():
+        if not text.strip():
+            raise ConfigError(f"{name} is empty")
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Matcher":
@@ -86,8 +99,18 @@ def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> N
         )
         return
     rows: list[tuple[object, ...]] = list(answer.probabilities.items())
-    title = f"{answer.label}" if answer.label is not None else f"grade {answer.score:.2f}"
-    print_table(title, ("label", "probability"), rows or [("grade", answer.score)])
+    _note_cuts(matcher.num_cut([sentence1, sentence2]), matcher)
+    if matcher.is_graded:
+        print_table(f"grade {answer.score:.2f}", ("grade",), [(answer.score,)])
+    else:
+        title = "not sure enough to answer" if answer.label is None else answer.label
+        print_table(title, ("label", "probability"), rows)
+
+
+def _note_cuts(count: int, matcher: "Matcher") -> None:
+    if count:
+        limit = matcher.pipeline.config.max_tokens
+        note(f"{count:,} sentence{'s' * (count > 1)} cut to the model's {limit} tokens")
 
 
 def _many(
@@ -96,6 +119,7 @@ def _many(
     output: Path | None,
     rename: dict[str, str] | None,
     on_error: str,
+    as_json: bool,
 ) -> None:
     from softquery.files import read_rows
     from softquery.runtime.bulk import match_rows, stream_rows
@@ -107,43 +131,56 @@ def _many(
         rename=rename,
         on_bad=None if bad is None else bad.add,
     )
-    if output is None:
-        stream_rows(matcher, rows, sys.stdout)
-    else:
-        settings = _settings(matcher, pairs, rename, on_error)
-        with _counter() as advance:
-            result = match_rows(matcher, rows, output, settings=settings, advance=advance)
-        resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-        note(f"{result.num_rows:,} pairs answered{resumed}: {output}")
     if bad is not None:
-        bad.close()
-
-
-def _settings(
-    matcher: "Matcher", pairs: Path, rename: dict[str, str] | None, on_error: str
-) -> dict[str, Any]:
-    weights = hashlib.sha256(matcher.bundle.weights_path.read_bytes()).hexdigest()[:16]
-    facts = pairs.stat()
-    return {
-        "pairs": [str(pairs), facts.st_size, facts.st_mtime_ns],
-        "weights": weights,
-        "columns": rename,
-        "on_error": on_error,
-    }
+        rows = bad.kept_beside(rows)
+    if output is None:
+        _note_cuts(stream_rows(matcher, rows, print_text), matcher)
+        return
+    with _counter() as advance:
+        result = match_rows(matcher, rows, output, advance=advance)
+    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
+    note(f"{result.num_rows:,} pairs answered{resumed}: {output}")
+    if bad is not None and bad.count:
+        note(f"{bad.count:,} bad rows skipped: {bad.path}")
+    _note_cuts(result.num_cut, matcher)
+    if as_json:
+        skipped = 0 if bad is None else bad.count
+        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
 
 
 class BadRows:
     """Rows that were skipped, as `OUTPUT.errors.tsv` or on standard error.
 
-    Reading starts from the first row also in a resumed run, and so does this file.
+    Reading starts from the first row also in a resumed run, and so does this file, which takes its
+    name just before the answers take theirs.
+
+    Args:
+        output: The file of answers; None where they are printed.
     """
 
     def __init__(self, output: Path | None) -> None:
         self.path = None if output is None else Path(f"{output}.errors.tsv")
-        self.file = None if self.path is None else self.path.open("w", encoding="utf-8")
+        self.file: IO[str] | None = None
         self.count = 0
-        if self.file is not None:
-            self.file.write("row\treason\n")
+
+    def kept_beside(self, rows: Iterator["Row"]) -> Iterator["Row"]:
+        """The rows, with the bad ones among them written down."""
+        if self.path is None:
+            yield from rows
+            return
+        partial = Path(f"{self.path}.partial")
+        try:
+            with partial.open("w", encoding="utf-8", newline="\n") as self.file:
+                self.file.write("row\treason\n")
+                yield from rows
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        if self.count:
+            os.replace(partial, self.path)
+        else:
+            partial.unlink()
+            self.path.unlink(missing_ok=True)
 
     def add(self, error: InputError) -> None:
         """Note one bad row."""
@@ -152,15 +189,6 @@ class BadRows:
             note(f"skipped: {error}")
         else:
             self.file.write(f"{error.row}\t{error.message}\n")
-
-    def close(self) -> None:
-        """Say how many there were; a file without rows goes away."""
-        if self.file is not None and self.path is not None:
-            self.file.close()
-            if self.count:
-                note(f"{self.count:,} bad rows skipped: {self.path}")
-            else:
-                self.path.unlink()
 
 
 def _counter() -> Any:
@@ -200,6 +228,9 @@ def rank(
     ],
     model: Annotated[str, typer.Option(help=MODEL_HELP)] = "match-en",
     top: Annotated[int, typer.Option(min=1, help="How many to show.")] = 5,
+    columns: Annotated[
+        str, typer.Option(help="Our column name to the file's: text=question.")
+    ] = "",
     label: Annotated[
         str | None, typer.Option(help="Whose probability orders; see `Matcher.rank`.")
     ] = None,
@@ -208,9 +239,11 @@ def rank(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Order candidates by how well they match a query, best first."""
-    from softquery.files import read_rows
+    from softquery.files import parse_columns, read_rows
 
-    rows: list[Row] = list(read_rows(candidates, columns=("text",)))
+    _refuse_empty(query=query)
+    rename = parse_columns(columns) if columns else None
+    rows: list[Row] = list(read_rows(candidates, columns=("text",), rename=rename))
     if not rows:
         raise InputError("holds no candidates", source=candidates)
     matcher = _load(model, backend, threads)
@@ -219,6 +252,7 @@ def rank(
         hits = matcher.rank(query, texts, top_k=top, label=label)
     except ValueError as error:
         raise ConfigError(f"--label: {error}") from None
+    _note_cuts(matcher.num_cut([query, *texts]), matcher)
     if as_json:
         print_json(hits)
     else:

@@ -64,14 +64,15 @@ def from_mapping(values: Mapping[str, Any]) -> PairAlignment:
         _require_kind(name, value)
     try:
         return PairAlignment(**values)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"not an alignment: {error}") from error
 
 
 def _require_kind(name: str, value: Any) -> None:
     """Refuse what Python would quietly turn into something else, such as a string into tokens."""
-    if name in ("first", "second", "model") or (name == "label" and value is not None):
-        fits, expected = isinstance(value, str), "a string"
+    if name in ("first", "second", "model", "label"):
+        fits = isinstance(value, str) or (name == "label" and value is None)
+        expected = "a string"
     elif name in ("first_tokens", "second_tokens"):
         fits = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
         expected = "a list of strings"
@@ -81,7 +82,7 @@ def _require_kind(name: str, value: Any) -> None:
         fits = isinstance(value, Mapping) and all(_is_number(each) for each in value.values())
         expected = "an object of numbers"
     else:
-        fits, expected = value is None or isinstance(value, (list, np.ndarray)), "a list of rows"
+        fits, expected = isinstance(value, (list, tuple, np.ndarray)), "a list of rows"
     if not fits:
         raise InputError(f"field {name!r} of an alignment must be {expected}")
 

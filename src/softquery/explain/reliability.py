@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from softquery.errors import MissingExtra
+from softquery.whole import write_whole
 
 
 class Bin(Protocol):
@@ -37,4 +38,5 @@ def draw_reliability(before: Sequence[Bin], after: Sequence[Bin], path: Path) ->
     lowest = min(each.confidence for each in (*before, *after))
     axes.set(xlabel="confidence", ylabel="accuracy", xlim=(max(0, lowest - 0.05), 1), ylim=(0, 1))
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=120)
+    with write_whole(path, "wb") as handle:
+        figure.savefig(handle, dpi=120, format="png")

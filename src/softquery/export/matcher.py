@@ -5,6 +5,7 @@ and the report says so.
 """
 
 import json
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +23,7 @@ from softquery.export.quantise import quantise
 from softquery.files import Row
 from softquery.runtime.evaluation import evaluate
 from softquery.runtime.matcher import Matcher, load
+from softquery.runtime.network import config_of, load_model
 from softquery.runtime.onnx_session import USED
 from softquery.runtime.weights import arrange, dequantised
 
@@ -77,7 +79,11 @@ def export_matcher(
     """
     if int8 and not rows:
         raise ConfigError("int8 needs labelled rows for its gate; name a file with --data")
-    config, weights = _folded(bundle.config, dequantised(bundle.read_weights()))
+    if not math.isfinite(limit):
+        raise ConfigError(f"the gate must be a finite number of points, got {limit}")
+    if bundle.config.kind != "matcher":
+        raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
+    config, weights = _folded(_complete(bundle), dequantised(bundle.read_weights()))
     with tempfile.TemporaryDirectory() as scratch:
         plain = _write(bundle, Path(scratch) / "float32", config, weights, {})
         difference = _difference(bundle, plain, rows)
@@ -98,6 +104,12 @@ def export_matcher(
         gate=gate,
         size_bytes=sum(path.stat().st_size for path in target.rglob("*") if path.is_file()),
     )
+
+
+def _complete(bundle: Bundle) -> BundleConfig:
+    """The config with every setting of the model, after a check that its weights fit."""
+    settings = config_of(load_model(bundle))
+    return replace(bundle.config, model={**bundle.config.model, "config": settings})
 
 
 def _folded(config: BundleConfig, weights: Weights) -> tuple[BundleConfig, Weights]:
@@ -158,7 +170,7 @@ def _difference(bundle: Bundle, exported: Path, rows: Sequence[Row]) -> float:
 
 def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
     """Pairs of random words of the vocabulary, where no data was given."""
-    words = matcher.pipeline.vocabulary()[4:]
+    words = matcher.pipeline.vocabulary()
     generator = np.random.default_rng(0)
     sides = [
         [" ".join(generator.choice(words, size)) for size in generator.integers(1, 30, 64)]

@@ -13,7 +13,7 @@ from softquery.errors import ConfigError
 
 Value = TypeVar("Value")
 LARGEST = 2**53
-"""Whole numbers from here on are no settings, and would overflow where they are used."""
+"""Numbers from here on are no settings, and would overflow where they are used."""
 
 
 def override(value: Value, settings: Iterable[str]) -> Value:
@@ -100,8 +100,10 @@ def _parse_plain(text: str, kind: Any, path: str) -> Any:
     elif kind in (int, float):
         with suppress(ValueError):
             value = kind(text)
-            if math.isfinite(value) and (kind is float or abs(value) < LARGEST):
+            if abs(value) < LARGEST:
                 return value
+            if math.isfinite(value):
+                raise ConfigError(f"{path} must be below {LARGEST:,}, got {text!r:.100}")
     elif kind is str:
         return text
     else:

@@ -47,7 +47,7 @@ class PairPlan:
         if not logits.isfinite().all():
             raise ConfigError(
                 "the run diverged: the model's answers are no longer finite; "
-                "lower optim.lr, or raise schedule.warmup_steps"
+                "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
             )
         gold = self.tune.label.cpu()
         probabilities = self.task.probabilities(logits).numpy()

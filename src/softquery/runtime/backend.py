@@ -21,6 +21,10 @@ class Alignment(NamedTuple):
 class PairBackend(Protocol):
     """A model's `encode` and `compare`, over ids and stored encodings."""
 
+    @property
+    def name(self) -> str:
+        """What computes, such as `"onnx"`."""
+
     def encode(self, sentences: Ids) -> list[Floats]:
         """What `compare` needs of each sentence, fit to be stored."""
 

@@ -100,18 +100,14 @@ def identity(matcher: Matcher) -> dict[str, str]:
     """What the answers depend on besides the rows: the model's files, and what computes."""
     found = hashlib.sha256()
     folder = matcher.bundle.path
-    graphs = sorted(path.relative_to(folder) for path in folder.glob("onnx/*") if path.is_file())
-    for name in map(Path, ("config.json", "tokenizer.json", "model.safetensors")):
-        found.update(hashlib.sha256((folder / name).read_bytes()).digest())
-    for name in (Path("calibration.json"), *graphs):
-        if (folder / name).is_file():
-            found.update(hashlib.sha256(f"{name} ".encode() + (folder / name).read_bytes()).digest())
+    names = ["config.json", "tokenizer.json", "model.safetensors", "calibration.json"]
+    for path in [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]:
+        if path.is_file():
+            found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return {"model": found.hexdigest(), "backend": matcher.backend.name}
 
 
-def _check_answered(
-    chunk: list[Row], lines: list[bytes], partial: Partial, *, before: int
-) -> None:
+def _check_answered(chunk: list[Row], lines: list[bytes], partial: Partial, *, before: int) -> None:
     """Refuse to go on from answers to other rows."""
     if len(chunk) < len(lines):
         raise InputError(

@@ -1,5 +1,6 @@
 """A matching bundle that answers."""
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Matcher:
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
         self.calibration = Calibration.from_dict(bundle.calibration)
-        self._backend = backend
+        self.backend = backend
         self._cache = EncodingCache(cache_size)
 
     @property
@@ -58,18 +59,16 @@ class Matcher:
 
     def logits(self, pairs: Sequence[Pair]) -> Floats:
         """One row a pair, before any temperature."""
-        parts = []
+        parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
             first = self.pipeline.encode_ids([pair[0] for pair in chunk])
             second = self.pipeline.encode_ids([pair[1] for pair in chunk])
-            parts.append(self._backend.pair_logits(first, second))
+            parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """One row a pair: a calibrated distribution over the labels, or the grade's share."""
-        if not pairs:
-            return np.empty((0, max(1, len(self.labels))))
         return self._squashed(self.logits(pairs))
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -89,7 +88,7 @@ class Matcher:
         """Which words of two sentences looked at which, with the answer they led to."""
         sides = self.pipeline.encode([first, second])
         encodings = [self._encoding(tuple(side.ids)) for side in sides]
-        found = self._backend.align(encodings[0], encodings[1])
+        found = self.backend.align(encodings[0], encodings[1])
         if found is None:
             raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
         answer = self._answer(self._squashed(found.logits[None])[0].tolist())
@@ -107,10 +106,18 @@ class Matcher:
             model=self.bundle.path.name,
         )
 
+    def num_cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model's limit, and are cut to it."""
+        # A token has at least one character, so that most texts need no second look.
+        sure = self.pipeline.config.max_tokens - (2 if self.pipeline.config.boundaries else 0)
+        long = [text for text in texts if len(text) > sure]
+        return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
+
     def encode(self, texts: Sequence[str]) -> list[Floats]:
         """What comparing needs of each text, to be stored and handed to `rank`.
 
-        Each text is encoded by itself, so that its encoding never depends on its company.
+        Each text is encoded by itself, so that its encoding never depends on its company. The
+        arrays may be shared with later calls, and cannot be written to.
         """
         ids = self.pipeline.encode_ids(list(texts))
         return [self._encoding(tuple(sentence)) for sentence in ids]
@@ -129,15 +136,18 @@ class Matcher:
         Args:
             query: Encoded once.
             documents: The candidates.
-            top_k: How many to return; all by default.
+            top_k: How many to return, at least 1; all by default.
             encodings: What `encode` gave for the documents, where it is stored.
             label: Whose probability is the score; by default "same meaning" (the second of two
-                labels), `entailment` where there is such a label, else the first label.
+                labels), `entailment` where there is such a label, else the first label. A grade's
+                score is its share of the scale.
 
         Returns:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
         """
         column = self._column(label)
+        if top_k is not None and top_k < 1:
+            raise ValueError(f"top_k must be at least 1, got {top_k}")
         if encodings is None:
             encodings = self.encode(documents)
         if len(encodings) != len(documents):
@@ -147,7 +157,7 @@ class Matcher:
         scores = np.empty(len(documents))
         for start in range(0, len(order), RANK_BATCH):
             places = order[start : start + RANK_BATCH]
-            logits = self._backend.compare(asked, [encodings[place] for place in places])
+            logits = self.backend.compare(asked, [encodings[place] for place in places])
             scores[places] = self._squashed(logits)[:, column]
         best = np.argsort(-scores, kind="stable")[:top_k]
         return [
@@ -157,6 +167,8 @@ class Matcher:
 
     def _column(self, label: str | None) -> int:
         if self.is_graded:
+            if label is not None:
+                raise ValueError(f"a model that grades has no label {label!r:.40}")
             return 0
         if label is not None:
             return parse_class(label, self.labels)
@@ -167,7 +179,8 @@ class Matcher:
     def _encoding(self, sentence: tuple[int, ...]) -> Floats:
         found = self._cache.get(sentence)
         if found is None:
-            found = self._backend.encode([sentence])[0]
+            found = self.backend.encode([sentence])[0]
+            found.setflags(write=False)  # it is shared with whoever asks next
             self._cache.put(sentence, found)
         return found
 
@@ -242,33 +255,38 @@ def load(
     Args:
         name_or_path: Such as `"nli-en"`, or a folder.
         backend: `"onnx"` needs an exported bundle; `"torch"` needs the extra `[train]`; `"auto"`
-            takes ONNX Runtime where the bundle was exported, else torch.
-        threads: Threads of one ONNX call; None for all cores.
+            takes ONNX Runtime where the bundle was exported and no device is named, else torch.
+        threads: Threads of one call; None for all cores. torch and the tokenizers know one count
+            for the whole process, and keep this one.
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
     """
     bundle = read_bundle(resolve(name_or_path))
     if bundle.config.kind != "matcher":
-        raise BundleError(f"{bundle.path}: a {bundle.config.kind}, not a matcher")
+        raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     if backend not in ("auto", "onnx", "torch"):
         raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
     if threads is not None and threads < 1:
         raise ConfigError(f"threads must be at least 1, got {threads}")
+    if threads is not None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if backend == "auto":
-        backend = "onnx" if bundle.is_exported else "torch"
+        backend = "onnx" if bundle.is_exported and device is None else "torch"
     if backend == "onnx":
+        if device is not None:
+            raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
         if not bundle.is_exported:
             raise BundleError(f"{bundle.path}: not exported yet; run `softquery export` on it")
         from softquery.runtime.onnx_backend import OnnxBackend
 
         return Matcher(bundle, OnnxBackend(bundle, threads))
-    return Matcher(bundle, _torch_backend(bundle, device))
+    return Matcher(bundle, _torch_backend(bundle, device, threads))
 
 
-def _torch_backend(bundle: Bundle, device: str | None) -> PairBackend:
+def _torch_backend(bundle: Bundle, device: str | None, threads: int | None) -> PairBackend:
     try:
         from softquery.runtime.torch_backend import TorchBackend
     except ImportError as error:
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
             raise MissingExtra("train", needed_for="running a model on torch") from None
         raise
-    return TorchBackend(bundle, device)
+    return TorchBackend(bundle, device, threads)

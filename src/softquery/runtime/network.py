@@ -27,9 +27,10 @@ def build_model(name: str, settings: dict[str, Any]) -> Esim | Siamese:
     }
     try:
         model: Esim | Siamese = model_class(config_class(**plain))  # type: ignore[arg-type]
-    except (TypeError, ValueError, RuntimeError, MemoryError) as error:
-        reason = str(error).strip().splitlines()[:1]  # torch tells long stories of memory
-        raise BundleError(f"{name} cannot be built: {''.join(reason)}") from None
+    except (TypeError, ValueError) as error:
+        raise BundleError(f"{name} cannot be built: {error}") from None
+    except (RuntimeError, MemoryError):
+        raise BundleError(f"{name} cannot be built: its sizes need too much memory") from None
     return model
 
 
@@ -39,7 +40,10 @@ def load_model(bundle: Bundle) -> Esim | Siamese:
         model = build_model(bundle.config.model["name"], bundle.config.model["config"])
     except BundleError as error:
         raise BundleError(f"{bundle.path / 'config.json'}: {error}") from None
-    stored = dequantised(bundle.read_weights())
+    try:
+        stored = dequantised(bundle.read_weights())
+    except BundleError as error:
+        raise BundleError(f"{bundle.weights_path}: {error}") from None
     weights = {name: torch.from_numpy(array) for name, array in stored.items()}
     for name, values in weights.items():
         if not values.isfinite().all():

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
+from softquery.errors import BundleError
 from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded_rows
-from softquery.runtime.onnx_session import open_session
+from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.weights import arrange
 
 BATCH = 32
@@ -24,11 +25,17 @@ class OnnxBackend:
     """
 
     def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
-        weights = arrange(bundle.read_weights())
+        weights = _arranged(bundle)
         self._encode = open_session(bundle.path, "encode", weights, threads=threads)
         self._compare = open_session(bundle.path, "compare", weights, threads=threads)
         self._inputs = {each.name for each in self._compare.get_inputs()}
         self._outputs = [each.name for each in self._compare.get_outputs()]
+        self._try_out(bundle, len(weights["embedder.table.weight"]))
+
+    @property
+    def name(self) -> str:
+        """What computes."""
+        return "onnx"
 
     def encode(self, sentences: Ids) -> list[Floats]:
         """What `compare` needs of each sentence: [T, 4 S] for ESIM, [2 S] for Siamese."""
@@ -73,6 +80,26 @@ class OnnxBackend:
             answers[list(rows)] = logits
         return np.empty((0, 0), dtype=np.float32) if answers is None else answers
 
+    def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
+        """Answer one pair, so that graphs and weights that do not belong together are found now."""
+        settings = bundle.config.model["config"]
+        if vocab_size != settings.get("vocab_size"):
+            raise BundleError(
+                f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
+                f"but config.json says {settings.get('vocab_size')}"
+            )
+        try:
+            encodings = self.encode([[vocab_size - 1]])
+            shape = self.compare(encodings, encodings).shape
+        except Exception as error:  # the library raises several kinds, none of them public
+            place = bundle.path / FOLDER
+            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
+        if shape != (1, settings.get("output_size")):
+            raise BundleError(
+                f"{bundle.path / FOLDER}: the graphs give {shape[-1]} outputs, "
+                f"but config.json says {settings.get('output_size')}"
+            )
+
     def _feed(self, first: Sequence[Floats], second: Sequence[Floats]) -> dict[str, Any]:
         if "first_lengths" not in self._inputs:
             return {"first": np.stack(first), "second": np.stack(second)}
@@ -83,6 +110,21 @@ class OnnxBackend:
             "second": other,
             "second_lengths": other_lengths,
         }
+
+
+def _arranged(bundle: Bundle) -> dict[str, NDArray[Any]]:
+    stored = bundle.read_weights()
+    for name, values in stored.items():
+        if not np.isfinite(values).all():
+            raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
+    try:
+        weights = arrange(stored)
+        if weights["embedder.table.weight"].ndim == 2:
+            return weights
+        raise ValueError("embedder.table.weight is no table")
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
+        raise BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})") from None
 
 
 def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:

@@ -25,18 +25,51 @@ def open_session(
         weights: As `arrange` lays them out; the session shares their memory.
         threads: How many threads one call may use; None for all cores.
     """
+    path = folder / FOLDER / f"{name}.onnx"
+    used = _used(folder, name, weights)
+    content = _read(folder, path)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    path = folder / FOLDER / f"{name}.onnx"
+    options.log_severity_level = 4
+    # Without a folder the library would look for undeclared weights in the working directory.
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(path.parent.resolve())
+    )
     try:
-        used = json.loads((folder / FOLDER / USED).read_text(encoding="utf-8"))[name]
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(weights[each]) for each in used]
         options.add_external_initializers(used, values)
-        return onnxruntime.InferenceSession(
-            path.read_bytes(), options, providers=["CPUExecutionProvider"]
-        )
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises several kinds, none of them public
-        reason = " ".join(str(error).split())[:300]
-        raise BundleError(f"{path}: cannot be run ({reason})") from None
+        raise BundleError(f"{path}: cannot be run ({short_reason(error)})") from None
+
+
+def short_reason(error: Exception) -> str:
+    """What ONNX Runtime says, in one short line."""
+    return " ".join(str(error).split())[:300]
+
+
+def _used(folder: Path, name: str, weights: Mapping[str, NDArray[Any]]) -> list[str]:
+    """The names of the weights that a graph takes; names alone, never places on the disk."""
+    path = folder / FOLDER / USED
+    try:
+        table = json.loads(_read(folder, path))
+        used = table[name]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise BundleError(f"{path}: expected a JSON object that lists {name}'s weights") from None
+    if not isinstance(used, list) or not all(isinstance(each, str) for each in used):
+        raise BundleError(f"{path}: expected a list of names for {name}")
+    if missing := [each for each in used if each not in weights]:
+        raise BundleError(f"{path}: {name} takes {missing[0]!r:.80}, which the bundle has not")
+    return used
+
+
+def _read(folder: Path, path: Path) -> bytes:
+    """A file of the bundle; a link that leads out of it is not followed."""
+    try:
+        if folder.resolve() not in path.resolve().parents:
+            raise BundleError(f"{path}: is a link that leads out of the model folder")
+        return path.read_bytes()
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BundleError(f"{path}: cannot be read ({reason})") from None

@@ -1,4 +1,4 @@
-"""A file of answers under way: `OUTPUT.partial`, and `OUTPUT.partial.json` that says whose it is."""
+"""Answers under way: `OUTPUT.partial`, and `OUTPUT.partial.json`, which says whose they are."""
 
 import json
 import os
@@ -42,7 +42,8 @@ class Partial:
     def __enter__(self) -> "Partial":
         with self._told():
             # Opened so that nothing is lost where it is there, and made where it is not.
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0))
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(self.path, flags, 0o666)
             self._file: IO[bytes] = os.fdopen(descriptor, "r+b")
         try:
             self._lock()
@@ -61,6 +62,8 @@ class Partial:
         # A full disk was told of when it was written to; closing would tell it once more.
         with suppress(OSError):
             self._file.close()
+        if error is not None:
+            self._leave_nothing_empty()
 
     def answered(self, size: int) -> Iterator[list[bytes]]:
         """The lines at hand, in whole chunks; what comes behind the last one is cut off."""
@@ -97,6 +100,12 @@ class Partial:
                 "was written with another model or backend; remove it to start over",
                 source=self.path,
             )
+
+    def _leave_nothing_empty(self) -> None:
+        with suppress(OSError):
+            if self.path.stat().st_size == 0:
+                self.path.unlink()
+                self.note.unlink(missing_ok=True)
 
     def _noted(self) -> Any:
         try:

@@ -21,9 +21,14 @@ class TorchBackend:
     Args:
         bundle: The model folder.
         device: `"cpu"`, `"cuda"`, or None for a GPU where there is one.
+        threads: How many threads torch may use, in the whole process; None leaves it as it is.
     """
 
-    def __init__(self, bundle: Bundle, device: str | None = None) -> None:
+    def __init__(
+        self, bundle: Bundle, device: str | None = None, threads: int | None = None
+    ) -> None:
+        if threads is not None:
+            torch.set_num_threads(threads)
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             self.device = torch.device(chosen)
@@ -31,6 +36,11 @@ class TorchBackend:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+
+    @property
+    def name(self) -> str:
+        """What computes."""
+        return f"torch on {self.device.type}"
 
     @torch.inference_mode()
     def encode(self, sentences: Ids) -> list[Floats]:

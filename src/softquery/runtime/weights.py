@@ -10,6 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.errors import BundleError
+
 Array = NDArray[np.generic]
 Weights = Mapping[str, Array]
 SCALE = ":scale"
@@ -17,11 +19,6 @@ SCALE = ":scale"
 
 _GATES = {4: (0, 3, 1, 2), 3: (1, 0, 2)}
 """torch's gates in ONNX's order: LSTM i o f c of i f g o, GRU z r h of r z n."""
-
-
-def is_int8(weights: Weights) -> bool:
-    """Whether the weights are stored as int8."""
-    return any(name.endswith(SCALE) for name in weights)
 
 
 def dequantised(weights: Weights) -> dict[str, Array]:
@@ -36,12 +33,13 @@ def dequantised(weights: Weights) -> dict[str, Array]:
         if name.endswith(SCALE):
             continue
         scale = weights.get(name + SCALE)
-        whole[name] = values if scale is None else values.astype(np.float32) * _column(scale)
+        wide: NDArray[np.float32] = values.astype(np.float32, copy=False)
+        if scale is not None:
+            if values.ndim != 2 or scale.shape != values.shape[:1]:
+                raise BundleError(f"{name}{SCALE} does not fit its weight")
+            wide = wide * scale.astype(np.float32)[:, None]
+        whole[name] = wide
     return whole
-
-
-def _column(scale: Array) -> NDArray[np.float32]:
-    return scale.astype(np.float32)[:, None]
 
 
 def arrange(weights: Weights) -> dict[str, Array]:

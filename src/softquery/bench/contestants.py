@@ -1,0 +1,177 @@
+"""Who competes: ours, and cross-encoders of BERT's and MiniLM's shape.
+
+The rivals carry random weights, which cost what trained ones cost; their vocabulary is the
+benchmark's own words, so that no word falls into pieces, which favours them.
+"""
+
+import importlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from softquery.bench.sentences import sentences
+from softquery.errors import ConfigError, MissingExtra
+
+Pair = tuple[str, str]
+SHAPES = {
+    "bert-base": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12},
+    "minilm-l6": {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12},
+}
+VOCABULARY = 30_522
+
+
+class Contestant(Protocol):
+    """What is timed: everything from strings to scores."""
+
+    def match(self, pairs: Sequence[Pair]) -> Any:
+        """Score pairs."""
+
+    def rank(self, query: str) -> Any:
+        """Score a query against the hundred candidates it was given before."""
+
+
+class Ours:
+    """A softquery bundle with stored candidates.
+
+    Args:
+        model: A name or a folder.
+        threads: For ONNX Runtime.
+        candidates: Encoded beforehand.
+    """
+
+    def __init__(self, model: str, threads: int, candidates: Sequence[str]) -> None:
+        from softquery.runtime import load
+
+        self.matcher = load(model, backend="onnx", threads=threads)
+        self.candidates = list(candidates)
+        self.stored: list[Any] | None = None
+
+    def match(self, pairs: Sequence[Pair]) -> Any:
+        """Through the public API."""
+        return self.matcher.predict(pairs)
+
+    def rank(self, query: str) -> Any:
+        """Likewise, with stored encodings."""
+        if self.stored is None:
+            self.stored = self.matcher.encode(self.candidates)
+        return self.matcher.rank(query, self.candidates, encodings=self.stored)
+
+
+class CrossEncoder:
+    """A Transformer that reads both sentences at once, in torch.
+
+    Args:
+        shape: One of `SHAPES`.
+        threads: For torch.
+        candidates: Read anew with every query: a cross-encoder can store nothing.
+    """
+
+    def __init__(self, shape: str, threads: int, candidates: Sequence[str]) -> None:
+        self.model, self.tokenizer = random_cross_encoder(shape)
+        import torch
+
+        torch.set_num_threads(threads)
+        self.torch = torch
+        self.candidates = list(candidates)
+
+    def match(self, pairs: Sequence[Pair]) -> Any:
+        """One forward pass over all pairs."""
+        with self.torch.inference_mode():
+            return self.model(**self.inputs(pairs, "pt")).logits
+
+    def rank(self, query: str) -> Any:
+        """All candidates in one batch."""
+        return self.match([(query, candidate) for candidate in self.candidates])
+
+    def inputs(self, pairs: Sequence[Pair], kind: str) -> Any:
+        """Tokenise a batch."""
+        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+        return self.tokenizer(first, second, padding=True, truncation=True, return_tensors=kind)
+
+
+class QuantisedCrossEncoder(CrossEncoder):
+    """The same on ONNX Runtime, dynamically quantised to int8.
+
+    Args:
+        shape: One of `SHAPES`.
+        threads: For ONNX Runtime.
+        candidates: Read anew with every query.
+        graph: The int8 graph that `write_graph` made.
+    """
+
+    def __init__(self, shape: str, threads: int, candidates: Sequence[str], graph: Path) -> None:
+        import onnxruntime
+
+        self.tokenizer = benchmark_tokenizer()
+        self.candidates = list(candidates)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self.session = onnxruntime.InferenceSession(
+            str(graph), options, providers=["CPUExecutionProvider"]
+        )
+
+    def match(self, pairs: Sequence[Pair]) -> Any:
+        """One run over all pairs."""
+        fed = {key: value.astype("int64") for key, value in self.inputs(pairs, "np").items()}
+        names = {each.name for each in self.session.get_inputs()}
+        return self.session.run(None, {key: fed[key] for key in names})[0]
+
+
+def transformers() -> Any:
+    """The library of the rivals, typed or not."""
+    try:
+        return importlib.import_module("transformers")
+    except ImportError:
+        raise MissingExtra("bench", needed_for="timing other models") from None
+
+
+def benchmark_tokenizer() -> Any:
+    """BERT's tokenizer over the benchmark's own words."""
+    words = sorted({word for text in sentences(1000) for word in _words(text)})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vocab.txt"
+        special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        path.write_text("\n".join([*special, *words]) + "\n", encoding="utf-8")
+        return transformers().BertTokenizerFast(vocab_file=str(path))
+
+
+def _words(text: str) -> list[str]:
+    return "".join(mark if mark.isalnum() else f" {mark} " for mark in text.lower()).split()
+
+
+def random_cross_encoder(shape: str) -> tuple[Any, Any]:
+    """A BERT of that shape with random weights, and its tokenizer."""
+    if shape not in SHAPES:
+        raise ConfigError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
+    tokenizer = benchmark_tokenizer()
+    size = SHAPES[shape]
+    library = transformers()
+    config = library.BertConfig(
+        vocab_size=VOCABULARY, intermediate_size=4 * size["hidden_size"], num_labels=3, **size
+    )
+    return library.BertForSequenceClassification(config).eval(), tokenizer
+
+
+def write_graph(shape: str, path: Path) -> None:
+    """Export a random cross-encoder and quantise it as ONNX Runtime's own tool does."""
+    import torch
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    model, tokenizer = random_cross_encoder(shape)
+    sample = tokenizer(["a b", "c"], ["d", "e f g"], padding=True, return_tensors="pt")
+    names = list(sample)
+    plain = path.with_suffix(".float32.onnx")
+    axes = {name: {0: "batch", 1: "tokens"} for name in names}
+    torch.onnx.export(
+        model,
+        tuple(sample[name] for name in names),
+        str(plain),
+        input_names=names,
+        output_names=["logits"],
+        dynamic_axes={**axes, "logits": {0: "batch"}},
+        opset_version=17,
+        dynamo=False,
+    )
+    quantize_dynamic(str(plain), str(path), weight_type=QuantType.QInt8)
+    plain.unlink()

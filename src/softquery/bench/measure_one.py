@@ -1,0 +1,70 @@
+"""Measure one contestant in a process of its own: `python -m softquery.bench.measure_one`.
+
+A process each keeps libraries, memory and threads of one contestant away from the others.
+"""
+
+import json
+import sys
+import time
+
+BEGAN = time.perf_counter()
+
+import resource  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from softquery.bench.contestants import (  # noqa: E402
+    Contestant,
+    CrossEncoder,
+    Ours,
+    QuantisedCrossEncoder,
+)
+from softquery.bench.sentences import sentences  # noqa: E402
+
+CANDIDATES = 100
+
+
+def build(task: dict[str, Any]) -> Contestant:
+    """The contestant that a task names."""
+    candidates = sentences(1000)[:CANDIDATES]
+    threads = task["threads"]
+    if task["kind"] == "ours":
+        return Ours(task["model"], threads, candidates)
+    if task["kind"] == "torch":
+        return CrossEncoder(task["shape"], threads, candidates)
+    return QuantisedCrossEncoder(task["shape"], threads, candidates, Path(task["graph"]))
+
+
+def measure(task: dict[str, Any]) -> dict[str, Any]:
+    """Start-up, then single pairs, batches of 32 and rankings of 100, each timed by itself."""
+    contestant = build(task)
+    texts = sentences(1000)[CANDIDATES:]
+    contestant.match([(texts[0], texts[1])])
+    startup = time.perf_counter() - BEGAN
+    batch = [(texts[place], texts[place + 40]) for place in range(32)]
+    seconds = task["seconds"]
+    return {
+        "startup_s": startup,
+        "pair_s": timed(lambda turn: contestant.match([(texts[turn], texts[turn + 1])]), seconds),
+        "batch32_s": timed(lambda turn: contestant.match(batch), seconds),
+        "rank100_s": timed(lambda turn: contestant.rank(texts[turn]), seconds),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def timed(act: Callable[[int], Any], seconds: float) -> list[float]:
+    """Times of single calls, for about `seconds` and at least five, after two unmeasured."""
+    for turn in range(2):
+        act(turn)
+    times: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        start = time.perf_counter()
+        act(len(times) % 500)
+        times.append(time.perf_counter() - start)
+    return times
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(json.loads(sys.argv[1]))))

@@ -1,0 +1,70 @@
+"""`softquery bench`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table
+from softquery.errors import ConfigError, MissingExtra
+
+NAMES = ("match",)
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help="Which benchmark: `match`.")],
+    model: Annotated[
+        list[str] | None, typer.Option(help="An exported bundle to time. Repeatable.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="The same for all contestants.")] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="Contestants take turns so often.")] = 3,
+    seconds: Annotated[
+        float, typer.Option(min=0.0, help="For each scene, contestant and round.")
+    ] = 2.0,
+    picture: Annotated[Path | None, typer.Option(help="Also draw it as a .png.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Time our models beside what one would pick instead, in one run on this machine.
+
+    `match`: single pairs, batches of 32 and rankings of 100, from strings to scores, against
+    cross-encoders of BERT-base's and MiniLM-L6's shape (random weights) in PyTorch and in ONNX
+    Runtime int8. Compare the ratios; absolute times are this machine's.
+    """
+    if name not in NAMES:
+        raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
+    if not model:
+        raise ConfigError("name at least one exported bundle with --model")
+    if picture is not None and picture.suffix != ".png":
+        raise ConfigError(f"--picture must end in .png, got {str(picture)!r}")
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError:
+        raise MissingExtra("bench", needed_for="timing other models") from None
+    from softquery.bench import run_match_bench
+
+    result = run_match_bench(model, threads=threads, rounds=rounds, seconds=seconds, say=note)
+    if picture is not None:
+        from softquery.bench.picture import draw
+
+        draw(result, picture)
+        note(f"written: {picture}")
+    if as_json:
+        print_json(asdict(result))
+        return
+    heads = ("", "pair ms", "p95", "pairs/s in 32s", "rank 100 ms", "p95", "start s", "peak MB")
+    rows = [
+        (
+            contestant,
+            1000 * row["pair_s"],
+            1000 * row["pair_s_p95"],
+            32 / row["batch32_s"],
+            1000 * row["rank100_s"],
+            1000 * row["rank100_s_p95"],
+            row["startup_s"],
+            row["peak_mb"],
+        )
+        for contestant, row in result.rows.items()
+    ]
+    print_table(f"{threads} threads, {rounds} rounds", heads, rows)

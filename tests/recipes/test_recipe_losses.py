@@ -1,0 +1,49 @@
+"""Every recipe runs, and its first two steps are what they were; `two_steps.py` says how to renew.
+
+A new recipe must be counted here and get its losses.
+"""
+
+import json
+
+import pytest
+import torch
+from two_steps import GOLDEN, first_losses
+
+from softquery.bundle import read_bundle
+from softquery.recipes import RECIPES, recipe
+
+NUM_RECIPES = 7
+WANTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def _precision_stays_as_it_was():
+    before = torch.get_float32_matmul_precision()
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+def test_every_recipe_is_known_here():
+    assert len(RECIPES) == NUM_RECIPES
+    assert list(WANTED) == list(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_first_losses_are_what_they_were(name, tmp_path):
+    found = first_losses(name, tmp_path)
+    assert len(found) == 2
+    assert found == pytest.approx(WANTED[name], abs=1e-4)
+    bundle = read_bundle(tmp_path / "model")
+    assert bundle.config.model["name"] == name.partition("-")[0]
+    assert bundle.metrics["training"]["steps"] == 2
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_says_what_it_is(name):
+    run = recipe(name)
+    assert run.name == name
+    assert RECIPES[name].__name__ == name.replace("-", "_")
+    assert len(run.summary) > 20
+    assert RECIPES[name].__doc__
+    assert recipe(name) == run  # a value: made anew, it is the same
+    assert json.loads(json.dumps(run.to_dict()))["model_name"] == name.partition("-")[0]

@@ -1,0 +1,56 @@
+"""Bundles that several tests ask, made once. They are made with torch; what is tested needs none."""
+
+from importlib.util import find_spec
+
+import pytest
+
+collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else ["test_*.py"]
+
+
+@pytest.fixture(scope="session")
+def plain_bundle(tmp_path_factory):
+    from small_bundles import make_bundle
+
+    return make_bundle(tmp_path_factory.mktemp("plain") / "model")
+
+
+@pytest.fixture(scope="session")
+def float_bundle(plain_bundle, tmp_path_factory):
+    from small_bundles import exported
+
+    return exported(plain_bundle, tmp_path_factory.mktemp("float32") / "model").bundle
+
+
+@pytest.fixture(scope="session")
+def int8_bundle(plain_bundle, tmp_path_factory):
+    from small_bundles import exported, labelled, random_pairs
+
+    rows = labelled(random_pairs(30), ["entailment", "neutral", "contradiction"] * 10)
+    target = tmp_path_factory.mktemp("int8") / "model"
+    report = exported(plain_bundle, target, int8=True, limit=100, rows=rows)
+    assert report.precision == "int8"
+    return report.bundle
+
+
+@pytest.fixture(scope="session")
+def siamese_bundle(tmp_path_factory):
+    from small_bundles import exported, make_bundle
+
+    folder = tmp_path_factory.mktemp("siamese")
+    return exported(make_bundle(folder / "plain", "siamese", outputs=2), folder / "model").bundle
+
+
+@pytest.fixture(scope="session")
+def graded_bundle(tmp_path_factory):
+    from small_bundles import exported, make_bundle
+
+    folder = tmp_path_factory.mktemp("graded")
+    return exported(make_bundle(folder / "plain", outputs=1, size=16), folder / "model").bundle
+
+
+@pytest.fixture
+def damaged(float_bundle, tmp_path):
+    """A copy of an exported bundle, to be broken."""
+    import shutil
+
+    return shutil.copytree(float_bundle, tmp_path / "model")

@@ -1,0 +1,90 @@
+"""The encodings that were used last."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from small_bundles import WORDS
+
+from softquery.runtime import load
+from softquery.runtime.matcher import EncodingCache, Matcher
+
+
+def vector(number):
+    return np.full(3, number, dtype=np.float32)
+
+
+def test_the_one_unused_for_longest_goes():
+    cache = EncodingCache(2)
+    cache.put((1,), vector(1))
+    cache.put((2,), vector(2))
+    assert cache.get((1,)) is not None  # now (2,) is the older one
+    cache.put((3,), vector(3))
+    assert cache.get((2,)) is None
+    assert [cache.get(key)[0] for key in ((1,), (3,))] == [1, 3]
+    assert len(cache) == 2
+
+
+def test_putting_again_renews():
+    cache = EncodingCache(2)
+    for number in (1, 2, 1, 3):
+        cache.put((number,), vector(number))
+    assert cache.get((2,)) is None
+    assert cache.get((1,)) is not None
+
+
+def test_an_empty_encoding_is_kept_as_well():
+    cache = EncodingCache(1)
+    cache.put((), np.empty((0, 4), dtype=np.float32))
+    assert cache.get(()) is not None
+
+
+def test_no_room_keeps_nothing():
+    cache = EncodingCache(0)
+    cache.put((1,), vector(1))
+    assert cache.get((1,)) is None
+    assert len(cache) == 0
+
+
+def test_many_threads_never_see_another_sentence():
+    cache = EncodingCache(50)
+
+    def work(seed):
+        draw = np.random.default_rng(seed)
+        wrong = 0
+        for number in draw.integers(0, 200, 3000).tolist():
+            found = cache.get((number,))
+            if found is None:
+                cache.put((number,), vector(number))
+            else:
+                wrong += found[0] != number
+        return wrong
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [0] * 8
+    assert len(cache) == 50
+
+
+class Counting:
+    """A backend that counts what it encodes."""
+
+    def __init__(self, backend):
+        self.backend, self.seen = backend, []
+
+    def encode(self, sentences):
+        self.seen += sentences
+        return self.backend.encode(sentences)
+
+    def compare(self, first, second):
+        return self.backend.compare(first, second)
+
+
+def test_a_matcher_encodes_what_it_keeps_once(float_bundle):
+    loaded = load(float_bundle)
+    counting = Counting(loaded.backend)
+    matcher = Matcher(loaded.bundle, counting, cache_size=4)
+    matcher.rank(WORDS[0], WORDS[1:4])
+    matcher.rank(WORDS[0], WORDS[1:4])
+    assert len(counting.seen) == 4
+    matcher.encode([WORDS[9]])
+    matcher.encode([WORDS[2]])
+    assert len(counting.seen) == 5
