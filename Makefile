@@ -37,7 +37,7 @@ demo: $(DEMO)/.installed ## install without torch and show what works so far
 test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
 	@status=0; \
 	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules --pyargs softquery || status=1; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup || status=1; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile || status=1; \
 	exit $$status
 
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass

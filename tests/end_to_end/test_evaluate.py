@@ -14,8 +14,6 @@ import softquery as sq
 from softquery.errors import InputError
 from softquery.files import read_rows
 
-pytestmark = pytest.mark.xdist_group("trained")
-
 FLIPPED = {"same": "different", "different": "same"}
 NUM_FLIPPED = 12
 

@@ -17,15 +17,33 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
 from hostile_evaluate import EVALUATE
+from hostile_match import EXPORT, MATCH, RANK
 from hostile_train import TRAIN
+from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from running import Answer, settings, softquery
 from tiny_pairs import english, write_folder, write_tsv
 
 from softquery.bundle import read_bundle
+from softquery.export import export_matcher
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
 
-CASES = {"train": TRAIN, "evaluate": EVALUATE, "models": MODELS, "recipes": RECIPES}
+CASES = {
+    "train": TRAIN,
+    "evaluate": EVALUATE,
+    "match": MATCH,
+    "rank": RANK,
+    "export": EXPORT,
+    "calibrate": CALIBRATE,
+    "explain": EXPLAIN,
+    "bench": BENCH,
+    "models": MODELS,
+    "recipes": RECIPES,
+}
+READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
+             "rank": "exported", "calibrate": "exported", "explain": "exported",
+             "bench": "exported"}  # fmt: skip
+"""What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 MISTAKE = 2
@@ -63,6 +81,7 @@ def sound(tmp_path_factory) -> Path:
     data = write_folder(folder / "data", english(60), num_dev=10)
     write_tsv(folder / "test.tsv", english(40, seed=2))
     run_small(data, folder / "model")
+    export_matcher(read_bundle(folder / "model"), folder / "exported")
     with pytest.raises(KeyboardInterrupt):
         run_small(data, folder / "interrupted", interrupt=True)
     return folder
@@ -82,8 +101,8 @@ def place(sound, tmp_path, monkeypatch) -> Path:
 def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     """Do to the input what the case says."""
     with small_disk(case, sound, place):
-        if case.verb in ("evaluate", "models") or "bundle" in case.needs:
-            shutil.copytree(sound / "model", place / "model")
+        if case.verb in READ_FROM or "bundle" in case.needs:
+            shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
         if "interrupted" in case.needs:
             full = "full" if "disk" in case.needs else "."
             shutil.copytree(sound / "interrupted.partial", place / full / "model.partial")

@@ -14,8 +14,6 @@ import softquery as sq
 from softquery.data import split_rows
 from softquery.files import read_rows
 
-pytestmark = pytest.mark.xdist_group("trained")
-
 STILL = {"lr": 1e-20}
 """A learning rate that leaves every weight where it starts."""
 ONE_STEP = {"max_steps": 1}

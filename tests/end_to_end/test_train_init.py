@@ -6,8 +6,6 @@ from reading import assert_equal, config, weights
 from running import settings, softquery, train
 from tiny_pairs import english, inference, write_folder
 
-pytestmark = pytest.mark.xdist_group("trained")
-
 STILL = {"lr": 1e-20}
 """A learning rate that leaves every weight where it starts."""
 ONE_STEP = {"max_steps": 1}

@@ -4,8 +4,8 @@ from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
-from small_bundles import exported, make_bundle
 
+from small_bundles import exported, make_bundle
 from softquery.models.esim import PARTS
 from softquery.runtime import load
 

@@ -1,9 +1,11 @@
 """What makes a score mean something: a temperature, a threshold, and the right to abstain."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softquery.errors import BundleError
 
@@ -24,12 +26,30 @@ class Calibration:
     """No label is answered where the answer's probability is lower."""
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise ValueError(f"temperature must be positive, got {self.temperature}")
+        if not (_is_number(self.temperature) and 1e-6 <= self.temperature <= 1e6):
+            raise ValueError(
+                f"temperature must be a number from 1e-6 to 1e6, got {self.temperature!r:.40}"
+            )
         for name in ("threshold", "abstain_below"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, got {value}")
+            if value is not None and not (_is_number(value) and 0 <= value <= 1):
+                raise ValueError(f"{name} must be a number from 0 to 1, got {value!r:.40}")
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The column answered in each row: by the threshold where there is one, else the likeliest.
+
+        >>> Calibration(threshold=0.7).decide(np.array([[0.4, 0.6], [0.2, 0.8]])).tolist()
+        [0, 1]
+        """
+        if self.threshold is not None and probabilities.shape[1] == 2:
+            chosen: NDArray[np.int64] = (probabilities[:, 1] >= self.threshold).astype(np.int64)
+            return chosen
+        likeliest: NDArray[np.int64] = probabilities.argmax(axis=1)
+        return likeliest
+
+    def is_sure(self, probability: float) -> bool:
+        """Whether an answer of that probability is given."""
+        return self.abstain_below is None or probability >= self.abstain_below
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> "Calibration":
@@ -39,5 +59,9 @@ class Calibration:
         names = ("temperature", "threshold", "abstain_below")
         try:
             return cls(**{name: data[name] for name in names if name in data})
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise BundleError(f"calibration.json: {error}") from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -5,8 +5,10 @@ benchmark's own words, so that no word falls into pieces, which favours them.
 """
 
 import importlib
-import tempfile
-from collections.abc import Sequence
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -128,12 +130,17 @@ def transformers() -> Any:
 
 def benchmark_tokenizer() -> Any:
     """BERT's tokenizer over the benchmark's own words."""
+    from tokenizers import BertWordPieceTokenizer
+
     words = sorted({word for text in sentences(1000) for word in _words(text)})
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "vocab.txt"
-        special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-        path.write_text("\n".join([*special, *words]) + "\n", encoding="utf-8")
-        return transformers().BertTokenizerFast(vocab_file=str(path))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    ids = {word: place for place, word in enumerate([*special, *words])}
+    # Built here, because releases of transformers disagree on how a vocabulary is handed over.
+    return transformers().PreTrainedTokenizerFast(
+        tokenizer_object=BertWordPieceTokenizer(ids, lowercase=True)._tokenizer,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        **{f"{name[1:-1].lower()}_token": name for name in special},
+    )
 
 
 def _words(text: str) -> list[str]:
@@ -163,15 +170,29 @@ def write_graph(shape: str, path: Path) -> None:
     names = list(sample)
     plain = path.with_suffix(".float32.onnx")
     axes = {name: {0: "batch", 1: "tokens"} for name in names}
-    torch.onnx.export(
-        model,
-        tuple(sample[name] for name in names),
-        str(plain),
-        input_names=names,
-        output_names=["logits"],
-        dynamic_axes={**axes, "logits": {0: "batch"}},
-        opset_version=17,
-        dynamo=False,
-    )
-    quantize_dynamic(str(plain), str(path), weight_type=QuantType.QInt8)
+    with _without_warnings():
+        torch.onnx.export(
+            model,
+            tuple(sample[name] for name in names),
+            str(plain),
+            input_names=names,
+            output_names=["logits"],
+            dynamic_axes={**axes, "logits": {0: "batch"}},
+            opset_version=17,
+            dynamo=False,
+        )
+        quantize_dynamic(str(plain), str(path), weight_type=QuantType.QInt8)
     plain.unlink()
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Exporters warn of what concerns trained models and other lengths than a benchmark's."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

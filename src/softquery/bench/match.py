@@ -13,6 +13,7 @@ from typing import Any
 
 from softquery.bench.contestants import SHAPES, write_graph
 from softquery.errors import ConfigError
+from softquery.runtime import load
 
 SCENES = ("pair_s", "batch32_s", "rank100_s")
 
@@ -49,6 +50,10 @@ def run_match_bench(
     """
     if rounds < 1 or threads < 1:
         raise ConfigError("rounds and threads must be at least 1")
+    if not 0 <= seconds <= 3600:
+        raise ConfigError(f"seconds must be from 0 to 3600, got {seconds}")
+    for model in models:  # a bad one is told before minutes are spent on the rivals
+        load(model, backend="onnx", threads=threads)
     with tempfile.TemporaryDirectory() as folder:
         tasks = _tasks(models, threads, seconds, Path(folder), say)
         results: dict[str, list[dict[str, Any]]] = {name: [] for name in tasks}
@@ -65,8 +70,10 @@ def _tasks(
 ) -> dict[str, dict[str, Any]]:
     shared = {"threads": threads, "seconds": seconds}
     tasks: dict[str, dict[str, Any]] = {}
-    for model in models:
-        tasks[f"softquery {Path(model).name}"] = {"kind": "ours", "model": model, **shared}
+    short = [Path(model).name for model in models]
+    for model, name in zip(models, short, strict=True):
+        shown = name if short.count(name) == 1 else model
+        tasks[f"softquery {shown}"] = {"kind": "ours", "model": model, **shared}
     for shape in SHAPES:
         tasks[f"{shape} torch"] = {"kind": "torch", "shape": shape, **shared}
         say(f"exporting {shape} to int8")

@@ -1,4 +1,4 @@
-"""Short sentences of about ten words, written for timing."""
+"""Short sentences of nine to sixteen words, written for timing."""
 
 _SUBJECTS = (
     "A woman in a red coat",

@@ -18,9 +18,10 @@ def update_bundle(bundle: Bundle, *, calibration: Mapping[str, Any]) -> Path:
         bundle: The folder to change.
         calibration: What `calibration.json` shall hold; no NaN.
     """
+    text = to_json(calibration)
     try:
         write_text(bundle.path / CARD, _with_section(bundle.card, calibration_lines(calibration)))
-        write_text(bundle.path / CALIBRATION, to_json(calibration))
+        write_text(bundle.path / CALIBRATION, text)
     except InputError as error:
         refuse(bundle.path, error.message)
     return bundle.path
@@ -35,4 +36,4 @@ def _with_section(card: str, body: list[str]) -> str:
     start = lines.index("## Calibration")
     rest = (place for place in range(start + 1, len(lines)) if lines[place].startswith("## "))
     end = next(rest, len(lines))
-    return "\n".join([*lines[:start], *section, *lines[end:]]) + "\n"
+    return "\n".join([*lines[:start], *section, *lines[end:]]).rstrip("\n") + "\n"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, MissingExtra
+from softquery.errors import ConfigError, InputError, MissingExtra
 
 NAMES = ("match",)
 
@@ -35,8 +35,8 @@ def bench(
         raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
     if not model:
         raise ConfigError("name at least one exported bundle with --model")
-    if picture is not None and picture.suffix != ".png":
-        raise ConfigError(f"--picture must end in .png, got {str(picture)!r}")
+    if picture is not None:
+        _check_picture(picture)
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
@@ -68,3 +68,17 @@ def bench(
         for contestant, row in result.rows.items()
     ]
     print_table(f"{threads} threads, {rounds} rounds", heads, rows)
+
+
+def _check_picture(path: Path) -> None:
+    """Refuse a picture that cannot be drawn before minutes are spent on measuring."""
+    if path.suffix != ".png":
+        raise ConfigError(f"--picture must end in .png, got {str(path)!r}")
+    if path.is_dir():
+        raise InputError("cannot be written (is a folder)", source=path)
+    if not path.parent.is_dir():
+        raise InputError("cannot be written (no such folder)", source=path)
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtra("plot", needed_for="a picture of the benchmark") from None

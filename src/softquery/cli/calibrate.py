@@ -35,10 +35,12 @@ def calibrate(
     from softquery.runtime import load
     from softquery.runtime.calibrating import fit_calibration, save_calibration
 
+    chosen = _aim(aim)
     matcher = load(model)
     rename = parse_columns(columns) if columns else None
     rows = list(read_rows(data, columns=("sentence1", "sentence2", "label"), rename=rename))
-    chosen = _aim(aim) if len(matcher.labels) == 2 else None
+    if chosen == "f1" and len(matcher.labels) != 2:
+        chosen = None  # the default; whoever names a precision is told that there is none
     fitted = fit_calibration(matcher, rows, aim=chosen, abstain_below=abstain_below)
     save_calibration(matcher.bundle, fitted)
     picture = matcher.bundle.path / "reliability.png"

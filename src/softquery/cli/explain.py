@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
+from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
-    from softquery.explain import Asking
+    from softquery.explain import Asking, PairAlignment
 
 
 def explain(
@@ -27,9 +28,16 @@ def explain(
     from softquery.explain.write import require_ending
     from softquery.runtime import load
 
+    for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
+        if not text.strip():
+            raise ConfigError(f"{name} is empty")
     if output is not None:
         require_ending(output)
-    alignment = load(model, backend=backend).explain(sentence1, sentence2)  # type: ignore[arg-type]
+    matcher = load(model, backend=backend)  # type: ignore[arg-type]
+    alignment = matcher.explain(sentence1, sentence2)
+    if num_cut := matcher.num_cut([sentence1, sentence2]):
+        limit = matcher.pipeline.config.max_tokens
+        note(f"{num_cut} sentence{'s' * (num_cut > 1)} cut to the model's {limit} tokens")
     if output is not None:
         alignment.plot(output)
         note(f"written: {output}")
@@ -38,7 +46,15 @@ def explain(
     elif output is None:
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
             rows = [(asking.token, _partners(asking)) for asking in side]
-            print_table(f"{alignment.label} {alignment.score:.4f}", (title, "answered by"), rows)
+            print_table(_title(alignment), (title, "answered by"), rows)
+
+
+def _title(alignment: "PairAlignment") -> str:
+    from softquery.explain.answer import answer_kind, headline
+
+    if answer_kind(alignment) == "grade":
+        return f"grade {alignment.score:.4f}"
+    return f"{headline(alignment)} {alignment.score:.4f}"
 
 
 def _partners(asking: "Asking") -> str:

@@ -56,6 +56,10 @@ def match(
         if output is not None:
             raise ConfigError("--output is for --pairs FILE; one pair is printed")
         _refuse_empty(sentence1=sentence1, sentence2=sentence2)
+        if explain is not None:
+            from softquery.explain.write import require_ending
+
+            require_ending(explain)
         matcher = _load(model, backend, threads)
         _one(matcher, sentence1, sentence2, as_json)
         if explain is not None:

@@ -66,7 +66,12 @@ def fit_calibration(
     if matcher.is_graded:
         raise ConfigError("grades are not probabilities; there is nothing to calibrate")
     if len(rows) < 20:
-        raise InputError(f"{len(rows)} rows are too few to calibrate on; expected at least 20")
+        raise InputError(
+            f"{len(rows)} rows are too few to calibrate on; expected at least 20",
+            source=rows[0].source if rows else None,
+        )
+    if abstain_below is not None and not 0 <= abstain_below <= 1:
+        raise ConfigError(f"abstain_below must be from 0 to 1, got {abstain_below}")
     if aim is not None and len(matcher.labels) != 2:
         raise ConfigError(f"a threshold needs two labels, this model has {len(matcher.labels)}")
     logits, gold = matcher.logits(_pairs(rows)), gold_labels(matcher, rows)
@@ -82,13 +87,13 @@ def fit_calibration(
     threshold = None
     if aim is not None:
         scores = _softmax(logits[:half], temperature)[:, 1]
-        threshold = choose_threshold(scores, gold[:half], aim).value
+        threshold = _threshold(scores, gold[:half], aim, rows[0].source)
         facts |= {"aim": aim, **_yes_figures(scaled[:, 1] >= threshold, gold[half:] == 1)}
     calibration = Calibration(
         temperature=temperature, threshold=threshold, abstain_below=abstain_below
     )
     if abstain_below is not None:
-        facts |= _abstaining(scaled, gold[half:], abstain_below)
+        facts |= _abstaining(scaled, gold[half:], calibration)
     return Fitted(
         calibration=calibration,
         facts=facts,
@@ -113,6 +118,13 @@ def _softmax(logits: NDArray[Any], temperature: float) -> NDArray[np.float64]:
     return shares
 
 
+def _threshold(scores: NDArray[np.float64], gold: NDArray[Any], aim: Aim, source: str) -> float:
+    try:
+        return choose_threshold(scores, gold, aim).value
+    except InputError as error:
+        raise InputError(f"first half: {error.message}", source=source) from None
+
+
 def _yes_figures(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, float]:
     hits = float((said & true).sum())
     precision, recall = hits / max(1, said.sum()), hits / max(1, true.sum())
@@ -121,10 +133,12 @@ def _yes_figures(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, 
 
 
 def _abstaining(
-    probabilities: NDArray[np.float64], gold: NDArray[Any], below: float
+    probabilities: NDArray[np.float64], gold: NDArray[Any], calibration: Calibration
 ) -> dict[str, float]:
-    answered = probabilities.max(axis=1) >= below
-    right = probabilities.argmax(axis=1) == gold
+    chosen = calibration.decide(probabilities)
+    sure = probabilities[np.arange(len(chosen)), chosen]
+    answered = np.array([calibration.is_sure(each) for each in sure.tolist()])
+    right = chosen == gold
     share = float(answered.mean())
     return {
         "answered_share": share,

@@ -42,7 +42,7 @@ class Matcher:
         self.pipeline = fitting_pipeline(bundle)
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
-        self.calibration = Calibration.from_dict(bundle.calibration)
+        self.calibration = _calibration(bundle)
         self.backend = backend
         self._cache = EncodingCache(cache_size)
 
@@ -73,12 +73,7 @@ class Matcher:
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
-        threshold = self.calibration.threshold
-        if threshold is not None and len(self.labels) == 2:
-            chosen: NDArray[np.int64] = (probabilities[:, 1] >= threshold).astype(np.int64)
-            return chosen
-        likeliest: NDArray[np.int64] = probabilities.argmax(axis=1)
-        return likeliest
+        return self.calibration.decide(probabilities)
 
     def predict(self, pairs: Sequence[Pair]) -> list[Match]:
         """An answer for each pair."""
@@ -200,9 +195,15 @@ class Matcher:
             return Match(None, low + row[0] * (high - low), {})
         best = int(self.decide(np.array([row]))[0])
         score = row[1] if len(row) == 2 else row[best]
-        floor = self.calibration.abstain_below
-        label = None if floor is not None and max(row) < floor else self.labels[best]
+        label = self.labels[best] if self.calibration.is_sure(row[best]) else None
         return Match(label, score, dict(zip(self.labels, row, strict=True)))
+
+
+def _calibration(bundle: Bundle) -> Calibration:
+    try:
+        return Calibration.from_dict(bundle.calibration)
+    except BundleError as error:
+        raise BundleError(f"{bundle.path}/{error}") from None
 
 
 def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:

@@ -47,9 +47,13 @@ class Partial:
             self._file: IO[bytes] = os.fdopen(descriptor, "r+b")
         try:
             self._lock()
-            self._identify()
         except BaseException:
             self._file.close()
+            raise
+        try:
+            self._identify()
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
             raise
         return self
 

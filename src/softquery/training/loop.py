@@ -28,6 +28,8 @@ from softquery.training.steps import EagerStep, GraphedStep
 BEST = "best.safetensors"
 RECORDS = "training"
 """What tells how the model came to be; it travels with the bundle."""
+HEARING = 0.5
+"""Seconds in which a signal that came while torch waited for another process is heard."""
 Precision = Literal["32-true", "bf16-mixed"]
 
 
@@ -189,8 +191,10 @@ class Fit:
                     self.measure(observer)
                     self._save()
             except RuntimeError:
-                if stop.asked and not self.fabric.is_global_zero:
-                    # The first process has stopped, and the exchange with it broke off.
+                if self.fabric.is_global_zero:
+                    raise
+                time.sleep(HEARING)
+                if stop.asked:  # the first process has stopped, and the exchange with it broke off
                     raise KeyboardInterrupt from None
                 raise
         self.history.close()

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
-from small_bundles import exported, labelled, make_bundle, random_pairs
 
+from small_bundles import exported, labelled, make_bundle, random_pairs
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_matcher

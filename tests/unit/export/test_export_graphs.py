@@ -1,4 +1,4 @@
-"""What lies in `onnx/`: small graphs without weights, and only the operators that were asked for."""
+"""What lies in `onnx/`: small graphs without weights, int8 wherever that was asked for."""
 
 import json
 from collections import Counter
@@ -7,8 +7,8 @@ import numpy as np
 import onnx
 import pytest
 from safetensors.numpy import load_file
-from small_bundles import exported, make_bundle
 
+from small_bundles import exported, make_bundle
 from softquery.export.esim import fold_projection
 from softquery.export.quantise import SMALLEST, quantise
 from softquery.runtime.weights import SCALE, arrange, dequantised
@@ -81,7 +81,7 @@ def test_every_direction_and_large_matrix_is_int8(precisions):
         assert kinds["LSTM"] == kinds["DynamicQuantizeLSTM"] == 0
         assert large_floats(encode) == ["encoder.W", "encoder.R"]
         assert large_floats(compare) == ["composer.W", "composer.R"]
-    # Projections of a and of ã in `encode`, of a ⊙ ã for either side and the classifier in `compare`.
+    # `encode` projects a and ã; `compare` projects a ⊙ ã for either side, and classifies.
     assert kinds["DynamicQuantizeMatMul"] == 2 + 3
     for graph in (encode, compare):
         declared = weights_of(graph)
@@ -149,9 +149,10 @@ def test_quantised_weights_are_laid_out_as_their_float_twins():
     }
     wide, small = arrange(plain), arrange(quantise(plain))
     for letter in "WR":
-        back = small[f"encoder.{letter}"].transpose(0, 2, 1) * small[f"encoder.{letter}:scale"][
-            :, :, None
-        ]
+        back = (
+            small[f"encoder.{letter}"].transpose(0, 2, 1)
+            * small[f"encoder.{letter}:scale"][:, :, None]
+        )
         np.testing.assert_allclose(back, wide[f"encoder.{letter}"], rtol=0, atol=0.03)
         assert not small[f"encoder.{letter}:zero"].any()
     np.testing.assert_array_equal(small["encoder.B"], wide["encoder.B"])

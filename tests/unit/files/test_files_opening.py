@@ -158,7 +158,11 @@ def test_damaged_archive_is_told(tmp_path, suffix):
         ("a.txt.xz", gzip.compress(b"x", mtime=0), "does not hold xz data"),
         ("a.txt.bz2", b"BZ", "breaks off here"),
         ("a.txt.gz", b"\x1f\x8b\x08", "breaks off here"),
-        ("a.txt", gzip.compress(b"x", mtime=0), r"row 1: holds gzip data; its name should end in \.gz"),
+        (
+            "a.txt",
+            gzip.compress(b"x", mtime=0),
+            r"row 1: holds gzip data; its name should end in \.gz",
+        ),
         ("a.txt", lzma.compress(b"x"), r"row 1: holds xz data; its name should end in \.xz"),
         ("a.txt", "text\n".encode("utf-16"), "row 1: is UTF-16 text; save the file as UTF-8"),
         ("a.txt", b"\xfe\xff\0a", "is UTF-16 text"),

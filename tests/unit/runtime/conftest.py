@@ -1,10 +1,11 @@
-"""Bundles that several tests ask, made once. They are made with torch; what is tested needs none."""
+"""Bundles that several tests ask, each made once, with torch."""
 
 from importlib.util import find_spec
 
 import pytest
 
-collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else ["test_*.py"]
+NEED_TORCH = [f"test_runtime_{name}.py" for name in ("batches", "bulk", "cache", "load", "matcher")]
+collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else NEED_TORCH
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_bundles import random_pairs, sentence
 
+from small_bundles import random_pairs, sentence
 from softquery.runtime import load
 
 PAIRS = random_pairs(300, seed=8, longest=30)

@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from small_bundles import WORDS
 
+from small_bundles import WORDS
 from softquery.runtime import load
 from softquery.runtime.matcher import EncodingCache, Matcher
 

@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from small_bundles import random_pairs
 
+from small_bundles import random_pairs
 from softquery.answers import Match
 from softquery.runtime import load
 

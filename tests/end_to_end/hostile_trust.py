@@ -1,0 +1,287 @@
+"""Bad input for `softquery calibrate`, `explain` and `bench`, which ask an exported model."""
+
+from pathlib import Path
+
+from hostile_cases import ANY, HEADER, Case, Damage, cut, file, labelled, rows
+
+FITTED = "calibrate model --data test.tsv"
+WHY = "explain 'a man eats' 'somebody eats' --model model"
+TIMED = "bench match --model model"
+ALIKE = b"a man eats\tsomebody eats\tsame\na man eats\tsomebody eats\tdifferent\n"
+
+
+def folder(name: str) -> Damage:
+    """Put a folder there."""
+    return lambda place: (place / name).mkdir()
+
+
+def without_graphs(place: Path) -> None:
+    """A bundle as it is before its export."""
+    for path in (place / "model" / "onnx").iterdir():
+        path.unlink()
+    (place / "model" / "onnx").rmdir()
+
+
+CALIBRATE = [
+    Case(
+        title="a model that does not exist",
+        command="calibrate nli-xx --data test.tsv",
+        said=f"no model called 'nli-xx'; {ANY}shipped: {ANY}; local: none",
+    ),
+    Case(
+        title="a folder that is no model",
+        command="calibrate data --data test.tsv",
+        said="data: incomplete model folder, config.json and tokenizer.json and "
+        "model.safetensors and metrics.json and README.md missing",
+    ),
+    Case(
+        title="no `--data`",
+        command="calibrate model",
+        said="missing option '--data'; see softquery calibrate --help",
+    ),
+    Case(
+        title="data that is not there",
+        command="calibrate model --data none.tsv",
+        said="none.tsv: no such file",
+    ),
+    Case(
+        title="rows without labels",
+        command=FITTED,
+        damage=file("test.tsv", "sentence1\tsentence2\na\tb\n"),
+        said='test.tsv, row 1: no column "label"; found: sentence1, sentence2; expected: '
+        "sentence1, sentence2, label; other names are given with --columns label=NAME",
+    ),
+    Case(
+        title="a header and no rows",
+        command=FITTED,
+        damage=file("test.tsv", HEADER),
+        said="test.tsv: 0 rows are too few to calibrate on; expected at least 20",
+    ),
+    Case(
+        title="too few rows",
+        command=FITTED,
+        damage=labelled("test.tsv", *["same"] * 19),
+        said="test.tsv: 19 rows are too few to calibrate on; expected at least 20",
+    ),
+    Case(
+        title="a label that the model does not know",
+        command=FITTED,
+        damage=rows("test.tsv", b"a man\ta woman\tmaybe\n"),
+        said="test.tsv, row 3: label 'maybe' is not one of different, same",
+    ),
+    Case(
+        title="a row with a column too few",
+        command=FITTED,
+        damage=rows("test.tsv", b"a man\ta woman\n"),
+        said="test.tsv, row 3: expected 3 columns (sentence1, sentence2, label), found 2",
+    ),
+    Case(
+        title="rows sorted by their label",
+        command=FITTED,
+        damage=labelled("test.tsv", *["different"] * 20, *["same"] * 20),
+        said="test.tsv: first half: cannot choose a threshold: no row is positive",
+    ),
+    Case(
+        title="a precision that no threshold reaches",
+        command=f"{FITTED} --aim precision=0.99",
+        damage=file("test.tsv", HEADER + 20 * ALIKE),
+        said="test.tsv: first half: no threshold reaches precision 0.99; the best is 0.5000",
+    ),
+    Case(
+        title="an unknown `--aim`",
+        command=f"{FITTED} --aim recall=0.9",
+        said="--aim must be f1, none or precision=0.95 (0 to 1), got 'recall=0.9'",
+    ),
+    Case(
+        title="a precision of more than all",
+        command=f"{FITTED} --aim precision=95",
+        said="--aim must be f1, none or precision=0.95 (0 to 1), got 'precision=95'",
+    ),
+    Case(
+        title="`--abstain-below` outside of 0 to 1",
+        command=f"{FITTED} --abstain-below 60",
+        said=f"invalid value for '--abstain-below': {ANY}; see softquery calibrate --help",
+    ),
+    Case(
+        title="`--abstain-below` that is no number",
+        command=f"{FITTED} --abstain-below nan",
+        said="abstain_below must be from 0 to 1, got nan",
+    ),
+    Case(
+        title="a calibration with a negative temperature",
+        command=FITTED,
+        damage=file("model/calibration.json", '{"temperature": -1}'),
+        said="model/calibration.json: temperature must be a number from 1e-6 to 1e6, got -1",
+    ),
+    Case(
+        title="a calibration with NaN",
+        command=FITTED,
+        damage=file("model/calibration.json", '{"temperature": NaN}'),
+        said="model/calibration.json: broken JSON: NaN is not a JSON number",
+    ),
+    Case(
+        title="a bundle without permission to write to it",
+        command=FITTED,
+        needs=frozenset({"nobody"}),
+        said=f"model: cannot be written ({ANY})",
+    ),
+    Case(
+        title="answers that lead to a full disk",
+        command=FITTED,
+        said="standard output: cannot be written (no space left on the disk)",
+        left="`model`, calibrated",
+        touched="model",
+        answers="/dev/full",
+    ),
+]
+
+EXPLAIN = [
+    Case(
+        title="one sentence",
+        command="explain 'a man eats' --model model",
+        said=f"missing argument {ANY}; see softquery explain --help",
+    ),
+    Case(
+        title="three sentences",
+        command="explain a b c --model model",
+        said=f"got unexpected extra argument{ANY} (c); see softquery explain --help",
+    ),
+    Case(
+        title="an empty sentence",
+        command="explain 'a man eats' ' ' --model model",
+        said="sentence2 is empty",
+    ),
+    Case(
+        title="a model that does not exist",
+        command="explain a b --model nli-xx",
+        said=f"no model called 'nli-xx'; {ANY}shipped: {ANY}; local: none",
+    ),
+    Case(
+        title="a form that is not known, told before the model is opened",
+        command="explain a b --model nli-xx --output why.bmp",
+        said="why.bmp: expected a name that ends in .html, .svg, .png or .json",
+    ),
+    Case(
+        title="a name without an ending",
+        command=f"{WHY} --output why",
+        said="why: expected a name that ends in .html, .svg, .png or .json",
+    ),
+    Case(
+        title="a picture in a folder that is not there",
+        command=f"{WHY} --output none/why.html",
+        said="none/why.html: cannot be written (no such folder)",
+    ),
+    Case(
+        title="a picture where a folder is",
+        command=f"{WHY} --output why.svg",
+        damage=folder("why.svg"),
+        said="why.svg: cannot be written (is a folder)",
+        left="`why.svg` as it was",
+    ),
+    Case(
+        title="a picture on a full disk",
+        command=f"{WHY} --output full/why.html",
+        needs=frozenset({"disk"}),
+        said="full/why.html: cannot be written (no space left on the disk)",
+    ),
+    Case(
+        title="an unknown backend",
+        command=f"{WHY} --backend tensorrt",
+        said="backend must be 'auto', 'onnx' or 'torch', got 'tensorrt'",
+    ),
+    Case(
+        title="a model that was not exported, on ONNX Runtime",
+        command=f"{WHY} --backend onnx",
+        damage=without_graphs,
+        said=f"model: not exported yet; run {ANY} on it",
+    ),
+    Case(
+        title="a graph that breaks off",
+        command=WHY,
+        damage=cut("model/onnx/compare.onnx"),
+        said=f"model/onnx/compare.onnx: cannot be run ({ANY})",
+    ),
+    Case(
+        title="a calibration in words",
+        command=WHY,
+        damage=file("model/calibration.json", '{"threshold": "high"}'),
+        said="model/calibration.json: threshold must be a number from 0 to 1, got 'high'",
+    ),
+    Case(
+        title="a calibration that is a list",
+        command=WHY,
+        damage=file("model/calibration.json", "[]"),
+        said="model/calibration.json: expected a JSON object, found list",
+    ),
+    Case(
+        title="answers that lead to a full disk",
+        command=WHY,
+        said="standard output: cannot be written (no space left on the disk)",
+        answers="/dev/full",
+    ),
+]
+
+BENCH = [
+    Case(
+        title="a benchmark that does not exist",
+        command="bench speed --model model",
+        said="unknown benchmark 'speed' (known: match)",
+    ),
+    Case(
+        title="no benchmark",
+        command="bench",
+        said=f"missing argument {ANY}; see softquery bench --help",
+    ),
+    Case(
+        title="two benchmarks",
+        command="bench match rank --model model",
+        said=f"got unexpected extra argument{ANY} (rank); see softquery bench --help",
+    ),
+    Case(
+        title="no model",
+        command="bench match",
+        said="name at least one exported bundle with --model",
+    ),
+    Case(
+        title="no threads",
+        command=f"{TIMED} --threads 0",
+        said=f"invalid value for '--threads': {ANY}; see softquery bench --help",
+    ),
+    Case(
+        title="no rounds",
+        command=f"{TIMED} --rounds 0",
+        said=f"invalid value for '--rounds': {ANY}; see softquery bench --help",
+    ),
+    Case(
+        title="half a round",
+        command=f"{TIMED} --rounds 0.5",
+        said=f"invalid value for '--rounds': {ANY}; see softquery bench --help",
+    ),
+    Case(
+        title="a time before now",
+        command=f"{TIMED} --seconds -1",
+        said=f"invalid value for '--seconds': {ANY}; see softquery bench --help",
+    ),
+    Case(
+        title="a picture in another form",
+        command=f"{TIMED} --picture bench.jpg",
+        said="--picture must end in .png, got 'bench.jpg'",
+    ),
+    Case(
+        title="a picture in a folder that is not there",
+        command=f"{TIMED} --picture none/bench.png",
+        said="none/bench.png: cannot be written (no such folder)",
+    ),
+    Case(
+        title="a picture where a folder is",
+        command=f"{TIMED} --picture bench.png",
+        damage=folder("bench.png"),
+        said="bench.png: cannot be written (is a folder)",
+        left="`bench.png` as it was",
+    ),
+    Case(
+        title="an option that does not exist",
+        command=f"{TIMED} --gpu",
+        said=f"no such option: --gpu{ANY}; see softquery bench --help",
+    ),
+]

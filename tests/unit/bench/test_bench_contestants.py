@@ -1,0 +1,160 @@
+"""Each contestant answers, ours in a process of its own as it is timed."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from softquery.bench import contestants
+from softquery.bench.contestants import (
+    CrossEncoder,
+    Ours,
+    QuantisedCrossEncoder,
+    random_cross_encoder,
+    write_graph,
+)
+from softquery.bench.match import SCENES, _measured, _tasks, run_match_bench
+from softquery.bench.measure_one import timed
+from softquery.bench.sentences import sentences
+from softquery.errors import BundleError, ConfigError
+
+TEXTS = sentences(12)
+PAIRS = list(zip(TEXTS[:5], TEXTS[5:10], strict=True))
+TINY = {"tiny": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}}
+
+
+@pytest.fixture(scope="module")
+def tiny_rival(tmp_path_factory):
+    """A rival of the least size, and its int8 graph."""
+    pytest.importorskip("transformers", reason="the rivals need the extra [bench]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contestants, "SHAPES", TINY)
+        graph = tmp_path_factory.mktemp("rival") / "tiny.onnx"
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            write_graph("tiny", graph)
+        yield graph, heard
+
+
+def test_ours_answers_and_ranks(tiny_bundle):
+    ours = Ours(str(tiny_bundle), 1, TEXTS)
+    assert [answer.label in ("0", "1") for answer in ours.match(PAIRS)] == [True] * 5
+    hits = ours.rank(TEXTS[0])
+    assert sorted(hit["corpus_id"] for hit in hits) == list(range(len(TEXTS)))
+    stored = ours.stored
+    ours.rank(TEXTS[1])
+    assert ours.stored is stored  # encoded once
+
+
+def test_ours_is_measured_in_a_process_of_its_own(tiny_bundle):
+    task = {"kind": "ours", "model": str(tiny_bundle), "threads": 1, "seconds": 0.05}
+    found = _measured(task, 1)
+    assert found.keys() == {*SCENES, "startup_s", "peak_mb"}
+    for scene in SCENES:
+        assert len(found[scene]) >= 5
+        assert all(0 < each < 60 for each in found[scene])
+    assert 0 < found["startup_s"] < 60
+    assert found["peak_mb"] > 10
+    code = "import sys, softquery.bench.measure_one; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "False\n"  # its memory and start are not those of the rivals
+
+
+def test_a_contestant_that_fails_is_told_in_one_line(tmp_path):
+    task = {"kind": "ours", "model": str(tmp_path / "none"), "threads": 1, "seconds": 0.0}
+    with pytest.raises(ConfigError, match=r"^a contestant failed: [^\n]*no such model folder$"):
+        _measured(task, 1)
+
+
+def test_a_bundle_without_graphs_is_refused_before_anything_is_exported(tmp_path):
+    from small_bundles import make_bundle
+
+    heard = []
+    plain = make_bundle(tmp_path / "plain", size=8, outputs=2)
+    with pytest.raises(BundleError, match="not exported yet; run `softquery export` on it$"):
+        run_match_bench([str(plain)], say=heard.append)
+    assert heard == []
+
+
+def test_times_are_those_of_calls_after_two_unmeasured():
+    turns = []
+    times = timed(turns.append, 0.0)
+    assert len(times) == 5
+    assert turns == [0, 1, 0, 1, 2, 3, 4]
+    assert all(math.isfinite(each) and each >= 0 for each in times)
+
+
+def test_models_of_one_name_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr("softquery.bench.match.SHAPES", {})
+    one, other, third = "a/model", "b/model", "c/wide"
+    tasks = _tasks([one, other, third], 2, 0.1, tmp_path, lambda line: None)
+    assert list(tasks) == ["softquery a/model", "softquery b/model", "softquery wide"]
+    assert [task["model"] for task in tasks.values()] == [one, other, third]
+
+
+def test_ours_alone_makes_a_table(tiny_bundle, monkeypatch):
+    monkeypatch.setattr("softquery.bench.match.SHAPES", {})
+    heard = []
+    bench = run_match_bench([str(tiny_bundle)], threads=1, rounds=2, seconds=0.01, say=heard.append)
+    assert list(bench.rows) == ["softquery tiny"]
+    assert heard == ["round 1 of 2: softquery tiny", "round 2 of 2: softquery tiny"]
+    assert bench.ratio("softquery tiny", "softquery tiny", "rank100_s") == 1
+    json.dumps(bench.rows, allow_nan=False)
+
+
+def test_an_unknown_shape():
+    with pytest.raises(ConfigError, match="^shape must be one of bert-base, minilm-l6, got 'huge'"):
+        random_cross_encoder("huge")
+
+
+def test_the_rival_in_torch(tiny_rival):
+    rival = CrossEncoder("tiny", 1, TEXTS)
+    logits = rival.match(PAIRS).numpy()
+    assert logits.shape == (5, 3)
+    assert np.isfinite(logits).all()
+    assert rival.rank(TEXTS[0]).shape == (len(TEXTS), 3)
+
+
+def test_the_rival_in_int8_takes_other_sizes_than_it_was_exported_with(tiny_rival):
+    rival = QuantisedCrossEncoder("tiny", 1, TEXTS, tiny_rival[0])
+    for pairs in (PAIRS[:1], PAIRS, [(" ".join(TEXTS[:4]), TEXTS[1])]):
+        logits = rival.match(pairs)
+        assert logits.shape == (len(pairs), 3)
+        assert np.isfinite(logits).all()
+    assert rival.rank(TEXTS[0]).shape == (len(TEXTS), 3)
+    together, alone = rival.match(PAIRS[:2])[0], rival.match(PAIRS[:1])[0]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=0.1)  # int8 looks at its batch
+
+
+def test_no_word_of_the_benchmark_is_unknown_or_falls_into_pieces(tiny_rival):
+    tokenizer = contestants.benchmark_tokenizer()
+    for text in TEXTS:
+        tokens = tokenizer.tokenize(text)
+        assert "[UNK]" not in tokens
+        assert not [token for token in tokens if token.startswith("##")]
+    both = tokenizer([TEXTS[0]], [TEXTS[1]])
+    shown = tokenizer.convert_ids_to_tokens(both["input_ids"][0])
+    assert (shown[0], shown[-1], shown.count("[SEP]")) == ("[CLS]", "[SEP]", 2)
+    border = shown.index("[SEP]") + 1
+    assert both["token_type_ids"][0] == [0] * border + [1] * (len(shown) - border)
+
+
+def test_exporting_is_silent(tiny_rival, tmp_path):
+    graph, heard = tiny_rival
+    assert [str(each.message) for each in heard] == []
+    assert [path.name for path in graph.parent.iterdir()] == ["tiny.onnx"]  # float32 is gone
+    code = (
+        "from pathlib import Path\n"
+        "from softquery.bench import contestants\n"
+        f"contestants.SHAPES = {TINY!r}\n"
+        f"contestants.write_graph('tiny', Path({str(tmp_path / 'tiny.onnx')!r}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ)
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
