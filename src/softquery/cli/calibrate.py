@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
-from softquery.errors import ConfigError, MissingExtra
+from softquery.errors import ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from softquery.runtime.calibrating import Aim
@@ -39,6 +39,8 @@ def calibrate(
     matcher = load(model)
     rename = parse_columns(columns) if columns else None
     rows = list(read_rows(data, columns=("sentence1", "sentence2", "label"), rename=rename))
+    if not rows:
+        raise InputError("holds no rows", source=data)
     if chosen == "f1" and len(matcher.labels) != 2:
         chosen = None  # the default; whoever names a precision is told that there is none
     fitted = fit_calibration(matcher, rows, aim=chosen, abstain_below=abstain_below)
@@ -49,6 +51,7 @@ def calibrate(
 
         draw_reliability(fitted.before, fitted.after, picture)
     except MissingExtra as error:
+        picture.unlink(missing_ok=True)  # an older one would show another calibration
         note(str(error))
     result = fitted.to_dict()
     if as_json:

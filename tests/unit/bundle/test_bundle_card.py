@@ -40,7 +40,7 @@ def test_every_part_is_there_in_order():
     assert "| macro_f1 | 0.8300 |  | 9,842 | dev |" in text
     assert "| SNLI | 100,000 | cc-by-sa-4.0 |" in text
     assert "| seed | 1 |" in text
-    assert "| temperature | 1.31 |" in text
+    assert "| temperature | 1.3100 |" in text
     assert 'softquery match "A man is eating." "Someone eats." --model nli-en' in text
     assert 'sq.load("nli-en")' in text
     assert "research" not in text.lower()
