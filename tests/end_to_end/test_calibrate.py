@@ -58,16 +58,16 @@ def test_what_is_printed_is_what_is_saved(model, data):
 def test_a_diagram_is_drawn_where_matplotlib_is(model, data):
     pytest.importorskip("matplotlib")
     answered("calibrate", model, "--data", data)
-    assert (model / "reliability.png").read_bytes().startswith(b"\x89PNG")
+    assert (model / "training" / "reliability.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_the_rest_is_done(model, data, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    (model / "reliability.png").write_bytes(b"of an older calibration")
+    (model / "training" / "reliability.png").write_bytes(b"of an older calibration")
     answer = softquery("calibrate", model, "--data", data, "--json")
     assert answer.code == 0
     assert 'pip install "softquery[plot]"' in answer.err
-    assert not (model / "reliability.png").exists()
+    assert not (model / "training" / "reliability.png").exists()
     assert (model / "calibration.json").exists()
 
 

@@ -31,6 +31,7 @@ def calibrate(
     The first half of the rows fits them, the second half tells how good they are; both go into the
     bundle and its card, and every later answer obeys them.
     """
+    from softquery.bundle import RECORDS
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import load
     from softquery.runtime.calibrating import fit_calibration, save_calibration
@@ -45,10 +46,11 @@ def calibrate(
         chosen = None  # the default; whoever names a precision is told that there is none
     fitted = fit_calibration(matcher, rows, aim=chosen, abstain_below=abstain_below)
     save_calibration(matcher.bundle, fitted)
-    picture = matcher.bundle.path / "reliability.png"
+    picture = matcher.bundle.path / RECORDS / "reliability.png"
     try:
         from softquery.explain.reliability import draw_reliability
 
+        picture.parent.mkdir(exist_ok=True)
         draw_reliability(fitted.before, fitted.after, picture)
     except MissingExtra as error:
         picture.unlink(missing_ok=True)  # an older one would show another calibration

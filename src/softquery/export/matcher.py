@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.bundle import Bundle, BundleConfig, write_bundle
+from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import esim, siamese
 from softquery.export.graph import Graph
@@ -142,7 +142,7 @@ def _write(
     files = {f"{graph.name}.onnx": graph.to_bytes() for graph in graphs}
     used = {graph.name: sorted(graph.used) for graph in graphs}
     files[USED] = (json.dumps(used, indent=1) + "\n").encode()
-    records = bundle.path / "training"
+    records = bundle.path / RECORDS
     return write_bundle(
         output,
         config=config,

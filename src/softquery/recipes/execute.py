@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
+from dataclasses import asdict
 from glob import escape
 from os import PathLike
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 
 from softquery import __version__
-from softquery.bundle import BundleConfig, write_bundle
+from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.data import Pairs
 from softquery.errors import ConfigError, InputError
 from softquery.files import write_json
@@ -26,11 +27,10 @@ from softquery.recipes.pair_plan import PairPlan
 from softquery.recipes.places import SETTINGS, check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
 from softquery.recipes.run import Run
-from softquery.recipes.start import read_start
+from softquery.recipes.start import Start, read_start
 from softquery.runtime.network import build_model, config_of, pair_logits
 from softquery.training import (
     BEST,
-    RECORDS,
     Fit,
     Fitted,
     Observer,
@@ -80,13 +80,7 @@ def train(
     if start is not None:
         run = start.shape(run, source, lines)
     prepared = prepare(run, source, lines, pipeline=None if start is None else start.pipeline)
-    model = build_model(run.model_name(), _settings(prepared))
-    if prepared.table is not None:
-        model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
-    if start is not None:
-        start.fill(model, prepared.task, lines)
-    if run.vocabulary.frozen:
-        model.embedder.requires_grad_(False)
+    model = _build(prepared, start, lines)
     plan = _plan(prepared, fabric.device, lines)
     dev = encode(source.dev, prepared, lines, "dev")  # a bad row is told now, not after hours
     with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
@@ -179,10 +173,17 @@ def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def _settings(prepared: Prepared) -> dict[str, Any]:
-    import dataclasses
-
-    return dataclasses.asdict(prepared.run.model)
+def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
+    """The model, filled from pretrained vectors or from the bundle that the run starts from."""
+    run = prepared.run
+    model = build_model(run.model_name(), asdict(run.model))
+    if prepared.table is not None:
+        model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
+    if start is not None:
+        start.fill(model, prepared.task, say)
+    if run.vocabulary.frozen:
+        model.embedder.requires_grad_(False)
+    return model
 
 
 def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:

@@ -8,8 +8,8 @@ from errno import ENOSPC
 from os import PathLike
 from pathlib import Path
 
+from softquery.bundle import RECORDS
 from softquery.errors import InputError, SoftqueryError
-from softquery.training import RECORDS
 from softquery.training.checkpoint import NAME as CHECKPOINT
 
 SETTINGS = "run.json"

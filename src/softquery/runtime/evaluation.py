@@ -107,7 +107,11 @@ class Evaluation:
     def order(self) -> dict[str, Any]:
         """match(a, b) against match(b, a)."""
         swapped = _probabilities(self.matcher, self.rows, swapped=True)
-        return symmetry(self.probabilities, swapped).to_dict()
+        found = symmetry(self.probabilities, swapped).to_dict()
+        if not self.matcher.is_graded:  # by the answers that are given, threshold and all
+            same = self.matcher.decide(self.probabilities) == self.matcher.decide(swapped)
+            found["same_label"] = float(same.mean())
+        return found
 
 
 def evaluate(matcher: Matcher, rows: Sequence[Row]) -> Evaluation:

@@ -2,12 +2,11 @@
 
 from softquery.training.checkpoint import load_tensors
 from softquery.training.logs import draw_curves
-from softquery.training.loop import BEST, RECORDS, Fit, Fitted, Observer, Plan, Training, launch
+from softquery.training.loop import BEST, Fit, Fitted, Observer, Plan, Training, launch
 from softquery.training.optim import Optim, Schedule
 
 __all__ = [
     "BEST",
-    "RECORDS",
     "Fit",
     "Fitted",
     "Observer",

@@ -16,6 +16,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from softquery.bundle import RECORDS
 from softquery.data import Slot
 from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
@@ -26,8 +27,6 @@ from softquery.training.optim import Optim, Schedule, build_optimizer, set_learn
 from softquery.training.steps import EagerStep, GraphedStep
 
 BEST = "best.safetensors"
-RECORDS = "training"
-"""What tells how the model came to be; it travels with the bundle."""
 HEARING = 0.5
 """Seconds in which a signal that came while torch waited for another process is heard."""
 Precision = Literal["32-true", "bf16-mixed"]

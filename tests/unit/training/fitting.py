@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 import torch
 from lightning_fabric import Fabric
 
+from softquery.bundle import RECORDS
 from softquery.data import Pairs, Sentences, bucketed
 from softquery.models import Esim, EsimConfig
 from softquery.tasks import PairClassification
-from softquery.training import RECORDS, Fit, Optim, Schedule, Training
+from softquery.training import Fit, Optim, Schedule, Training
 
 TASK = PairClassification(labels=("a", "b", "c"))
 BATCHES = 4

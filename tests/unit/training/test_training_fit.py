@@ -8,8 +8,9 @@ import pytest
 import torch
 from fitting import BATCHES, ScriptedPlan, Watcher, assert_same, make_fit, weights
 
+from softquery.bundle import RECORDS
 from softquery.errors import BundleError
-from softquery.training import BEST, RECORDS, Optim, Schedule, Training, load_tensors
+from softquery.training import BEST, Optim, Schedule, Training, load_tensors
 from softquery.training.checkpoint import NAME
 from softquery.training.steps import EagerStep
 
