@@ -53,17 +53,17 @@ def bench(
     if as_json:
         print_json(asdict(result))
         return
-    heads = ("", "pair ms", "p95", "pairs/s in 32s", "rank 100 ms", "p95", "start s", "peak MB")
+    heads = ("", "pair ms", "p95", "pairs/s", "rank ms", "p95", "start s", "MB")
     rows = [
         (
             contestant,
-            1000 * row["pair_s"],
-            1000 * row["pair_s_p95"],
-            32 / row["batch32_s"],
-            1000 * row["rank100_s"],
-            1000 * row["rank100_s_p95"],
-            row["startup_s"],
-            row["peak_mb"],
+            f"{1000 * row['pair_s']:.2f}",
+            f"{1000 * row['pair_s_p95']:.2f}",
+            f"{32 / row['batch32_s']:,.0f}",
+            f"{1000 * row['rank100_s']:.1f}",
+            f"{1000 * row['rank100_s_p95']:.1f}",
+            f"{row['startup_s']:.2f}",
+            f"{row['peak_mb']:.0f}",
         )
         for contestant, row in result.rows.items()
     ]

@@ -23,8 +23,6 @@ Backend = Literal["auto", "onnx", "torch"]
 Pair = tuple[str, str]
 CHUNK = 256
 """Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
-RANK_BATCH = 64
-"""Candidates that are compared at a time."""
 
 
 class Matcher:
@@ -150,10 +148,9 @@ class Matcher:
         asked = self.encode([query])
         order = sorted(range(len(documents)), key=lambda place: (len(encodings[place]), place))
         scores = np.empty(len(documents))
-        for start in range(0, len(order), RANK_BATCH):
-            places = order[start : start + RANK_BATCH]
-            logits = self.backend.compare(asked, [encodings[place] for place in places])
-            scores[places] = self._squashed(logits)[:, column]
+        if order:
+            logits = self.backend.compare(asked, [encodings[place] for place in order])
+            scores[order] = self._squashed(logits)[:, column]
         best = np.argsort(-scores, kind="stable")[:top_k]
         return [
             {"corpus_id": place, "score": float(scores[place]), "text": documents[place]}

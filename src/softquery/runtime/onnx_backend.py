@@ -1,7 +1,9 @@
 """A matcher's graphs on ONNX Runtime: torch-free, and safe from many threads."""
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +15,29 @@ from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.weights import arrange
 
 BATCH = 32
-"""Pairs or sentences that a graph sees at a time in bulk work."""
+"""The most pairs or sentences that a graph sees at a time."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class OnnxBackend:
     """The `encode` and `compare` graphs of an exported bundle.
 
+    Work is cut into batches of a fixed size, and the threads take whole batches. ONNX Runtime's own
+    threads would cut each small LSTM step instead, which is slower, and would scale int8 states by
+    thread, so that answers depended on the number of threads.
+
     Args:
         bundle: With its `onnx/` folder.
-        threads: How many threads one call may use; None for all cores.
+        threads: How many batches are computed at a time; None for one a core.
     """
 
     def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
         weights = _arranged(bundle)
-        self._encode = open_session(bundle.path, "encode", weights, threads=threads)
-        self._compare = open_session(bundle.path, "compare", weights, threads=threads)
+        self._encode = open_session(bundle.path, "encode", weights)
+        self._compare = open_session(bundle.path, "compare", weights)
+        self.threads = threads or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self.threads, "softquery") if self.threads > 1 else None
         self._inputs = {each.name for each in self._compare.get_inputs()}
         self._outputs = [each.name for each in self._compare.get_outputs()]
         self._try_out(bundle, len(weights["embedder.table.weight"]))
@@ -47,9 +57,21 @@ class OnnxBackend:
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         """Logits of encodings pairwise, or of one first side with every second side."""
+        others = _batches(second)
+        ones = [first] * len(others) if len(first) == 1 else _batches(first)
+        sides = list(zip(ones, others, strict=True))
+        return np.concatenate(self._beside(lambda side: self._compared(*side), sides))
+
+    def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         (logits,) = self._compare.run(["logits"], self._feed(first, second))
         answers: Floats = logits
         return answers
+
+    def _beside(self, act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Act on every item, several at a time where there are several."""
+        if self._pool is None or len(items) == 1:
+            return [act(item) for item in items]
+        return list(self._pool.map(act, items))
 
     def align(self, first: Floats, second: Floats) -> Alignment | None:
         """Logits and alignments of one pair; None for a Siamese model."""
@@ -64,21 +86,19 @@ class OnnxBackend:
         """Logits straight from ids: equal sentences are encoded once, like lengths together."""
         sentences = dict.fromkeys(map(tuple, [*first, *second]))
         encodings: dict[tuple[int, ...], Floats] = {}
-        for batch in _batches(sorted(sentences, key=lambda sentence: (len(sentence), sentence))):
-            encodings.update(zip(batch, self.encode(batch), strict=True))
+        batches = _batches(sorted(sentences, key=lambda sentence: (len(sentence), sentence)))
+        for batch, encoded in zip(batches, self._beside(self.encode, batches), strict=True):
+            encodings.update(zip(batch, encoded, strict=True))
         order = sorted(
             range(len(first)), key=lambda row: (max(len(first[row]), len(second[row])), row)
         )
-        answers: NDArray[Any] | None = None
-        for rows in _batches(order):
-            logits = self.compare(
-                [encodings[tuple(first[row])] for row in rows],
-                [encodings[tuple(second[row])] for row in rows],
-            )
-            if answers is None:
-                answers = np.empty((len(first), logits.shape[1]), dtype=np.float32)
-            answers[list(rows)] = logits
-        return np.empty((0, 0), dtype=np.float32) if answers is None else answers
+        if not order:
+            return np.empty((0, 0), dtype=np.float32)
+        sides = [[encodings[tuple(side[row])] for row in order] for side in (first, second)]
+        logits = self.compare(sides[0], sides[1])
+        answers = np.empty_like(logits)
+        answers[order] = logits
+        return answers
 
     def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
         """Answer one pair, so that graphs and weights that do not belong together are found now."""
@@ -128,4 +148,10 @@ def _arranged(bundle: Bundle) -> dict[str, NDArray[Any]]:
 
 
 def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
-    return [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
+    """As few batches as `BATCH` allows, all of about one size, so that threads end together.
+
+    >>> [len(batch) for batch in _batches(range(100))]
+    [25, 25, 25, 25]
+    """
+    size = -(-len(items) // max(1, -(-len(items) // BATCH)))
+    return [items[start : start + size] for start in range(0, len(items), max(1, size))]

@@ -15,7 +15,7 @@ FOLDER, USED = "onnx", "weights.json"
 
 
 def open_session(
-    folder: Path, name: str, weights: Mapping[str, NDArray[Any]], *, threads: int | None
+    folder: Path, name: str, weights: Mapping[str, NDArray[Any]]
 ) -> onnxruntime.InferenceSession:
     """A session over a graph file that holds no weights.
 
@@ -23,13 +23,13 @@ def open_session(
         folder: The bundle.
         name: The graph, such as `"encode"`.
         weights: As `arrange` lays them out; the session shares their memory.
-        threads: How many threads one call may use; None for all cores.
     """
     path = folder / FOLDER / f"{name}.onnx"
     used = _used(folder, name, weights)
     content = _read(folder, path)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
+    # One thread a call: batches run beside each other instead (see `OnnxBackend`).
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     # Without a folder the library would look for undeclared weights in the working directory.

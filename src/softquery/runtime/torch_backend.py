@@ -14,6 +14,9 @@ from softquery.models.esim import EncodedSentence
 from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded_rows
 from softquery.runtime.network import load_model, pair_logits
 
+BATCH = 256
+"""Pairs of encodings that are compared at a time."""
+
 
 class TorchBackend:
     """A bundle's model as a torch module on one device.
@@ -56,8 +59,12 @@ class TorchBackend:
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         """Logits of encodings pairwise, or of one first side with every second side."""
-        logits: Floats = self._compared(first, second).logits.float().cpu().numpy()
-        return logits
+        parts = []
+        for start in range(0, len(second), BATCH):
+            some = first if len(first) == 1 else first[start : start + BATCH]
+            output = self._compared(some, second[start : start + BATCH])
+            parts.append(output.logits.float().cpu().numpy())
+        return np.concatenate(parts)
 
     def align(self, first: Floats, second: Floats) -> Alignment | None:
         """Logits and alignments of one pair; None for a model that aligns nothing."""

@@ -108,10 +108,17 @@ def test_weights_outlive_the_arrays_they_were_read_into(float_bundle):
 def test_threads_are_obeyed(float_bundle):
     for threads in (1, 3):
         backend = load(float_bundle, threads=threads).backend
+        assert backend.threads == threads
         for session in (backend._encode, backend._compare):
             options = session.get_session_options()
-            assert options.intra_op_num_threads == threads
-            assert options.inter_op_num_threads == 1
+            assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
+
+
+def test_int8_answers_do_not_depend_on_the_number_of_threads(int8_bundle):
+    documents = [second for _, second in PAIRS[:100]]
+    one, three = (load(int8_bundle, threads=threads) for threads in (1, 3))
+    np.testing.assert_array_equal(one.probabilities(PAIRS), three.probabilities(PAIRS))
+    assert one.rank(PAIRS[0][0], documents) == three.rank(PAIRS[0][0], documents)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
