@@ -136,10 +136,14 @@ def test_backends_agree(float_bundle, int8_bundle):
     assert [hit["corpus_id"] for hit in on_torch.rank("w1 w2", DOCUMENTS, top_k=5)] == [
         hit["corpus_id"] for hit in on_onnx.rank("w1 w2", DOCUMENTS, top_k=5)
     ]
+    best, second = np.sort(wanted, axis=1)[:, :-3:-1].T
+    clear = best - second > 0.05
+    assert clear.sum() > 10
     for name in ("torch", "onnx"):
         small = load(int8_bundle, backend=name).probabilities(PAIRS)
         assert np.abs(small - wanted).mean() < 0.02
-        assert (small.argmax(axis=1) == wanted.argmax(axis=1)).mean() > 0.95
+        # int8 may turn an answer only where float32 was nearly undecided.
+        assert (small.argmax(axis=1) == wanted.argmax(axis=1))[clear].all()
 
 
 def test_cuts_are_counted(float_bundle):
