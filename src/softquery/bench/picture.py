@@ -21,8 +21,12 @@ def draw(bench: MatchBench, path: Path) -> None:
         times = [1000 * bench.rows[name][scene] for name in names]
         colours = ["#4c72b0" if name.startswith("softquery") else "#bbbbbb" for name in names]
         bars = axes.barh(names, times, color=colours)
-        axes.bar_label(bars, labels=[f" {value:,.3g} ms" for value in times])
+        axes.bar_label(bars, labels=[f" {_shown(value)} ms" for value in times])
         axes.set(xscale="log", title=title, xlabel="milliseconds, median")
-        axes.margins(x=0.25)
+        axes.set_xlim(min(times) / 3, 30 * max(times))  # room for the longest bar's label
     with write_whole(path, "wb") as handle:
         figure.savefig(handle, dpi=120, format="png")
+
+
+def _shown(milliseconds: float) -> str:
+    return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
