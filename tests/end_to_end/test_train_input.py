@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import re
+from pathlib import Path
 
 import pytest
 from reading import assert_equal, config, metrics, weights
@@ -27,6 +28,14 @@ def glove(tmp_path):
     path = tmp_path / "glove.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def test_a_path_of_vectors_may_hold_a_comma(english_data, glove, tmp_path):
+    copied = tmp_path / "glove, small.txt"
+    copied.write_bytes(Path(glove).read_bytes())
+    words = settings(optim=STILL, training=ONE_STEP)
+    answer = train("esim", english_data, tmp_path / "model", *words, "--vectors", copied)
+    assert "glove, small.txt: " in answer.err
 
 
 def test_vectors_fill_the_table(english_data, glove, tmp_path):

@@ -35,6 +35,17 @@ class Calibration:
             if value is not None and not (_is_number(value) and 0 <= value <= 1):
                 raise ValueError(f"{name} must be a number from 0 to 1, got {value!r:.40}")
 
+    def probabilities(self, logits: NDArray[Any]) -> NDArray[np.float64]:
+        """A distribution over the labels for each row of logits.
+
+        >>> Calibration(temperature=2.0).probabilities(np.array([[0.0, 0.0]])).tolist()
+        [[0.5, 0.5]]
+        """
+        wide = logits.astype(np.float64) / self.temperature
+        powers = np.exp(wide - wide.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
+        return shares
+
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The column answered in each row: by the threshold where there is one, else the likeliest.
 

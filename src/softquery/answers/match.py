@@ -1,6 +1,7 @@
 """The answer about one pair."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +16,14 @@ class Match:
     label: str | None
     score: float
     probabilities: dict[str, float]
+
+    def record(self, sentence1: str, sentence2: str) -> dict[str, Any]:
+        """The answer as JSON gives it: repeating its input, numbers to six digits."""
+        shares = {name: round(value, 6) for name, value in self.probabilities.items()}
+        return {
+            "sentence1": sentence1,
+            "sentence2": sentence2,
+            "label": self.label,
+            "score": round(self.score, 6),
+            "probabilities": shares,
+        }

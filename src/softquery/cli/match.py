@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table, print_text
+from softquery.cli.progress import counting_pairs
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -92,15 +93,7 @@ def _load(model: str, backend: str, threads: int | None) -> "Matcher":
 def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> None:
     answer = matcher.predict([(sentence1, sentence2)])[0]
     if as_json:
-        print_json(
-            {
-                "sentence1": sentence1,
-                "sentence2": sentence2,
-                "label": answer.label,
-                "score": answer.score,
-                "probabilities": answer.probabilities,
-            }
-        )
+        print_json(answer.record(sentence1, sentence2))
         return
     rows: list[tuple[object, ...]] = list(answer.probabilities.items())
     _note_cuts(matcher.num_cut([sentence1, sentence2]), matcher)
@@ -140,7 +133,7 @@ def _many(
     if output is None:
         _note_cuts(stream_rows(matcher, rows, print_text), matcher)
         return
-    with _counter() as advance:
+    with counting_pairs() as advance:
         result = match_rows(matcher, rows, output, advance=advance)
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
     note(f"{result.num_rows:,} pairs answered{resumed}: {output}")
@@ -193,36 +186,6 @@ class BadRows:
             note(f"skipped: {error}")
         else:
             self.file.write(f"{error.row}\t{error.message}\n")
-
-
-def _counter() -> Any:
-    """A counter of rows with speed on a terminal; nothing elsewhere."""
-    from contextlib import contextmanager
-
-    from rich.console import Console
-
-    console = Console(stderr=True)
-
-    @contextmanager
-    def counting() -> Any:
-        if not console.is_terminal:
-            yield lambda done: None
-            return
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.completed:,} pairs"))
-        speed = TextColumn("{task.fields[speed]}")
-        with Progress(*columns, speed, TimeElapsedColumn(), console=console) as bar:
-            task = bar.add_task("pairs", total=None, speed="")
-
-            def advance(done: int) -> None:
-                rate = bar.tasks[0].speed
-                shown = f"{rate:,.0f} pairs/s" if rate else ""
-                bar.update(task, completed=done, speed=shown)
-
-            yield advance
-
-    return counting()
 
 
 def rank(

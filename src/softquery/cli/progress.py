@@ -1,6 +1,8 @@
 """The training loop's progress bar, or plain lines where nobody watches a terminal."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -96,3 +98,24 @@ class TrainingBar:
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.4f}"
+
+
+@contextmanager
+def counting_pairs() -> Iterator[Callable[[int], None]]:
+    """A counter of pairs with its speed on a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    columns = [SpinnerColumn(), TextColumn("{task.completed:,} pairs  {task.fields[speed]}")]
+    with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
+        task = bar.add_task("pairs", total=None, speed="")
+
+        def advance(done: int) -> None:
+            rate = bar.tasks[0].speed
+            bar.update(task, completed=done, speed=f"{rate:,.0f} pairs/s" if rate else "")
+
+        yield advance

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -60,11 +61,11 @@ def train(
     from softquery.zoo import resolve
 
     changes = list(settings or [])
-    if vectors:
-        changes.append("vectors=" + ",".join(str(path) for path in vectors))
     if seed is not None:
         changes.append(f"training.seed={seed}")
     run = override(find_recipe(recipe), changes)
+    if vectors:  # not through --set, which would cut a path at its commas
+        run = replace(run, vectors=tuple(str(path) for path in vectors))
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
     try:

@@ -66,7 +66,6 @@ def encode_pairs(
     pipeline: TextPipeline,
     *,
     parse_label: Callable[[str], int | float],
-    advance: Callable[[int], object] = lambda done: None,
 ) -> Pairs:
     """Tokenise the rows' `sentence1`, `sentence2` and `label`.
 
@@ -75,7 +74,6 @@ def encode_pairs(
         pipeline: Turns sentences into ids.
         parse_label: From the label's text to a class id or a graded value; a `ValueError` is
             reported with the row.
-        advance: Told how many rows are done, for a progress bar.
     """
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     labels: list[int | float] = []
@@ -87,7 +85,6 @@ def encode_pairs(
             ids, cuts = pipeline.encode_ids_with_cuts([row.values[column] for row in chunk])
             side.extend(ids)
             num_cut += sum(cut > 0 for cut in cuts)
-        advance(len(labels))
     kind = torch.float32 if any(isinstance(value, float) for value in labels) else torch.int64
     return Pairs(
         Sentences.pack(sides[0]),

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from softquery.answers import Match
 from softquery.errors import InputError
@@ -87,12 +86,7 @@ def stream_rows(matcher: Matcher, rows: Iterable[Row], write: Callable[[str], ob
 
 def answer_line(row: Row, match: Match) -> str:
     """One answer as JSON, repeating its input."""
-    record: dict[str, Any] = {
-        **{side: row.values[side] for side in SIDES},
-        "label": match.label,
-        "score": round(match.score, 6),
-        "probabilities": {name: round(value, 6) for name, value in match.probabilities.items()},
-    }
+    record = match.record(row.values["sentence1"], row.values["sentence2"])
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 

@@ -4,7 +4,7 @@ The first half of the rows fits temperature and threshold; every figure is measu
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -77,7 +77,8 @@ def fit_calibration(
     logits, gold = matcher.logits(_pairs(rows)), gold_labels(matcher, rows)
     half = len(rows) // 2
     temperature = fit_temperature(logits[:half], gold[:half])
-    plain, scaled = _softmax(logits[half:], 1.0), _softmax(logits[half:], temperature)
+    fitted = Calibration(temperature=temperature)
+    plain, scaled = (each.probabilities(logits[half:]) for each in (Calibration(), fitted))
     facts: dict[str, Any] = {
         "fitted_on": half,
         "measured_on": len(rows) - half,
@@ -86,12 +87,10 @@ def fit_calibration(
     }
     threshold = None
     if aim is not None:
-        scores = _softmax(logits[:half], temperature)[:, 1]
+        scores = fitted.probabilities(logits[:half])[:, 1]
         threshold = _threshold(scores, gold[:half], aim, rows[0].source)
         facts |= {"aim": aim, **_yes_figures(scaled[:, 1] >= threshold, gold[half:] == 1)}
-    calibration = Calibration(
-        temperature=temperature, threshold=threshold, abstain_below=abstain_below
-    )
+    calibration = replace(fitted, threshold=threshold, abstain_below=abstain_below)
     if abstain_below is not None:
         facts |= _abstaining(scaled, gold[half:], calibration)
     return Fitted(
@@ -109,13 +108,6 @@ def save_calibration(bundle: Bundle, fitted: Fitted) -> Path:
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [(row.values["sentence1"], row.values["sentence2"]) for row in rows]
-
-
-def _softmax(logits: NDArray[Any], temperature: float) -> NDArray[np.float64]:
-    wide = logits.astype(np.float64) / temperature
-    powers = np.exp(wide - wide.max(axis=1, keepdims=True))
-    shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
-    return shares
 
 
 def _threshold(scores: NDArray[np.float64], gold: NDArray[Any], aim: Aim, source: str) -> float:

@@ -177,14 +177,10 @@ class Matcher:
         return found
 
     def _squashed(self, logits: Floats) -> NDArray[np.float64]:
-        wide = logits.astype(np.float64)
-        if self.is_graded:
-            grades: NDArray[np.float64] = 1 / (1 + np.exp(-wide))
-            return grades
-        wide /= self.calibration.temperature
-        powers = np.exp(wide - wide.max(axis=1, keepdims=True))
-        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
-        return shares
+        if not self.is_graded:
+            return self.calibration.probabilities(logits)
+        grades: NDArray[np.float64] = 1 / (1 + np.exp(-logits.astype(np.float64)))
+        return grades
 
     def _answer(self, row: list[float]) -> Match:
         if self.is_graded:
