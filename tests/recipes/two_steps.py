@@ -7,6 +7,7 @@ write the new ones, look at them, and say in the commit why they moved:
 """
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,7 @@ from tiny_pairs import chinese, english, graded, inference, write_folder
 
 from softquery.recipes import RECIPES, Run, override, recipe
 from softquery.recipes.execute import train
-from softquery.tasks import PairGrading
+from softquery.tasks import PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
 SMALL = [
@@ -51,7 +52,7 @@ class Losses:
 def small(name: str) -> Run:
     """The recipe at a size for tests."""
     run = override(recipe(name), SMALL)
-    return override(run, ["model.embedding_dropout=0"]) if name.startswith("esim") else run
+    return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
 
 def tiny_data(run: Run, folder: Path) -> Path:
@@ -60,9 +61,17 @@ def tiny_data(run: Run, folder: Path) -> Path:
         rows = graded(60)
     elif run.text.unit == "characters":
         rows = chinese(60)
+    elif run.task is None or run.task.output_size == 2:
+        rows = english(60)
     else:
-        rows = english(60) if run.task is None else inference(60)
-    return write_folder(folder, rows, num_dev=12)
+        rows = inference(60)
+    if isinstance(run.task, PairClassification) and run.task.labels == ("0", "1"):
+        numbers = {"different": "0", "same": "1"}
+        rows = [(one, other, numbers.get(label, label)) for one, other, label in rows]
+    written = write_folder(folder, rows, num_dev=12)
+    if run.data.tune is not None:
+        shutil.copy(written / "dev.tsv", written / "tune.tsv")
+    return written
 
 
 def first_losses(name: str, folder: Path) -> list[float]:

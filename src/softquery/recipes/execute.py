@@ -187,7 +187,7 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
 
 
 def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:
-    train_pairs = encode(prepared.source.train, prepared, say, "train")
+    train_pairs = encode(prepared.source.train, prepared, say, "train", taught=True)
     tune_pairs = encode(prepared.source.tune, prepared, say, "held back")
     say(f"{len(train_pairs):,} pairs to train on, {len(tune_pairs):,} held back to tune by")
     return PairPlan(

@@ -40,6 +40,8 @@ class PairFiles:
     dev: str = "dev"
     tune_share: float = 0.05
     """Share of the training rows that is held back to stop early by and to tune on."""
+    tune: str | None = None
+    """A split to tune on, in place of a share of the training rows."""
     batch_size: int = 32
     pad_multiple: int = 8
 

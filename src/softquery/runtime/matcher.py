@@ -193,10 +193,16 @@ class Matcher:
 
 
 def _calibration(bundle: Bundle) -> Calibration:
+    labels = bundle.config.task.get("labels", ())
     try:
-        return Calibration.from_dict(bundle.calibration)
+        found = Calibration.from_dict(bundle.calibration)
+        if found.bias is not None and len(found.bias) != len(labels):
+            raise BundleError(
+                f"calibration.json: bias has {len(found.bias)} numbers for {len(labels)} labels"
+            )
     except BundleError as error:
         raise BundleError(f"{bundle.path}/{error}") from None
+    return found
 
 
 def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:

@@ -63,6 +63,28 @@ class History:
         return self._writer
 
 
+def epoch_means(rows: list[dict[str, float]], epoch: int) -> dict[str, float]:
+    """Loss and speed of a whole epoch: each logged row weighs as many steps as it covers.
+
+    >>> rows = [{"step": 100, "epoch": 0, "loss": 0.5, "examples_per_second": 200.0},
+    ...         {"step": 101, "epoch": 0, "loss": 9.0, "examples_per_second": 2.0}]
+    >>> {name: round(value, 3) for name, value in epoch_means(rows, 0).items()}
+    {'loss': 0.584, 'examples_per_second': 101.0}
+    """
+    before, steps, loss, duration = 0.0, 0.0, 0.0, 0.0
+    for row in rows:
+        if "loss" not in row:
+            continue
+        covered, before = row["step"] - before, row["step"]
+        if row["epoch"] == epoch:
+            steps += covered
+            loss += covered * row["loss"]
+            duration += covered / max(1e-9, row["examples_per_second"])
+    if not steps:
+        return {}
+    return {"loss": loss / steps, "examples_per_second": steps / duration}
+
+
 def _shown(value: float) -> str:
     """Counts in full, measurements to six digits."""
     return str(value) if isinstance(value, int) else f"{value:.6g}"

@@ -22,7 +22,7 @@ from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
 from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
 from softquery.training.interrupt import StopRequest
-from softquery.training.logs import History
+from softquery.training.logs import History, epoch_means
 from softquery.training.optim import Optim, Schedule, build_optimizer, set_learning_rate
 from softquery.training.steps import EagerStep, GraphedStep
 
@@ -277,7 +277,8 @@ class Fit:
             self.average.swap()
         facts = {"step": progress.step, "epoch": progress.epoch, **metrics}
         self.history.add(progress.rows, facts)
-        observer.epoch(progress.epoch, {**self.history.latest, **metrics}, improved)
+        means = epoch_means(progress.rows, progress.epoch)
+        observer.epoch(progress.epoch, {**self.history.latest, **means, **metrics}, improved)
         progress.epoch, progress.slot = progress.epoch + 1, 0
 
     def _save(self) -> None:
