@@ -2,6 +2,8 @@ r"""Vectors of Chinese characters from running text, for the table that `match-z
 
     python shipped/character_vectors.py --text zhwiki/train-00.txt.xz \
         --text prepared/match-zh/train.jsonl --output vectors/characters.bin
+
+Trained by gensim's skip-gram; needs `gensim`.
 """
 
 import argparse

@@ -256,11 +256,6 @@ BENCH = [
         said=f"got unexpected extra argument{ANY} (rank); see softquery bench --help",
     ),
     Case(
-        title="no model",
-        command="bench match",
-        said="name at least one exported bundle with --model",
-    ),
-    Case(
         title="no threads",
         command=f"{TIMED} --threads 0",
         said=f"invalid value for '--threads': {ANY}; see softquery bench --help",

@@ -16,6 +16,8 @@ from softquery.runtime.weights import arrange
 
 BATCH = 32
 """The most pairs or sentences that a graph sees at a time."""
+TOKENS = 64 * BATCH
+"""The most tokens of either side, padding included, unless one row alone has more."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -57,9 +59,11 @@ class OnnxBackend:
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         """Logits of encodings pairwise, or of one first side with every second side."""
-        others = _batches(second)
-        ones = [first] * len(others) if len(first) == 1 else _batches(first)
-        sides = list(zip(ones, others, strict=True))
+        longest = [len(side) for side in second]
+        if len(first) != 1:
+            longest = list(map(max, longest, map(len, first)))
+        parts = _parts(longest)
+        sides = [(first if len(first) == 1 else first[part], second[part]) for part in parts]
         return np.concatenate(self._beside(lambda side: self._compared(*side), sides))
 
     def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
@@ -86,7 +90,8 @@ class OnnxBackend:
         """Logits straight from ids: equal sentences are encoded once, like lengths together."""
         sentences = dict.fromkeys(map(tuple, [*first, *second]))
         encodings: dict[tuple[int, ...], Floats] = {}
-        batches = _batches(sorted(sentences, key=lambda sentence: (len(sentence), sentence)))
+        ordered = sorted(sentences, key=lambda sentence: (len(sentence), sentence))
+        batches = [ordered[part] for part in _parts([len(sentence) for sentence in ordered])]
         for batch, encoded in zip(batches, self._beside(self.encode, batches), strict=True):
             encodings.update(zip(batch, encoded, strict=True))
         order = sorted(
@@ -147,11 +152,24 @@ def _arranged(bundle: Bundle) -> dict[str, NDArray[Any]]:
         raise BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})") from None
 
 
-def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
-    """As few batches as `BATCH` allows, all of about one size, so that threads end together.
+def _parts(lengths: Sequence[int]) -> list[slice]:
+    """Rows in batches: as few as `BATCH` and `TOKENS` allow.
 
-    >>> [len(batch) for batch in _batches(range(100))]
+    Without long rows all have about one size, so that threads end together.
+
+    >>> [part.stop - part.start for part in _parts([16] * 100)]
     [25, 25, 25, 25]
+    >>> [part.stop - part.start for part in _parts([16] * 10 + [400] * 10)]
+    [10, 5, 5]
     """
-    size = -(-len(items) // max(1, -(-len(items) // BATCH)))
-    return [items[start : start + size] for start in range(0, len(items), max(1, size))]
+    count = len(lengths)
+    if max(lengths, default=0) * BATCH <= TOKENS:
+        size = max(1, -(-count // max(1, -(-count // BATCH))))
+        return [slice(start, min(count, start + size)) for start in range(0, count, size)]
+    parts, start, longest = [], 0, 0
+    for place, length in enumerate(lengths):
+        longest = max(longest, length)
+        if place > start and (place - start == BATCH or longest * (place - start + 1) > TOKENS):
+            parts.append(slice(start, place))
+            start, longest = place, length
+    return [*parts, slice(start, count)]
