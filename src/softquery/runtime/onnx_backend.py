@@ -14,9 +14,10 @@ from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.weights import arrange
 
-BATCH = 32
-"""The most pairs or sentences that a graph sees at a time."""
-TOKENS = 64 * BATCH
+BATCH = 25
+"""The most pairs or sentences that a graph sees at a time: four batches for a hundred candidates,
+two for thirty-two pairs, so that two threads have as much to do."""
+TOKENS = 80 * BATCH
 """The most tokens of either side, padding included, unless one row alone has more."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -58,13 +59,24 @@ class OnnxBackend:
         return [row[:length] for row, length in zip(encodings, lengths.tolist(), strict=True)]
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
-        """Logits of encodings pairwise, or of one first side with every second side."""
+        """Logits of encodings pairwise, or of one first side with every second side.
+
+        Pairs of like length share a batch, because a batch costs as much as its longest row.
+        """
         longest = [len(side) for side in second]
         if len(first) != 1:
             longest = list(map(max, longest, map(len, first)))
-        parts = _parts(longest)
-        sides = [(first if len(first) == 1 else first[part], second[part]) for part in parts]
-        return np.concatenate(self._beside(lambda side: self._compared(*side), sides))
+        order = sorted(range(len(second)), key=longest.__getitem__)
+        batches = [order[part] for part in _parts([longest[row] for row in order])]
+
+        def compared(rows: Sequence[int]) -> Floats:
+            ones = first if len(first) == 1 else [first[row] for row in rows]
+            return self._compared(ones, [second[row] for row in rows])
+
+        logits = np.concatenate(self._beside(compared, batches))
+        answers = np.empty_like(logits)
+        answers[order] = logits
+        return answers
 
     def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         (logits,) = self._compare.run(["logits"], self._feed(first, second))
@@ -94,16 +106,12 @@ class OnnxBackend:
         batches = [ordered[part] for part in _parts([len(sentence) for sentence in ordered])]
         for batch, encoded in zip(batches, self._beside(self.encode, batches), strict=True):
             encodings.update(zip(batch, encoded, strict=True))
-        order = sorted(
-            range(len(first)), key=lambda row: (max(len(first[row]), len(second[row])), row)
-        )
-        if not order:
+        if not first:
             return np.empty((0, 0), dtype=np.float32)
-        sides = [[encodings[tuple(side[row])] for row in order] for side in (first, second)]
-        logits = self.compare(sides[0], sides[1])
-        answers = np.empty_like(logits)
-        answers[order] = logits
-        return answers
+        return self.compare(
+            [encodings[tuple(sentence)] for sentence in first],
+            [encodings[tuple(sentence)] for sentence in second],
+        )
 
     def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
         """Answer one pair, so that graphs and weights that do not belong together are found now."""
