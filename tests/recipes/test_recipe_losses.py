@@ -12,7 +12,7 @@ from two_steps import GOLDEN, first_losses
 from softquery.bundle import read_bundle
 from softquery.recipes import RECIPES, recipe
 
-NUM_RECIPES = 10
+NUM_RECIPES = 14
 WANTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
@@ -46,5 +46,6 @@ def test_a_recipe_says_what_it_is(name):
     assert len(run.summary) > 20
     assert RECIPES[name].__doc__
     assert recipe(name) == run  # a value: made anew, it is the same
-    model = "siamese" if name.startswith("siamese") else "esim"
+    first = name.partition("-")[0]
+    model = first if first in ("siamese", "elmo") else "esim"
     assert json.loads(json.dumps(run.to_dict()))["model_name"] == model

@@ -14,23 +14,24 @@ from tempfile import TemporaryDirectory
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "end_to_end"))
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
 import torch
 from tiny_pairs import chinese, english, graded, inference, write_folder
+from tiny_text import SMALL as SMALL_TEXT
+from tiny_text import write_text
 
-from softquery.recipes import RECIPES, Run, override, recipe
+from small_elmo import write_elmo
+from softquery.recipes import RECIPES, LanguageRun, Run, override, recipe
 from softquery.recipes.execute import train
 from softquery.tasks import PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
-SMALL = [
-    "model.hidden_size=6",
-    "model.embedding_size=5",
-    "model.dropout=0",
-    "data.batch_size=8",
-    "training.max_steps=2",
-    "training.log_every=1",
-    "training.seed=1",
-]
+TWO_STEPS = ["model.dropout=0", "training.max_steps=2", "training.log_every=1", "training.seed=1"]
+SMALL = ["model.hidden_size=6", "model.embedding_size=5", "data.batch_size=8", *TWO_STEPS]
+# Samples are drawn differently by processors, too.
+LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS,
+            "model.softmax.kind=full"]  # fmt: skip
 
 
 class Losses:
@@ -49,14 +50,18 @@ class Losses:
         assert improved
 
 
-def small(name: str) -> Run:
+def small(name: str) -> Run | LanguageRun:
     """The recipe at a size for tests."""
+    if isinstance(recipe(name), LanguageRun):
+        return override(recipe(name), LANGUAGE)
     run = override(recipe(name), SMALL)
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
 
-def tiny_data(run: Run, folder: Path) -> Path:
-    """Pairs in the recipe's language, with labels of its kind."""
+def tiny_data(run: Run | LanguageRun, folder: Path) -> Path:
+    """Text, or pairs in the recipe's language, with labels of its kind."""
+    if isinstance(run, LanguageRun):
+        return write_text(folder)
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":
@@ -77,6 +82,8 @@ def tiny_data(run: Run, folder: Path) -> Path:
 def first_losses(name: str, folder: Path) -> list[float]:
     """Train two steps and leave the bundle in `folder / "model"`."""
     run, watcher = small(name), Losses()
+    if isinstance(run, Run) and run.elmo is not None:
+        run = override(run, [f"elmo.bundle={write_elmo(folder / 'elmo')}", "elmo.dropout=0"])
     data = tiny_data(run, folder / "data")
     train(run, data=data, output=folder / "model", observer=watcher, say=lambda line: None)
     return watcher.found

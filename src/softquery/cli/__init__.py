@@ -11,6 +11,7 @@ from softquery.cli.console import run
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
+from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.train import recipes, train
@@ -30,6 +31,7 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)
 app.command()(export)
+app.add_typer(imports, name="import")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)

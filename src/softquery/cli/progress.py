@@ -67,9 +67,10 @@ class TrainingBar:
     def step(self, done: int, facts: dict[str, float]) -> None:
         """A step is done."""
         if self._bar is not None:
+            rate, unit = _speed(facts)
             shown = "  ".join(
                 f"{name} {_short(facts[key])}"
-                for key, name in (("loss", "loss"), ("examples_per_second", "examples/s"))
+                for key, name in (("loss", "loss"), (rate, unit))
                 if key in facts
             )
             metric = next((key for key in facts if key.startswith("tune_")), None)
@@ -84,9 +85,9 @@ class TrainingBar:
             if name.startswith("tune_")
         )
         loss = f"loss {facts['loss']:.4f}  " if "loss" in facts else ""
-        speed = facts.get("examples_per_second", 0.0)
+        rate, unit = _speed(facts)
         best = "  (best so far)" if improved else ""
-        self.say(f"epoch {number + 1}: {loss}{measured}  {speed:,.0f} examples/s{best}")
+        self.say(f"epoch {number + 1}: {loss}{measured}  {facts.get(rate, 0.0):,.0f} {unit}{best}")
 
     def say(self, line: str) -> None:
         """A line that stays."""
@@ -94,6 +95,13 @@ class TrainingBar:
             self._bar.console.print(line, markup=False, highlight=False)
         elif is_first():
             print(line, file=sys.stderr, flush=True)
+
+
+def _speed(facts: dict[str, float]) -> tuple[str, str]:
+    """The fact that tells how fast a run is, and its unit."""
+    if "tokens_per_second" in facts:
+        return "tokens_per_second", "tokens/s"
+    return "examples_per_second", "examples/s"
 
 
 def _short(value: float) -> str:

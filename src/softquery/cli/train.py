@@ -4,13 +4,13 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from softquery.cli import processes
 from softquery.cli.console import INTERRUPTED, note, print_json, print_table
-from softquery.errors import MissingExtra
+from softquery.errors import ConfigError, MissingExtra
 
 
 def train(
@@ -64,8 +64,8 @@ def train(
     if seed is not None:
         changes.append(f"training.seed={seed}")
     run = override(find_recipe(recipe), changes)
-    if vectors:  # not through --set, which would cut a path at its commas
-        run = replace(run, vectors=tuple(str(path) for path in vectors))
+    if vectors:
+        run = _with_vectors(run, vectors)
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
     try:
@@ -86,6 +86,15 @@ def train(
         raise
     if processes.is_first():
         _show(bundle, as_json)
+
+
+def _with_vectors(run: Any, vectors: list[Path]) -> Any:
+    """The run with files of vectors; not through --set, which would cut a path at its commas."""
+    from softquery.recipes import Run
+
+    if not isinstance(run, Run):
+        raise ConfigError(f"--vectors: {run.name} reads characters, not word vectors")
+    return replace(run, vectors=tuple(str(path) for path in vectors))
 
 
 def _leave_resumable(folder: Path) -> None:

@@ -78,6 +78,8 @@ def export_matcher(
         limit: Points of accuracy (of correlation times 100, for grades) that int8 may cost.
         rows: Labelled rows; the gate needs them, and the check uses them.
     """
+    if "embedder" in bundle.config.model["config"]:
+        raise BundleError(f"{bundle.path}: a matcher with ELMo inside runs on torch alone so far")
     if int8 and not rows:
         raise ConfigError("int8 needs labelled rows for its gate; name a file with --data")
     if not math.isfinite(limit):

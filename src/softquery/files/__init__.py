@@ -5,6 +5,7 @@ from softquery.files.opening import LONGEST_LINE, TextLines, open_text
 from softquery.files.row import Row
 from softquery.files.rows import find_split, read_rows
 from softquery.files.table import Coverage, fill_table
+from softquery.files.texts import find_texts, fingerprint, read_texts
 from softquery.files.vectors import WordVectors, read_vectors, write_vectors
 from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
 
@@ -16,9 +17,12 @@ __all__ = [
     "WordVectors",
     "fill_table",
     "find_split",
+    "find_texts",
+    "fingerprint",
     "open_text",
     "parse_columns",
     "read_rows",
+    "read_texts",
     "read_vectors",
     "whole_folder",
     "write_bytes",

@@ -4,13 +4,15 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import matching
+from softquery.recipes import language, matching
+from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import PairFiles, Run, Vocabulary
 
-RECIPES: dict[str, Callable[[], Run]] = {
+RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "esim": matching.esim,
     "esim-snli": matching.esim_snli,
+    "esim-elmo": matching.esim_elmo,
     "esim-zh": matching.esim_zh,
     "esim-graded": matching.esim_graded,
     "nli-en": matching.nli_en,
@@ -19,10 +21,13 @@ RECIPES: dict[str, Callable[[], Run]] = {
     "siamese": matching.siamese,
     "siamese-snli": matching.siamese_snli,
     "siamese-graded": matching.siamese_graded,
+    "elmo": language.elmo,
+    "elmo-medium": language.elmo_medium,
+    "elmo-small": language.elmo_small,
 }
 
 
-def recipe(name: str) -> Run:
+def recipe(name: str) -> Run | LanguageRun:
     """The recipe of that name, or `ConfigError` naming the nearest one."""
     if name not in RECIPES:
         near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
@@ -31,4 +36,14 @@ def recipe(name: str) -> Run:
     return RECIPES[name]()
 
 
-__all__ = ["RECIPES", "PairFiles", "Run", "Vocabulary", "override", "recipe"]
+__all__ = [
+    "RECIPES",
+    "LanguageRun",
+    "PairFiles",
+    "Run",
+    "StreamFiles",
+    "Targets",
+    "Vocabulary",
+    "override",
+    "recipe",
+]

@@ -4,28 +4,26 @@ While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its
 complete.
 """
 
-import json
-import shutil
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
-from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.data import Pairs
-from softquery.errors import ConfigError, InputError
-from softquery.files import write_json
-from softquery.models import Esim, Siamese
+from softquery.models import MODELS, Esim, Siamese
 from softquery.recipes.card import run_card
+from softquery.recipes.language_run import LanguageRun
+from softquery.recipes.nesting import nested_elmo, penalised, recordable
 from softquery.recipes.pair_plan import PairPlan
-from softquery.recipes.places import SETTINGS, check_places, kept_if_resumable, partial_folder
+from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
+from softquery.recipes.pretrain import pretrain
+from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
 from softquery.runtime.network import build_model, config_of, pair_logits
@@ -41,7 +39,7 @@ from softquery.training import (
 
 
 def train(
-    run: Run,
+    run: Run | LanguageRun,
     *,
     data: str | PathLike[str],
     output: str | PathLike[str],
@@ -52,7 +50,7 @@ def train(
     devices: int = 1,
     rename: Mapping[str, str] | None = None,
 ) -> Path:
-    """Train a matching model and write its bundle.
+    """Train a model and write its bundle.
 
     Args:
         run: The recipe, with its overrides.
@@ -65,15 +63,20 @@ def train(
         devices: Processes, started by torchrun where there are several.
         rename: Our column names to those of the files.
     """
+    if isinstance(run, LanguageRun):
+        return pretrain(
+            run, data=data, output=output, observer=observer, say=say, resume=resume, init=init,
+            devices=devices, rename=rename,
+        )  # fmt: skip
     target, folder = Path(output), partial_folder(output)
-    finished = resume and _is_finished(target, folder)
+    finished = resume and is_finished(target, folder)
     if not finished:
         check_places(target, folder, resume=resume)
     fabric = launch(devices=devices, precision=run.training.precision, seed=run.training.seed)
     lines: Say = say if fabric.is_global_zero else (lambda line: None)
     if finished:
         if fabric.is_global_zero:
-            _clear_up(folder, target)
+            clear_up(folder, target)
         return target
     source = read_source(run, data, rename, lines)
     start = None if init is None else read_start(init)
@@ -85,16 +88,18 @@ def train(
     dev = encode(source.dev, prepared, lines, "dev")  # a bad row is told now, not after hours
     with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
         if fabric.is_global_zero:
-            _note_settings(folder, prepared, resume)
+            note_settings(
+                folder, prepared.run.to_dict(), fingerprint=source.fingerprint, resume=resume
+            )
         fabric.barrier()
         fit = Fit(
             fabric,
             model,
             plan,
-            loss=prepared.task.loss,
+            loss=penalised(prepared.task.loss, model.embedder),
             optim=run.optim,
             schedule=run.schedule,
-            training=run.training,
+            training=recordable(run),
             folder=folder,
         )
         try:
@@ -108,81 +113,21 @@ def train(
     return target
 
 
-def _is_finished(target: Path, folder: Path) -> bool:
-    """Whether the bundle is complete and only the clearing up was interrupted."""
-    ours, theirs = (place / RECORDS / "run.json" for place in (folder, target))
-    if not folder.exists() or not theirs.is_file():
-        return False
-    return not ours.exists() or ours.read_bytes() == theirs.read_bytes()
-
-
-def _clear_up(folder: Path, target: Path) -> None:
-    """Remove what the run needed on its way, and what killed attempts at the bundle left."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for left in target.parent.glob(f".{escape(target.name[:40])}.*.tmp"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
-    """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
-    note = folder / RECORDS / SETTINGS
-    settings = {**prepared.run.to_dict(), DATA: prepared.source.fingerprint}
-    plain = json.loads(json.dumps(settings))
-    if resume and note.exists():
-        before, now = _flat(_read_settings(note)), _flat(plain)
-        if before.get(DATA) != now[DATA]:
-            raise ConfigError(f"{note}: the training data has changed since the run was started")
-        for key in now:
-            if before.get(key) != now[key] and key not in _MAY_CHANGE:
-                raise ConfigError(
-                    f"{note}: the interrupted run had {key} = {before.get(key)!r}, now {now[key]!r}"
-                )
-        return
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
-    write_json(note, plain)
-
-
-def _read_settings(note: Path) -> dict[str, Any]:
-    try:
-        settings: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
-        settings.keys()
-    except (ValueError, AttributeError) as error:
-        raise ConfigError(f"{note}: is damaged ({error}); remove {note.parents[1]}") from None
-    return settings
-
-
-DATA = "data_fingerprint"
-_MAY_CHANGE = {
-    "training.checkpoint_seconds",
-    "training.max_epochs",
-    "training.max_steps",
-    "training.patience",
-}
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {prefix.rstrip("."): value}
-    return {
-        key: each
-        for name, part in value.items()
-        for key, each in _flat(part, f"{prefix}{name}.").items()
-    }
-
-
 def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
     """The model, filled from pretrained vectors or from the bundle that the run starts from."""
     run = prepared.run
-    model = build_model(run.model_name(), asdict(run.model))
-    if prepared.table is not None:
-        model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
+    if run.elmo is None:
+        model = build_model(run.model_name(), asdict(run.model))
+    else:
+        embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
+        model = MODELS[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
+    words = model.embedder if run.elmo is None else embedder.words
+    if prepared.table is not None and words is not None:
+        words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
     if start is not None:
         start.fill(model, prepared.task, say)
-    if run.vocabulary.frozen:
-        model.embedder.requires_grad_(False)
+    if run.vocabulary.frozen and words is not None:
+        words.requires_grad_(False)
     return model
 
 
@@ -246,5 +191,5 @@ def _finish(
         card=run_card(prepared, metrics, name=target.name),
         records=folder / RECORDS,
     )
-    _clear_up(folder, target)
+    clear_up(folder, target)
     say(f"bundle written: {target}")

@@ -1,6 +1,9 @@
 """Recipes for matching two sentences."""
 
+from dataclasses import replace
+
 from softquery.models import EsimConfig, SiameseConfig
+from softquery.nn import ElmoSettings
 from softquery.recipes.run import PairFiles, Run, Vocabulary
 from softquery.tasks import PairClassification, PairGrading
 from softquery.text import TextConfig
@@ -37,6 +40,21 @@ def esim_snli() -> Run:
         optim=Optim(lr=1e-3),
         schedule=Schedule(warmup_steps=300, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=12, patience=12, average_decay=0.999),
+    )
+
+
+def esim_elmo() -> Run:
+    """ESIM with a biLM's vectors at its input and beside its encoder's states (ELMo, Section 4).
+
+    The text keeps its case, which the biLM reads; the table of words looks up what it lacks in
+    lower case.
+    """
+    return replace(
+        esim_snli(),
+        name="esim-elmo",
+        summary="ESIM on SNLI with ELMo's vectors (name a biLM: --set elmo.bundle=DIR)",
+        text=TextConfig(unicode_form="NFC", lowercase=False, max_tokens=96, boundaries=True),
+        elmo=ElmoSettings(),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from softquery.models import MODELS, EsimConfig, SiameseConfig
+from softquery.nn import ElmoSettings
 from softquery.tasks import PairClassification, PairTask
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
@@ -65,6 +66,8 @@ class Run:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
     """Files of pretrained word vectors, laid side by side."""
+    elmo: ElmoSettings | None = None
+    """A biLM that gives the words vectors in their context."""
     data: PairFiles = field(default_factory=PairFiles)
     optim: Optim = field(default_factory=Optim)
     schedule: Schedule = field(default_factory=Schedule)

@@ -1,5 +1,13 @@
 """One file a question: loss, labels and metric, without parameters."""
 
+from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 
-__all__ = ["PairClassification", "PairGrading", "PairTask", "task_from_dict"]
+__all__ = [
+    "LanguageModel",
+    "Likelihood",
+    "PairClassification",
+    "PairGrading",
+    "PairTask",
+    "task_from_dict",
+]

@@ -4,6 +4,15 @@ from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
 from softquery.text.normalise import normalise
 from softquery.text.pipeline import Encoded, TextPipeline
+from softquery.text.spelling import (
+    MAX_CHARACTERS,
+    NUM_CHARACTERS,
+    spell,
+    spell_sentences,
+    spell_tokens,
+    spell_vocabulary,
+    unspell,
+)
 from softquery.text.vocabulary import (
     BOS,
     BOS_ID,
@@ -26,6 +35,8 @@ __all__ = [
     "EOS",
     "EOS_ID",
     "MASK",
+    "MAX_CHARACTERS",
+    "NUM_CHARACTERS",
     "PAD",
     "PAD_ID",
     "SEP",
@@ -40,4 +51,9 @@ __all__ = [
     "normalise",
     "pipeline_from_words",
     "reserved_tokens",
+    "spell",
+    "spell_sentences",
+    "spell_tokens",
+    "spell_vocabulary",
+    "unspell",
 ]

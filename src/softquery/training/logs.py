@@ -71,18 +71,21 @@ def epoch_means(rows: list[dict[str, float]], epoch: int) -> dict[str, float]:
     >>> {name: round(value, 3) for name, value in epoch_means(rows, 0).items()}
     {'loss': 0.584, 'examples_per_second': 101.0}
     """
-    before, steps, loss, duration = 0.0, 0.0, 0.0, 0.0
+    before, covered = 0.0, []
     for row in rows:
-        if "loss" not in row:
-            continue
-        covered, before = row["step"] - before, row["step"]
-        if row["epoch"] == epoch:
-            steps += covered
-            loss += covered * row["loss"]
-            duration += covered / max(1e-9, row["examples_per_second"])
+        if "loss" in row:
+            if row["epoch"] == epoch:
+                covered.append((row["step"] - before, row))
+            before = row["step"]
+    steps = sum(count for count, _ in covered)
     if not steps:
         return {}
-    return {"loss": loss / steps, "examples_per_second": steps / duration}
+    means = {"loss": sum(count * row["loss"] for count, row in covered) / steps}
+    for name in covered[0][1]:
+        if name.endswith("_per_second"):
+            seconds = sum(count / max(1e-9, row[name]) for count, row in covered)
+            means[name] = steps / seconds
+    return means
 
 
 def _shown(value: float) -> str:
