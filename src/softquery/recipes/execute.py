@@ -34,6 +34,7 @@ from softquery.training import (
     Observer,
     draw_curves,
     launch,
+    leave,
     load_tensors,
 )
 
@@ -109,7 +110,7 @@ def train(
                 fit.history.close()
         if fabric.is_global_zero:
             _finish(prepared, model, dev, fitted, fit.progress.rows, folder, target, lines)
-    fabric.barrier()
+    leave(fabric)
     return target
 
 

@@ -31,7 +31,7 @@ from softquery.runtime.network import build_embedder, config_of
 from softquery.runtime.perplexity import text_likelihood
 from softquery.tasks import LanguageModel
 from softquery.text import TextPipeline, pipeline_from_words, spell_vocabulary
-from softquery.training import BEST, Fit, Fitted, Observer, draw_curves, launch, load_tensors
+from softquery.training import BEST, Fit, Fitted, Observer, draw_curves, launch, leave, load_tensors
 
 CORPUS = "corpus"
 """The folder with the numbered text, inside that of the run."""
@@ -117,7 +117,7 @@ def pretrain(
                 fit.history.close()
         if fabric.is_global_zero:
             _finish(settled, model, fitted, fit.progress.rows, folder, target, lines)
-    fabric.barrier()
+    leave(fabric)
     return target
 
 

@@ -342,3 +342,13 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     fabric.launch()
     fabric.seed_everything(seed, verbose=False)
     return fabric
+
+
+def leave(fabric: Fabric) -> None:
+    """Part from the other processes once all are done.
+
+    Threads of the exchange that are still up when a process ends would bring it down.
+    """
+    fabric.barrier()
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
