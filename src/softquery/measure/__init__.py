@@ -21,6 +21,7 @@ from softquery.measure.correlation import pearson, spearman
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
+from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Scaling",
     "Slice",
     "Symmetry",
+    "TagReport",
     "Threshold",
     "accuracy",
     "auc",
@@ -42,12 +44,14 @@ __all__ = [
     "confusion_matrix",
     "expected_calibration_error",
     "f1_by_label",
+    "f1_of_counts",
     "fit_temperature",
     "interval",
     "macro_f1",
     "mean_interval",
     "measure_slices",
     "pearson",
+    "ratio_of_counts",
     "reliability",
     "spearman",
     "symmetry",

@@ -24,9 +24,9 @@ from softquery.recipes.language_card import language_card
 from softquery.recipes.language_run import LanguageRun
 from softquery.recipes.language_start import LanguageStart, read_language_start
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
-from softquery.recipes.prepare import Say
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.stream_plan import StreamMemory, StreamPlan
+from softquery.recipes.work import Say
 from softquery.runtime.network import build_embedder, config_of
 from softquery.runtime.perplexity import text_likelihood
 from softquery.tasks import LanguageModel
