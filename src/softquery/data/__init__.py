@@ -1,7 +1,13 @@
 """Rows to typed, length-bucketed batches of tensors."""
 
 from softquery.data.buckets import Slot, bucketed, in_order, round_up
-from softquery.data.corpus import Corpus, read_corpus, write_corpus
+from softquery.data.corpus import (
+    Corpus,
+    corpus_fingerprint,
+    is_corpus,
+    read_corpus,
+    write_corpus,
+)
 from softquery.data.pairs import PairBatch, Pairs, encode_pairs, split_rows
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.tokens import Sentences, Tokens
@@ -19,6 +25,8 @@ __all__ = [
     "bucketed",
     "encode_pairs",
     "in_order",
+    "corpus_fingerprint",
+    "is_corpus",
     "read_corpus",
     "round_up",
     "split_rows",
