@@ -34,7 +34,7 @@ TWO_STEPS = ["model.dropout=0", "training.max_steps=2", "training.log_every=1", 
 SMALL = ["model.hidden_size=6", "model.embedding_size=5", "data.batch_size=8", *TWO_STEPS]
 # Samples are drawn differently by processors, too.
 LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS,
-            "model.softmax.kind=full"]  # fmt: skip
+            "model.softmax.kind=full", "training.precision=32-true"]  # fmt: skip
 TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
         "model.word_dropout=0"]  # fmt: skip
 

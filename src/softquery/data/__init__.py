@@ -1,7 +1,13 @@
 """Rows to typed, length-bucketed batches of tensors."""
 
 from softquery.data.buckets import Slot, bucketed, in_order, round_up
-from softquery.data.corpus import Corpus, read_corpus, write_corpus
+from softquery.data.corpus import (
+    Corpus,
+    corpus_fingerprint,
+    is_corpus,
+    read_corpus,
+    write_corpus,
+)
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -32,6 +38,8 @@ __all__ = [
     "encode_words",
     "first_sentence",
     "in_order",
+    "corpus_fingerprint",
+    "is_corpus",
     "read_corpus",
     "round_up",
     "split_rows",

@@ -27,6 +27,7 @@ RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
+    "elmo-en": language.elmo_en,
 }
 
 
