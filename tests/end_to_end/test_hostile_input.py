@@ -20,27 +20,34 @@ from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
+from hostile_tags import EVALUATE_TAGGER, EXPORT_TAGGER, TAG, TRAIN_TAGGER
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from running import Answer, settings, softquery
 from tiny_pairs import english, write_folder, write_tsv
+from tiny_tags import named, write_tagged
+from tiny_tags import settings as tag_settings
 from tiny_text import settings as text_settings
 from tiny_text import write_text
 
 from published_elmo import options_of, random_arrays, write_published
 from softquery.bundle import read_bundle
-from softquery.export import export_matcher
+from softquery.export import export_matcher, export_tagger
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
 
 CASES = {
     "train": TRAIN,
     "train elmo": TRAIN_ELMO,
+    "train tagger": TRAIN_TAGGER,
     "import elmo": IMPORT_ELMO,
     "evaluate": EVALUATE,
+    "evaluate tagger": EVALUATE_TAGGER,
     "match": MATCH,
     "rank": RANK,
+    "tag": TAG,
     "export": EXPORT,
+    "export tagger": EXPORT_TAGGER,
     "calibrate": CALIBRATE,
     "explain": EXPLAIN,
     "bench": BENCH,
@@ -59,6 +66,7 @@ BLOCK = 4096
 SMALL = settings(training={"max_epochs": 2})
 """Two epochs, so that a run can be interrupted between its first checkpoint and its end."""
 SMALL_TEXT = text_settings(training__max_steps=9)
+SMALL_TAGS = tag_settings(training__max_epochs=1, data__tune_share=0.1)
 
 
 class Silent:
@@ -76,8 +84,8 @@ class Silent:
             raise KeyboardInterrupt
 
 
-def run_small(data: Path, output: Path, *, interrupt: bool = False) -> None:
-    run = override(recipe("esim"), SMALL[1::2])
+def run_small(data: Path, output: Path, *, interrupt: bool = False, name: str = "esim") -> None:
+    run = override(recipe(name), (SMALL_TAGS if name == "tagger" else SMALL)[1::2])
     watch = Silent(interrupt=interrupt)
     train(run, data=data, output=output, observer=watch, say=lambda line: None)
 
@@ -89,6 +97,8 @@ def sound(tmp_path_factory) -> Path:
     data = write_folder(folder / "data", english(60), num_dev=10)
     write_tsv(folder / "test.tsv", english(40, seed=2))
     write_text(folder / "text")
+    run_small(write_tagged(folder / "tagged", named(160)), folder / "tagger", name="tagger")
+    export_tagger(read_bundle(folder / "tagger"), folder / "exported tagger")
     if find_spec("h5py"):
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
@@ -106,6 +116,7 @@ def place(sound, tmp_path, monkeypatch) -> Path:
     shutil.copytree(sound / "data", tmp_path / "data")
     shutil.copy(sound / "test.tsv", tmp_path / "test.tsv")
     shutil.copytree(sound / "text", tmp_path / "text")
+    shutil.copytree(sound / "tagged", tmp_path / "tagged")
     return tmp_path
 
 
@@ -118,6 +129,8 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
+        for kind in case.needs & {"tagger", "exported tagger"}:
+            shutil.copytree(sound / kind, place / "tagger")
         if "interrupted" in case.needs:
             full = "full" if "disk" in case.needs else "."
             shutil.copytree(sound / "interrupted.partial", place / full / "model.partial")
@@ -164,7 +177,8 @@ def as_nobody(place: Path) -> Iterator[None]:
 
 
 def words(case: Case) -> list[str]:
-    small = SMALL_TEXT if "elmo-small" in case.words else SMALL
+    kinds = {"elmo-small": SMALL_TEXT, "tagger": SMALL_TAGS, "tagger-elmo": SMALL_TAGS}
+    small = kinds.get(case.words[1] if len(case.words) > 1 else "", SMALL)
     return [*case.words[:1], *(small if case.verb == "train" else []), *case.words[1:]]
 
 

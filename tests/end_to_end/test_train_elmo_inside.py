@@ -1,5 +1,8 @@
 """`softquery train esim-elmo`: a biLM inside a matcher, from the command line to an answer."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
@@ -10,7 +13,8 @@ from tiny_pairs import inference, write_folder
 
 import softquery as sq
 from small_elmo import write_elmo
-from softquery.bundle import read_bundle
+from softquery.bundle import read_bundle, write_bundle
+from softquery.text import TextConfig, TextPipeline, spell_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +31,15 @@ def train(place, output, *words, **groups):
                      *changes, *words)  # fmt: skip
 
 
-def test_a_frozen_bilm_stays_as_it_was_and_answers_come(place):
+@pytest.fixture(scope="module")
+def frozen(place):
     answer = train(place, "frozen", "--set", f"elmo.bundle={place / 'bilm'}")
     assert answer.code == 0, answer.err
+    return answer
+
+
+def test_a_frozen_bilm_stays_as_it_was_and_answers_come(frozen, place):
+    answer = frozen
     assert "8 wide at the input and output, frozen" in answer.err
     ours, theirs = (load_file(place / n / "model.safetensors") for n in ("frozen", "bilm"))
     for name, value in theirs.items():
@@ -41,6 +51,63 @@ def test_a_frozen_bilm_stays_as_it_was_and_answers_come(place):
     first, second = model.predict([("A man eats.", "Some man eats."), ("A man eats.", "No one.")])
     assert first.label in ("entailment", "neutral", "contradiction")
     assert first.probabilities != second.probabilities
+
+
+def test_words_that_no_table_holds_are_spelt_as_they_are(frozen, place):
+    assert len(load_file(place / "frozen" / "model.safetensors")["embedder.characters"]) == 0
+    model = sq.load(place / "frozen")
+    pairs = [("A man eats.", f"A {word} eats.") for word in ("qqqq", "zzzz")]
+    one, other = model.predict(pairs)
+    assert one.probabilities != pytest.approx(other.probabilities, abs=1e-6)
+    ranked = model.rank(pairs[0][0], [second for _, second in pairs])
+    scores = {each["text"]: each["score"] for each in ranked}
+    for (_, second), answer in zip(pairs, (one, other), strict=True):
+        assert scores[second] == pytest.approx(answer.probabilities["entailment"], abs=1e-5)
+    shown = model.explain(*pairs[0])
+    assert shown.second_tokens == ("<bos>", "A", "qqqq", "eats", ".", "<eos>")
+    assert shown.probabilities == pytest.approx(one.probabilities, abs=1e-5)
+
+
+def test_what_was_asked_before_changes_no_bit(frozen, place):
+    """So that a bulk run that was killed goes on to the same bytes."""
+    pairs = [(f"A {who} eats.", f"Some {who} {deed}.") for who in ("man", "zebra", "gnu", "cat")
+             for deed in ("eats", "sleeps", "runs", "zzz")]  # fmt: skip
+    fresh, used = sq.load(place / "frozen"), sq.load(place / "frozen")
+    used.probabilities([("Nobody sleeps at zzz.", "A woman, a gnu and a man run."), *pairs[:3]])
+    assert (used.probabilities(pairs) == fresh.probabilities(pairs)).all()
+
+
+def test_a_run_and_its_bundle_measure_the_same(frozen, place):
+    answer = softquery("evaluate", place / "frozen", "--data", place / "data" / "dev.tsv", "--json")
+    noted = read_bundle(place / "frozen").metrics["dev"]
+    found = json.loads(answer.out)
+    assert (found["accuracy"], found["n"]) == (noted["accuracy"], noted["n"])
+    assert found["confusion"] == noted["confusion"]
+
+
+def test_a_vocabulary_that_is_spelt_beforehand_is_read_as_before(frozen, place, tmp_path):
+    """Bundles that hold the characters of a closed vocabulary."""
+    bundle = read_bundle(place / "frozen")
+    words = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text)).vocabulary()
+    weights = dict(bundle.read_weights())
+    weights["embedder.characters"] = spell_vocabulary(words, 9)
+    settings = dict(bundle.config.model["config"])
+    settings["embedder"] = {**settings["embedder"], "num_types": len(words)}
+    write_bundle(
+        tmp_path / "closed",
+        config=replace(bundle.config, model={"name": "esim", "config": settings}),
+        tokenizer_json=bundle.tokenizer_path.read_text(),
+        weights=weights,
+        metrics={},
+        card="# closed",
+    )
+    ours, theirs = sq.load(place / "frozen"), sq.load(tmp_path / "closed")
+    known = [("A man eats.", "Some man eats.")]
+    assert theirs.predict(known)[0].probabilities == pytest.approx(
+        ours.predict(known)[0].probabilities, abs=1e-6
+    )
+    one, other = theirs.predict([("A man eats.", f"A {word} eats.") for word in ("qq", "zz")])
+    assert one.probabilities == pytest.approx(other.probabilities, abs=1e-7)
 
 
 def test_a_tuned_bilm_learns(place):
@@ -70,13 +137,13 @@ def test_what_does_not_fit_is_told(elmo, said, place):
     assert not (place / "none").exists()
 
 
-def test_a_matcher_is_no_bilm(place):
+def test_a_matcher_is_no_bilm(frozen, place):
     answer = train(place, "nested", elmo={"bundle": place / "frozen"})
     assert answer.code == 2
     assert answer.err.splitlines()[-1].endswith("expected an elmo, found 'esim'")
 
 
-def test_export_says_that_it_cannot(place):
+def test_export_says_that_it_cannot(frozen, place):
     answer = softquery("export", place / "frozen", "--output", place / "exported")
     assert answer.code == 2
     assert "a matcher with ELMo inside runs on torch alone so far" in answer.err

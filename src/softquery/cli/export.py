@@ -19,10 +19,10 @@ def export(
         bool, typer.Option("--int8", help="Quantise; kept only where accuracy holds on --data.")
     ] = False,
     gate: Annotated[
-        float, typer.Option(min=0.0, help="Points of accuracy that int8 may cost.")
+        float, typer.Option(min=0.0, help="Points of accuracy, or of F1, that int8 may cost.")
     ] = 0.5,
     data: Annotated[
-        Path | None, typer.Option(help="Labelled rows for the gate and the check.")
+        Path | None, typer.Option(help="Labelled rows, or tagged sentences, for the gate.")
     ] = None,
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
@@ -45,9 +45,16 @@ def export(
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
     rename = parse_columns(columns) if columns else None
-    names = ("sentence1", "sentence2", "label")
-    rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
-    report = export_matcher(bundle, target, int8=int8, limit=gate, rows=rows)
+    if bundle.config.kind == "tagger":
+        from softquery.cli.export_tags import export_tagging_bundle
+
+        report = export_tagging_bundle(
+            bundle, target, int8=int8, gate=gate, data=data, rename=rename
+        )
+    else:
+        names = ("sentence1", "sentence2", "label")
+        rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
+        report = export_matcher(bundle, target, int8=int8, limit=gate, rows=rows)
     if as_json:
         print_json({**asdict(report), "bundle": str(report.bundle)})
         return

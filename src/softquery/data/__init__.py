@@ -8,6 +8,8 @@ from softquery.data.corpus import (
     read_corpus,
     write_corpus,
 )
+from softquery.data.lexicons import build_lexicon
+from softquery.data.numbering import WordNumbers
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -17,7 +19,7 @@ from softquery.data.pairs import (
     take_share,
 )
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
-from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
+from softquery.data.texts import TextBatch, Texts, encode_words
 from softquery.data.tokens import Sentences, Tokens
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
+    "WordNumbers",
     "bucketed",
     "build_lexicon",
     "encode_pairs",

@@ -8,7 +8,7 @@ import json
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import esim, siamese
+from softquery.export.gate import ExportReport, Gate
 from softquery.export.graph import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import Ranges, measure_ranges
@@ -33,32 +34,6 @@ TOLERANCE = 1e-4
 """How far a float32 graph's probabilities may lie from torch's."""
 CHECKED = 512
 """Pairs on which the graphs are compared with torch."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gate:
-    """What int8 cost, and whether that was within the limit."""
-
-    metric: str
-    float32: float
-    int8: float
-    lost_points: float
-    limit_points: float
-    n: int
-    accepted: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExportReport:
-    """What was written."""
-
-    bundle: Path
-    precision: str
-    """`"float32"` or `"int8"`."""
-    difference: float
-    """The largest difference between a float32 graph's probability and torch's."""
-    gate: Gate | None
-    size_bytes: int
 
 
 def export_matcher(

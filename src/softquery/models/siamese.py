@@ -21,6 +21,7 @@ from softquery.nn import (
     AttentivePool,
     BiRecurrent,
     Cell,
+    Lexicon,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -95,12 +96,13 @@ class Siamese(nn.Module):
 
     def forward(self, batch: PairBatch) -> PairOutput:
         """Encode both sides in one go and compare them."""
-        vectors = self.encode(batch.first.beside(batch.second))
+        vectors = self.encode(batch.first.beside(batch.second), batch.lexicon)
         return self.compare(vectors[: batch.size], vectors[batch.size :])
 
-    def encode(self, tokens: Tokens) -> Float[Tensor, "B D"]:
-        """One vector a sentence."""
-        embedded = self.dropout(self.embedder(tokens.ids))
+    def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> Float[Tensor, "B D"]:
+        """One vector a sentence; with a lexicon, ids are its rows."""
+        known = [] if lexicon is None else [lexicon]
+        embedded = self.dropout(self.embedder(tokens.ids, *known))
         states = self.encoder(embedded, tokens.mask)
         if self.attentive is not None:
             pooled: Tensor = self.attentive(states, tokens.mask)

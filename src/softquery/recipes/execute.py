@@ -133,12 +133,12 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
 
     A biLM inside has its say about the run: how words are spelt.
     """
-    run = prepared.run
+    run, longest = prepared.run, None
     if run.elmo is None:
         model = build_model(run.model_name(), asdict(run.model))
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
-        run = spelt_alike(run, embedder)
+        run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
         model = {**MODELS, **TEXT_MODELS}[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
     words = model.embedder if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
@@ -147,7 +147,7 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
         start.fill(model, prepared.task, say)
     if run.vocabulary.frozen and words is not None:
         words.requires_grad_(False)
-    return model, replace(prepared, run=run)
+    return model, replace(prepared, run=run, max_characters=longest)
 
 
 def _plan(work: Work, prepared: Prepared, model: TaskModel, device: torch.device, say: Say) -> Plan:
@@ -199,7 +199,8 @@ def _finish(
             task=prepared.task.to_dict(),
             text=prepared.pipeline.config.to_dict(),
             library_version=__version__,
-            base=base,
+            base=None if base is None else base.name,
+            base_fingerprint=None if base is None else base.fingerprint,
         ),
         tokenizer_json=prepared.pipeline.tokenizer.to_str(),
         weights=own_weights(model, base),

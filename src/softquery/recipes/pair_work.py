@@ -73,6 +73,7 @@ class PairWork:
             prepared.pipeline,
             parse_label=task.parse_label,
             parse_distribution=soft,
+            max_characters=prepared.max_characters,
         )
         if pairs.num_cut:
             limit = prepared.pipeline.config.max_tokens

@@ -16,10 +16,13 @@ from softquery.explain import PairAlignment
 from softquery.runtime.backend import Floats, PairBackend
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.sentence_reading import sentence_reader
 from softquery.text import UNK, Encoded
 from softquery.zoo import resolve
 
 Pair = tuple[str, str]
+Sentence = tuple[int, ...] | tuple[str, ...]
+"""Ids, or words where the model spells them."""
 CHUNK = 256
 """Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
 
@@ -37,6 +40,7 @@ class Matcher:
         self.bundle = bundle
         check_task(bundle)
         self.pipeline = fitting_pipeline(bundle)
+        self._read = sentence_reader(bundle, self.pipeline)
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
         self.calibration = _calibration(bundle)
@@ -59,8 +63,8 @@ class Matcher:
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
-            first = self.pipeline.encode_ids([pair[0] for pair in chunk])
-            second = self.pipeline.encode_ids([pair[1] for pair in chunk])
+            first = self._read([pair[0] for pair in chunk])
+            second = self._read([pair[1] for pair in chunk])
             parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 
@@ -79,7 +83,7 @@ class Matcher:
     def explain(self, first: str, second: str) -> PairAlignment:
         """Which words of two sentences looked at which, with the answer they led to."""
         sides = self.pipeline.encode([first, second])
-        encodings = [self._encoding(tuple(side.ids)) for side in sides]
+        encodings = [self._encoding(tuple(side)) for side in self._read([first, second])]
         found = self.backend.align(encodings[0], encodings[1])
         if found is None:
             raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
@@ -111,8 +115,7 @@ class Matcher:
         Each text is encoded by itself, so that its encoding never depends on its company. The
         arrays may be shared with later calls, and cannot be written to.
         """
-        ids = self.pipeline.encode_ids(list(texts))
-        return [self._encoding(tuple(sentence)) for sentence in ids]
+        return [self._encoding(tuple(sentence)) for sentence in self._read(list(texts))]
 
     def rank(
         self,
@@ -167,7 +170,7 @@ class Matcher:
             return 1
         return self.labels.index("entailment") if "entailment" in self.labels else 0
 
-    def _encoding(self, sentence: tuple[int, ...]) -> Floats:
+    def _encoding(self, sentence: Sentence) -> Floats:
         found = self._cache.get(sentence)
         if found is None:
             found = self.backend.encode([sentence])[0]
@@ -222,10 +225,10 @@ class EncodingCache:
         self.size = size
         self.most_bytes = most_bytes
         self.num_bytes = 0
-        self._kept: OrderedDict[tuple[int, ...], Floats] = OrderedDict()
+        self._kept: OrderedDict[Sentence, Floats] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, sentence: tuple[int, ...]) -> Floats | None:
+    def get(self, sentence: Sentence) -> Floats | None:
         """The encoding of a sentence, if it is here."""
         with self._lock:
             found = self._kept.get(sentence)
@@ -233,7 +236,7 @@ class EncodingCache:
                 self._kept.move_to_end(sentence)
             return found
 
-    def put(self, sentence: tuple[int, ...], encoding: Floats) -> None:
+    def put(self, sentence: Sentence, encoding: Floats) -> None:
         """Keep an encoding and let go of the one unused for longest."""
         with self._lock:
             before = self._kept.pop(sentence, None)

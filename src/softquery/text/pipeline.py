@@ -137,10 +137,15 @@ class TextPipeline:
         >>> build_pipeline(["a"], TextConfig(lowercase=False)).words(["Don't panic!"])
         [['Do', "n't", 'panic', '!']]
         """
+        return self.words_with_cuts(texts)[0]
+
+    def words_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[int]]:
+        """As `words`, and how many of them the limit cost each sentence."""
         if self.config.unit in ("bpe", "wordpiece"):
             raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
         limit = self.config.max_tokens - 2 * self.config.boundaries
-        return [self._cut_words(text)[:limit] for text in self._prepared(texts)]
+        words = [self._cut_words(text) for text in self._prepared(texts)]
+        return [each[:limit] for each in words], [max(0, len(each) - limit) for each in words]
 
     def word_spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """Where the words of each text stand in it, however many there are.
