@@ -18,6 +18,7 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
+from hostile_embed import EMBED
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_train import TRAIN
@@ -28,6 +29,7 @@ from tiny_text import settings as text_settings
 from tiny_text import write_text
 
 from published_elmo import options_of, random_arrays, write_published
+from small_elmo import exported_elmo
 from softquery.bundle import read_bundle
 from softquery.export import export_matcher
 from softquery.recipes import override, recipe
@@ -40,6 +42,7 @@ CASES = {
     "evaluate": EVALUATE,
     "match": MATCH,
     "rank": RANK,
+    "embed": EMBED,
     "export": EXPORT,
     "calibrate": CALIBRATE,
     "explain": EXPLAIN,
@@ -49,7 +52,7 @@ CASES = {
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
-             "bench": "exported"}  # fmt: skip
+             "bench": "exported", "embed": "embedder"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
@@ -93,6 +96,7 @@ def sound(tmp_path_factory) -> Path:
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
     export_matcher(read_bundle(folder / "model"), folder / "exported")
+    shutil.copytree(exported_elmo(folder / "elmo").bundle, folder / "embedder")
     with pytest.raises(KeyboardInterrupt):
         run_small(data, folder / "interrupted", interrupt=True)
     return folder

@@ -18,6 +18,7 @@ _VERBS = {
 
 _CALLS = {
     "matcher": 'model.predict([("A man is eating.", "Someone eats.")])',
+    "embedder": 'model.embed(["A man is eating."])  # layers x words x width',
     "classifier": 'model.predict(["What a fine day."])',
     "tagger": 'model.predict(["Ada Lovelace lived in London."])',
     "generator": 'model.predict(["Ein Mann isst."])',

@@ -8,6 +8,7 @@ from softquery import __version__
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.console import run
+from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(embed)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)

@@ -37,7 +37,7 @@ def evaluate(
     """Measure a model on labelled data, with bootstrap intervals."""
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
-    from softquery.runtime import load
+    from softquery.runtime import load_matcher
 
     if errors is not None:
         _check_place(errors, data)
@@ -51,7 +51,7 @@ def evaluate(
     )
     if not rows:
         raise InputError("holds no rows", source=data)
-    evaluation = run_evaluation(load(model), rows)
+    evaluation = run_evaluation(load_matcher(model), rows)
     result: dict[str, Any] = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}

@@ -1,11 +1,13 @@
 """`softquery import`: other people's weights as bundles."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
 from softquery.cli.console import print_json, print_table
+from softquery.cli.export import require_onnx
 from softquery.errors import InputError
 
 imports = typer.Typer(
@@ -27,11 +29,16 @@ def elmo(
 ) -> None:
     """A published ELMo of any size; it embeds words, and `train elmo --init` adapts it."""
     from softquery.bundle import read_bundle
+    from softquery.export import export_embedder
     from softquery.interop import import_elmo
 
     if output.exists():
         raise InputError("already exists; name another --output", source=output)
-    settings = read_bundle(import_elmo(weights, options, output)).config.model["config"]
+    require_onnx("hdf5", needed_for="importing published weights")
+    with TemporaryDirectory() as scratch:
+        bundle = read_bundle(import_elmo(weights, options, Path(scratch) / output.name))
+        export_embedder(bundle, output)
+    settings = bundle.config.model["config"]
     facts: dict[str, object] = {
         "layers": settings["num_layers"] + 1,
         "width of a vector": 2 * settings["projection_size"],

@@ -1,9 +1,11 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
 from softquery.files.columns import parse_columns
+from softquery.files.npz import NpzEntries
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text
 from softquery.files.row import Row
 from softquery.files.rows import find_split, read_rows
+from softquery.files.sentences import Sentence, read_sentences
 from softquery.files.table import Coverage, fill_table
 from softquery.files.texts import find_texts, fingerprint, read_texts
 from softquery.files.vectors import WordVectors, read_vectors, write_vectors
@@ -12,7 +14,9 @@ from softquery.whole import whole_folder, write_bytes, write_json, write_text, w
 __all__ = [
     "LONGEST_LINE",
     "Coverage",
+    "NpzEntries",
     "Row",
+    "Sentence",
     "TextLines",
     "WordVectors",
     "fill_table",
@@ -22,6 +26,7 @@ __all__ = [
     "open_text",
     "parse_columns",
     "read_rows",
+    "read_sentences",
     "read_texts",
     "read_vectors",
     "whole_folder",

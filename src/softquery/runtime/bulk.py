@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from softquery.answers import Match
+from softquery.bundle import Bundle
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime.matcher import CHUNK, Matcher
@@ -52,7 +53,7 @@ def match_rows(
     check_output(output)
     stream = iter(rows)
     done = total = num_cut = 0
-    with Partial(output, identity(matcher)) as partial:
+    with Partial(output, identity(matcher.bundle, matcher.backend.name)) as partial:
         for lines in partial.answered(CHUNK):
             chunk = list(islice(stream, CHUNK))
             _check_answered(chunk, lines, partial, before=done)
@@ -90,15 +91,15 @@ def answer_line(row: Row, match: Match) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def identity(matcher: Matcher) -> dict[str, str]:
+def identity(bundle: Bundle, backend: str) -> dict[str, str]:
     """What the answers depend on besides the rows: the model's files, and what computes."""
     found = hashlib.sha256()
-    folder = matcher.bundle.path
+    folder = bundle.path
     names = ["config.json", "tokenizer.json", "model.safetensors", "calibration.json"]
     for path in [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]:
         if path.is_file():
             found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return {"model": found.hexdigest(), "backend": matcher.backend.name}
+    return {"model": found.hexdigest(), "backend": backend}
 
 
 def _check_answered(chunk: list[Row], lines: list[bytes], partial: Partial, *, before: int) -> None:
