@@ -20,6 +20,7 @@ from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
+from hostile_words import IMPORT, TRAIN_WORDS, VECTORS, write_small_vectors
 from running import Answer, settings, softquery
 from tiny_pairs import english, write_folder, write_tsv
 
@@ -29,7 +30,7 @@ from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
 
 CASES = {
-    "train": TRAIN,
+    "train": [*TRAIN, *TRAIN_WORDS],
     "evaluate": EVALUATE,
     "match": MATCH,
     "rank": RANK,
@@ -39,10 +40,12 @@ CASES = {
     "bench": BENCH,
     "models": MODELS,
     "recipes": RECIPES,
+    "vectors": VECTORS,
+    "import": IMPORT,
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
-             "bench": "exported"}  # fmt: skip
+             "bench": "exported", "vectors": "vectors"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
@@ -82,6 +85,7 @@ def sound(tmp_path_factory) -> Path:
     write_tsv(folder / "test.tsv", english(40, seed=2))
     run_small(data, folder / "model")
     export_matcher(read_bundle(folder / "model"), folder / "exported")
+    write_small_vectors(folder / "vectors")
     with pytest.raises(KeyboardInterrupt):
         run_small(data, folder / "interrupted", interrupt=True)
     return folder
@@ -149,7 +153,8 @@ def as_nobody(place: Path) -> Iterator[None]:
 
 
 def words(case: Case) -> list[str]:
-    return [*case.words[:1], *(SMALL if case.verb == "train" else []), *case.words[1:]]
+    is_matcher = case.verb == "train" and "word2vec" not in case.words
+    return [*case.words[:1], *(SMALL if is_matcher else []), *case.words[1:]]
 
 
 def run_here(case: Case) -> Answer:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from softquery import __version__
+from softquery.cli import imports, vectors
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.console import run
@@ -33,6 +34,8 @@ app.command()(export)
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
+app.add_typer(vectors.app, name="vectors")
+app.add_typer(imports.app, name="import")
 
 
 def _version(asked: bool) -> None:

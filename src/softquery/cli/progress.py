@@ -13,11 +13,15 @@ class TrainingBar:
     """Shows loss, rate, speed and time left; a line for each epoch stays behind.
 
     Of several processes only the first one shows anything.
+
+    Args:
+        unit: What is counted to tell the speed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "examples") -> None:
         from rich.console import Console
 
+        self._unit = unit
         self.console = Console(stderr=True)
         self._bar: Any = None
         self._task: Any = None
@@ -60,7 +64,8 @@ class TrainingBar:
         """The run starts, or goes on, at step `done`."""
         self._total = total_steps
         if done:
-            self.say(f"resumed at step {done:,} of at most {total_steps:,}")
+            counted = "step" if self._unit == "examples" else self._unit.removesuffix("s")
+            self.say(f"resumed at {counted} {done:,} of at most {total_steps:,}")
         if self._bar is not None:
             self._task = self._bar.add_task("training", total=total_steps, completed=done, facts="")
 
@@ -68,9 +73,7 @@ class TrainingBar:
         """A step is done."""
         if self._bar is not None:
             shown = "  ".join(
-                f"{name} {_short(facts[key])}"
-                for key, name in (("loss", "loss"), ("examples_per_second", "examples/s"))
-                if key in facts
+                f"{name} {_short(facts[key])}" for key, name in self._facts() if key in facts
             )
             metric = next((key for key in facts if key.startswith("tune_")), None)
             shown += f"  {metric.replace('_', ' ')} {facts[metric]:.4f}" if metric else ""
@@ -86,7 +89,12 @@ class TrainingBar:
         loss = f"loss {facts['loss']:.4f}  " if "loss" in facts else ""
         speed = facts.get("examples_per_second", 0.0)
         best = "  (best so far)" if improved else ""
-        self.say(f"epoch {number + 1}: {loss}{measured}  {speed:,.0f} examples/s{best}")
+        parts = [f"{loss}{measured}".rstrip(), f"{speed:,.0f} {self._unit}/s{best}"]
+        self.say(f"epoch {number + 1}: {'  '.join(part for part in parts if part)}")
+
+    def _facts(self) -> list[tuple[str, str]]:
+        rate = [("lr", "lr")] if self._unit == "words" else []
+        return [("loss", "loss"), *rate, ("examples_per_second", f"{self._unit}/s")]
 
     def say(self, line: str) -> None:
         """A line that stays."""

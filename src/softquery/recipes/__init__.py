@@ -4,11 +4,12 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import matching
+from softquery.recipes import matching, words
 from softquery.recipes.overrides import override
 from softquery.recipes.run import PairFiles, Run, Vocabulary
+from softquery.recipes.words import WordList, WordRun
 
-RECIPES: dict[str, Callable[[], Run]] = {
+RECIPES: dict[str, Callable[[], Run] | Callable[[], WordRun]] = {
     "esim": matching.esim,
     "esim-snli": matching.esim_snli,
     "esim-zh": matching.esim_zh,
@@ -16,10 +17,12 @@ RECIPES: dict[str, Callable[[], Run]] = {
     "siamese": matching.siamese,
     "siamese-snli": matching.siamese_snli,
     "siamese-graded": matching.siamese_graded,
+    "word2vec": words.word2vec,
+    "word2vec-cbow": words.word2vec_cbow,
 }
 
 
-def recipe(name: str) -> Run:
+def recipe(name: str) -> Run | WordRun:
     """The recipe of that name, or `ConfigError` naming the nearest one."""
     if name not in RECIPES:
         near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
@@ -28,4 +31,13 @@ def recipe(name: str) -> Run:
     return RECIPES[name]()
 
 
-__all__ = ["RECIPES", "PairFiles", "Run", "Vocabulary", "override", "recipe"]
+__all__ = [
+    "RECIPES",
+    "PairFiles",
+    "Run",
+    "Vocabulary",
+    "WordList",
+    "WordRun",
+    "override",
+    "recipe",
+]

@@ -4,27 +4,22 @@ While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its
 complete.
 """
 
-import json
-import shutil
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
-from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.data import Pairs
-from softquery.errors import ConfigError, InputError
-from softquery.files import write_json
 from softquery.models import Esim, Siamese
 from softquery.recipes.card import run_card
+from softquery.recipes.notes import DATA, clear_up, is_finished, note_settings
 from softquery.recipes.pair_plan import PairPlan
-from softquery.recipes.places import SETTINGS, check_places, kept_if_resumable, partial_folder
+from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
 from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
@@ -66,14 +61,14 @@ def train(
         rename: Our column names to those of the files.
     """
     target, folder = Path(output), partial_folder(output)
-    finished = resume and _is_finished(target, folder)
+    finished = resume and is_finished(target, folder)
     if not finished:
         check_places(target, folder, resume=resume)
     fabric = launch(devices=devices, precision=run.training.precision, seed=run.training.seed)
     lines: Say = say if fabric.is_global_zero else (lambda line: None)
     if finished:
         if fabric.is_global_zero:
-            _clear_up(folder, target)
+            clear_up(folder, target)
         return target
     source = read_source(run, data, rename, lines)
     start = None if init is None else read_start(init)
@@ -85,7 +80,8 @@ def train(
     dev = encode(source.dev, prepared, lines, "dev")  # a bad row is told now, not after hours
     with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
         if fabric.is_global_zero:
-            _note_settings(folder, prepared, resume)
+            settings = {**prepared.run.to_dict(), DATA: source.fingerprint}
+            note_settings(folder, settings, resume=resume)
         fabric.barrier()
         fit = Fit(
             fabric,
@@ -106,71 +102,6 @@ def train(
             _finish(prepared, model, dev, fitted, fit.progress.rows, folder, target, lines)
     fabric.barrier()
     return target
-
-
-def _is_finished(target: Path, folder: Path) -> bool:
-    """Whether the bundle is complete and only the clearing up was interrupted."""
-    ours, theirs = (place / RECORDS / "run.json" for place in (folder, target))
-    if not folder.exists() or not theirs.is_file():
-        return False
-    return not ours.exists() or ours.read_bytes() == theirs.read_bytes()
-
-
-def _clear_up(folder: Path, target: Path) -> None:
-    """Remove what the run needed on its way, and what killed attempts at the bundle left."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for left in target.parent.glob(f".{escape(target.name[:40])}.*.tmp"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _note_settings(folder: Path, prepared: Prepared, resume: bool) -> None:
-    """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
-    note = folder / RECORDS / SETTINGS
-    settings = {**prepared.run.to_dict(), DATA: prepared.source.fingerprint}
-    plain = json.loads(json.dumps(settings))
-    if resume and note.exists():
-        before, now = _flat(_read_settings(note)), _flat(plain)
-        if before.get(DATA) != now[DATA]:
-            raise ConfigError(f"{note}: the training data has changed since the run was started")
-        for key in now:
-            if before.get(key) != now[key] and key not in _MAY_CHANGE:
-                raise ConfigError(
-                    f"{note}: the interrupted run had {key} = {before.get(key)!r}, now {now[key]!r}"
-                )
-        return
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
-    write_json(note, plain)
-
-
-def _read_settings(note: Path) -> dict[str, Any]:
-    try:
-        settings: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
-        settings.keys()
-    except (ValueError, AttributeError) as error:
-        raise ConfigError(f"{note}: is damaged ({error}); remove {note.parents[1]}") from None
-    return settings
-
-
-DATA = "data_fingerprint"
-_MAY_CHANGE = {
-    "training.checkpoint_seconds",
-    "training.max_epochs",
-    "training.max_steps",
-    "training.patience",
-}
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {prefix.rstrip("."): value}
-    return {
-        key: each
-        for name, part in value.items()
-        for key, each in _flat(part, f"{prefix}{name}.").items()
-    }
 
 
 def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
@@ -246,5 +177,5 @@ def _finish(
         card=run_card(prepared, metrics, name=target.name),
         records=folder / RECORDS,
     )
-    _clear_up(folder, target)
+    clear_up(folder, target)
     say(f"bundle written: {target}")

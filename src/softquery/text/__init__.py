@@ -2,6 +2,8 @@
 
 from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.cutting import WordCutter
+from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise
 from softquery.text.pipeline import Encoded, TextPipeline
 from softquery.text.vocabulary import (
@@ -36,7 +38,9 @@ __all__ = [
     "TextPipeline",
     "UnicodeForm",
     "Unit",
+    "WordCutter",
     "build_pipeline",
+    "ngram_buckets",
     "normalise",
     "pipeline_from_words",
     "reserved_tokens",
