@@ -8,7 +8,7 @@ simlex999.txt. The corpus is cut into words once; everybody trains on the same t
 reads sentences one by one, `gensim-file` takes a `corpus_file`, which is faster; with several
 workers its learning rate does not fall all the way. Words a second count every word of the text
 that is in the vocabulary, and the training alone: neither reading nor compiling. Seeds go round in
-turn, so that a busy machine is busy for all.
+turn, so that a busy machine is busy for all. gensim is a package that only this script needs.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""One file a system. `MODELS` maps the name in a bundle's config to what builds it."""
+"""One file a system. `MODELS` maps the name in a matcher's config to what builds it."""
 
 from softquery.models.esim import Esim, EsimConfig
 from softquery.models.pair_output import PairOutput
