@@ -4,7 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-EXTRAS := train,zh,parquet,plot,dev,docs
+EXTRAS := train,zh,parquet,plot,hdf5,dev,docs
 VENV := .venv
 DEMO := .venv-demo
 BIN := $(VENV)/bin
@@ -24,15 +24,8 @@ export OMP_NUM_THREADS := 1
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: $(DEMO)/.installed ## install without torch and show what works so far
-	@echo '$$ softquery --help'
-	@$(DEMO)/bin/softquery --help
-	@echo '$$ softquery models'
-	@$(DEMO)/bin/softquery models
-	@$(DEMO)/bin/python -c 'from importlib.util import find_spec; print("torch in this installation:", "yes" if find_spec("torch") else "no")'
-	@$(DEMO)/bin/softquery --version
-	@echo 'Without torch this version answers from exported models (match, rank, explain, evaluate, calibrate).'
-	@echo 'It ships none yet: train and export one with pip install "softquery[train]".'
+demo: $(DEMO)/.installed ## install without torch, then match, rank and explain on the shipped models
+	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
 	@status=0; \

@@ -1,4 +1,4 @@
-"""How long `import softquery` and `softquery --help` take, and whether torch came along.
+"""How long a start and a first answer take, and whether torch came along.
 
     python benchmarks/startup.py [--repeats 10] [--json]
 
@@ -19,6 +19,7 @@ STARTS = {
     "import softquery": ["-c", "import softquery"],
     "softquery --help": ["-m", "softquery", "--help"],
     "softquery models": ["-m", "softquery", "models"],
+    "first answer": ["-m", "softquery", "match", "A man is eating.", "Someone eats."],
 }
 
 

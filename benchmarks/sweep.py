@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from softquery.files import find_split
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -22,9 +24,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="folder for summary.json")
     parser.add_argument("--work", type=Path, default=Path("sweep"), help="bundles and logs")
     parser.add_argument("--parallel", type=int, default=1)
+    parser.add_argument("--slice", help="a column of dev, such as source, to measure apart")
     options = parser.parse_args()
     variants = json.loads(options.variants.read_text())
-    Sweep(options.recipe, options.data, variants, options.work).run(
+    Sweep(options.recipe, options.data, variants, options.work, options.slice).run(
         options.output, options.parallel
     )
 
@@ -32,11 +35,19 @@ def main() -> None:
 class Sweep:
     """Variants of one recipe on one data folder."""
 
-    def __init__(self, recipe: str, data: Path, variants: dict[str, list[str]], work: Path) -> None:
+    def __init__(
+        self,
+        recipe: str,
+        data: Path,
+        variants: dict[str, list[str]],
+        work: Path,
+        by: str | None = None,
+    ) -> None:
         self.recipe = recipe
         self.data = data
         self.variants = variants
         self.work = work
+        self.by = by
 
     def run(self, output: Path, parallel: int) -> None:
         """Train all, at most `parallel` at a time; `summary.json` grows as they finish."""
@@ -50,6 +61,8 @@ class Sweep:
             time.sleep(0.5)
             for name in [name for name, process in running.items() if process.poll() is not None]:
                 del running[name]
+                if self.by and (self.work / name / "metrics.json").exists():
+                    self.measure_slices(name)
                 self.tell(name)
                 (output / "summary.json").write_text(json.dumps(self.results(), indent=1))
 
@@ -62,6 +75,13 @@ class Sweep:
         with (self.work / f"{name}.log").open("w") as log:
             return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
 
+    def measure_slices(self, name: str) -> None:
+        """Write the figures of each slice of dev beside the bundle."""
+        command = [sys.executable, "-m", "softquery", "evaluate", str(self.work / name)]
+        command += ["--data", str(find_split(self.data, "dev")), "--slice", self.by, "--json"]
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+        (self.work / f"{name}.slices.json").write_text(found.stdout)
+
     def results(self) -> dict[str, dict]:
         """What is known so far, so that a stopped sweep loses nothing."""
         found = {}
@@ -71,6 +91,9 @@ class Sweep:
                 metrics = json.loads((bundle / "metrics.json").read_text())
                 log = (bundle / "training" / "log.csv").read_text()
                 found[name] = {"settings": settings, **metrics, "log": log}
+                slices = self.work / f"{name}.slices.json"
+                if slices.exists():
+                    found[name]["slices"] = json.loads(slices.read_text())["slices"][self.by]
         return found
 
     def tell(self, name: str) -> None:
@@ -86,6 +109,8 @@ class Sweep:
             f"epochs {facts['epochs']} (best {facts['best_epoch']}) {facts['seconds']} s",
             flush=True,
         )
+        for part in found.get("slices", ()):
+            print(f"  {part['slice']}: {part['accuracy']:.4f} of {part['n']:,}", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ TORCH_FREE_LAYERS = (
 )
 """Layers of which every file, as far as they exist, imports with the base install alone."""
 
-TORCH_FREE_MODULES = ("softquery", "softquery.runtime")
+TORCH_FREE_MODULES = ("softquery", "softquery.interop", "softquery.runtime")
 """Further modules of which that holds, whatever they import once they are called."""
 
 OPTIONAL_PACKAGES = (
@@ -34,6 +34,7 @@ OPTIONAL_PACKAGES = (
     "matplotlib",
     "pyarrow",
     "jieba",
+    "h5py",
     "tensorboard",
     "scipy",
     "sklearn",

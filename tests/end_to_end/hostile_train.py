@@ -165,7 +165,7 @@ COLUMN = [
         title="`--columns` with a name that `train` does not know",
         command=f"{PLAIN} --columns lable=gold",
         said='--columns: no column is called "lable" (did you mean "label"?); '
-        "known: sentence1, sentence2, label",
+        "known: sentence1, sentence2, label, probabilities",
     ),
     Case(
         title="`--columns` that cannot be read",
@@ -191,6 +191,33 @@ COLUMN = [
         damage=labelled("data/train.tsv", *["neutral"] * 60, "same"),
         said="data/train.tsv, row 62: "
         "label 'same' is not one of entailment, neutral, contradiction",
+    ),
+    Case(
+        title="probabilities that are no object of labels",
+        command=PLAIN,
+        damage=file(
+            "data/train.tsv",
+            "sentence1\tsentence2\tlabel\tprobabilities\n"
+            + "".join(
+                f"a man {place}\tsomebody\t{label}\t0.9\n"
+                for place, label in enumerate(["same", "different"] * 40)
+            ),
+        ),
+        said=f"data/train.tsv, row {ANY}: probabilities '0.9' are not an object "
+        'such as {"different": 0.9, …}',
+    ),
+    Case(
+        title="probabilities that do not sum to one",
+        command=PLAIN,
+        damage=file(
+            "data/train.tsv",
+            "sentence1\tsentence2\tlabel\tprobabilities\n"
+            + "".join(
+                f'a man {place}\tsomebody\t{label}\t{{"same": 0.4}}\n'
+                for place, label in enumerate(["same", "different"] * 40)
+            ),
+        ),
+        said=f"data/train.tsv, row {ANY}: probabilities '{{\"same\": 0.4}}' are not shares of 1",
     ),
     Case(
         title="a label in dev that no training row has",

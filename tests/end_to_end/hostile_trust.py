@@ -114,6 +114,24 @@ CALIBRATE = [
         said="model/calibration.json: temperature must be a number from 1e-6 to 1e6, got -1",
     ),
     Case(
+        title="a calibration with a bias for another number of labels",
+        command=FITTED,
+        damage=file("model/calibration.json", '{"bias": [0, 1, 2]}'),
+        said="model/calibration.json: bias has 3 numbers for 2 labels",
+    ),
+    Case(
+        title="a calibration with a bias that is no list of numbers",
+        command=FITTED,
+        damage=file("model/calibration.json", '{"bias": "much"}'),
+        said="model/calibration.json: bias must be a number for each label, got 'much'",
+    ),
+    Case(
+        title="a calibration with negative growth",
+        command=FITTED,
+        damage=file("model/calibration.json", '{"growth": -1}'),
+        said="model/calibration.json: growth must be a number from 0 to 1e6, got -1",
+    ),
+    Case(
         title="a calibration with NaN",
         command=FITTED,
         damage=file("model/calibration.json", '{"temperature": NaN}'),
@@ -236,11 +254,6 @@ BENCH = [
         title="two benchmarks",
         command="bench match rank --model model",
         said=f"got unexpected extra argument{ANY} (rank); see softquery bench --help",
-    ),
-    Case(
-        title="no model",
-        command="bench match",
-        said="name at least one exported bundle with --model",
     ),
     Case(
         title="no threads",

@@ -1,4 +1,4 @@
-"""Bad input for `softquery train word2vec`, `softquery vectors` and `softquery import`."""
+"""Bad input for `softquery train word2vec`, `softquery vectors` and `softquery import vectors`."""
 
 import lzma
 from pathlib import Path
@@ -17,96 +17,111 @@ FULL = frozenset({"disk"})
 
 TRAIN_WORDS = [
     Case(
-        title="word2vec: a corpus that is not there",
+        title="a corpus that is not there",
         command=PLAIN,
         said="corpus.txt: no such file",
     ),
     Case(
-        title="word2vec: a folder without text files",
+        title="a folder without text files",
         command="train word2vec --data data --output vectors",
         said="data: holds no .txt files (plain or .gz, .xz, .bz2)",
     ),
     Case(
-        title="word2vec: an empty corpus",
+        title="an empty corpus",
         command=PLAIN,
         damage=file("corpus.txt", b""),
         said="corpus.txt: holds no words",
     ),
     Case(
-        title="word2vec: a corpus of blanks",
+        title="a corpus of blanks",
         command=PLAIN,
         damage=file("corpus.txt", " \n\t\n\n"),
         said="corpus.txt: holds no words",
     ),
     Case(
-        title="word2vec: a corpus of one word",
+        title="a corpus of one word",
         command=PLAIN,
         damage=file("corpus.txt", "word " * 1000),
         said="corpus.txt: expected at least 2 words that occur 5 times or more "
         "(vocabulary.min_count), found 1 among 1",
     ),
     Case(
-        title="word2vec: a corpus of rare words",
+        title="a corpus of rare words",
         command=PLAIN,
         damage=file("corpus.txt", "every word of this is here once only\n"),
         said="corpus.txt: expected at least 2 words that occur 5 times or more "
         "(vocabulary.min_count), found 0 among 8",
     ),
     Case(
-        title="word2vec: a corpus that is one token of 10,000 characters",
+        title="a corpus that is one token of 10,000 characters",
         command=PLAIN,
         damage=file("corpus.txt", "x" * 10_000),
         said="corpus.txt: holds no words",
     ),
     Case(
-        title="word2vec: a corpus that ends inside a character",
+        title="a corpus that ends inside a character",
         command=PLAIN,
         damage=file("corpus.txt", CORPUS.encode() + "中".encode()[:2]),
         said="corpus.txt, row 21: not valid UTF-8 (byte 0xe4 at column 1); save the file as UTF-8",
     ),
     Case(
-        title="word2vec: a corpus in another encoding",
+        title="a corpus in another encoding",
         command=PLAIN,
         damage=file("corpus.txt", CORPUS.encode("utf-16")),
         said="corpus.txt, row 1: is UTF-16 text; save the file as UTF-8",
     ),
     Case(
-        title="word2vec: a corpus with NUL bytes",
+        title="a corpus with NUL bytes",
         command=PLAIN,
         damage=file("corpus.txt", CORPUS.encode() + b"a\0b\n"),
         said="corpus.txt, row 21: holds a NUL byte (at column 2), expected text",
     ),
     Case(
-        title="word2vec: one bad shard among many",
+        title="one bad shard among many",
         command="train word2vec --data shards --output vectors",
         damage=both(file("shards/train-0.txt", CORPUS), file("shards/train-1.txt.xz", BROKEN)),
         said=f"shards/train-1.txt.xz, row {ANY}: the compressed file breaks off here (truncated); "
         "fetch or compress it again",
     ),
     Case(
-        title="word2vec: sub-words of a tokenizer as words",
+        title="sub-words of a tokenizer as words",
         command=f"{PLAIN} --set text.unit=bpe",
         damage=file("corpus.txt", CORPUS),
         said="text.unit 'bpe' makes sub-words; expected words, characters, whitespace or jieba",
     ),
     Case(
-        title="word2vec: an engine that does not exist",
+        title="an engine that does not exist",
         command=f"{PLAIN} --set training.engine=cuda",
         said="training.engine must be one of auto, numba, torch, got 'cuda'",
     ),
     Case(
-        title="word2vec: a learning rate at which the run diverges",
+        title="a learning rate at which the run diverges",
         command=f"{PLAIN} --set training.lr=1e12 --set training.engine=numba",
         damage=file("corpus.txt", CORPUS * 9),
         said="the run diverged: the vectors are no longer finite; lower training.lr",
     ),
     Case(
-        title="word2vec: `--init`, which it has no use for",
+        title="`--init`, which it has no use for",
         command=f"{PLAIN} --init model",
-        said="--init is for matching recipes, and word2vec is none",
+        said="--init: word2vec begins anew, with random vectors",
     ),
     Case(
-        title="word2vec: a disk that is full",
+        title="`--vectors`, which it makes",
+        command=f"{PLAIN} --vectors glove.txt",
+        said="--vectors: word2vec makes word vectors, and reads none",
+    ),
+    Case(
+        title="`--columns` of running text",
+        command=f"{PLAIN} --columns text=body",
+        said="--columns: word2vec reads running text, which has no columns",
+    ),
+    Case(
+        title="`--devices 2`",
+        command=f"{PLAIN} --devices 2",
+        said="--devices: word2vec takes all cores or one GPU in one process",
+    ),
+    Case(
+        title="a disk that is full",
         command="train word2vec --data corpus.txt --output full/vectors",
         damage=file("corpus.txt", CORPUS * 500),
         needs=FULL,
@@ -258,7 +273,7 @@ VECTORS = [
     ),
 ]
 
-IMPORT = [
+IMPORT_VECTORS = [
     Case(
         title="vectors that are not there",
         command="import vectors glove.txt --output model",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,21 +17,29 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
+from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
-from hostile_words import IMPORT, TRAIN_WORDS, VECTORS, write_small_vectors
+from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
 from running import Answer, settings, softquery
 from tiny_pairs import english, write_folder, write_tsv
+from tiny_text import settings as text_settings
+from tiny_text import write_text
 
+from published_elmo import options_of, random_arrays, write_published
 from softquery.bundle import read_bundle
 from softquery.export import export_matcher
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
 
 CASES = {
-    "train": [*TRAIN, *TRAIN_WORDS],
+    "train": TRAIN,
+    "train elmo": TRAIN_ELMO,
+    "train word2vec": TRAIN_WORDS,
+    "import elmo": IMPORT_ELMO,
+    "import vectors": IMPORT_VECTORS,
     "evaluate": EVALUATE,
     "match": MATCH,
     "rank": RANK,
@@ -41,7 +50,6 @@ CASES = {
     "models": MODELS,
     "recipes": RECIPES,
     "vectors": VECTORS,
-    "import": IMPORT,
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
@@ -54,6 +62,7 @@ NOBODY = 65534
 BLOCK = 4096
 SMALL = settings(training={"max_epochs": 2})
 """Two epochs, so that a run can be interrupted between its first checkpoint and its end."""
+SMALL_TEXT = text_settings(training__max_steps=9)
 
 
 class Silent:
@@ -83,6 +92,9 @@ def sound(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sound")
     data = write_folder(folder / "data", english(60), num_dev=10)
     write_tsv(folder / "test.tsv", english(40, seed=2))
+    write_text(folder / "text")
+    if find_spec("h5py"):
+        write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
     export_matcher(read_bundle(folder / "model"), folder / "exported")
     write_small_vectors(folder / "vectors")
@@ -98,12 +110,16 @@ def place(sound, tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("SOFTQUERY_HOME", str(tmp_path / "home"))
     shutil.copytree(sound / "data", tmp_path / "data")
     shutil.copy(sound / "test.tsv", tmp_path / "test.tsv")
+    shutil.copytree(sound / "text", tmp_path / "text")
     return tmp_path
 
 
 @contextmanager
 def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     """Do to the input what the case says."""
+    if case.words[:2] == ["import", "elmo"]:
+        pytest.importorskip("h5py", reason="published weights are HDF5 ([hdf5])")
+        shutil.copytree(sound / "published", place / "published")
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
@@ -153,8 +169,12 @@ def as_nobody(place: Path) -> Iterator[None]:
 
 
 def words(case: Case) -> list[str]:
-    is_matcher = case.verb == "train" and "word2vec" not in case.words
-    return [*case.words[:1], *(SMALL if is_matcher else []), *case.words[1:]]
+    """The command, a training run made small by the settings of its kind."""
+    if case.verb != "train":
+        return case.words
+    kinds = {"elmo-small": SMALL_TEXT, "word2vec": []}
+    small = next((kinds[word] for word in case.words if word in kinds), SMALL)
+    return [*case.words[:1], *small, *case.words[1:]]
 
 
 def run_here(case: Case) -> Answer:

@@ -20,6 +20,10 @@ class Calibration:
 
     temperature: float = 1.0
     """Logits are divided by it (Guo et al. 2017, Section 4.2)."""
+    bias: tuple[float, ...] | None = None
+    """Added to the scaled logits, one number a label."""
+    growth: float = 0.0
+    """How much sharper larger logits are made; see `softquery.measure.Scaling`."""
     threshold: float | None = None
     """With two labels: the second one is answered from this probability on."""
     abstain_below: float | None = None
@@ -30,6 +34,12 @@ class Calibration:
             raise ValueError(
                 f"temperature must be a number from 1e-6 to 1e6, got {self.temperature!r:.40}"
             )
+        if self.bias is not None and not (
+            isinstance(self.bias, tuple) and all(_is_number(each) for each in self.bias)
+        ):
+            raise ValueError(f"bias must be a number for each label, got {self.bias!r:.40}")
+        if not (_is_number(self.growth) and 0 <= self.growth <= 1e6):
+            raise ValueError(f"growth must be a number from 0 to 1e6, got {self.growth!r:.40}")
         for name in ("threshold", "abstain_below"):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 <= value <= 1):
@@ -41,7 +51,12 @@ class Calibration:
         >>> Calibration(temperature=2.0).probabilities(np.array([[0.0, 0.0]])).tolist()
         [[0.5, 0.5]]
         """
-        wide = logits.astype(np.float64) / self.temperature
+        wide = logits.astype(np.float64)
+        wide = wide - wide.mean(axis=1, keepdims=True)
+        spread = wide.max(axis=1, keepdims=True)
+        wide = wide * (1 / self.temperature + self.growth * spread)
+        if self.bias is not None:
+            wide = wide + np.array(self.bias)
         powers = np.exp(wide - wide.max(axis=1, keepdims=True))
         shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
         return shares
@@ -67,9 +82,12 @@ class Calibration:
         """Read a bundle's `calibration.json`; what else stands there tells how it was fitted."""
         if data is None:
             return cls()
-        names = ("temperature", "threshold", "abstain_below")
+        names = ("temperature", "growth", "bias", "threshold", "abstain_below")
+        given = {name: data[name] for name in names if name in data}
+        if isinstance(given.get("bias"), list):
+            given["bias"] = tuple(given["bias"])
         try:
-            return cls(**{name: data[name] for name in names if name in data})
+            return cls(**given)
         except ValueError as error:
             raise BundleError(f"calibration.json: {error}") from None
 

@@ -1,5 +1,6 @@
 """Labels as they stand in files."""
 
+import json
 import math
 from collections.abc import Sequence
 
@@ -29,3 +30,23 @@ def parse_grade(text: str, low: float, high: float) -> float:
     if not low <= value <= high:
         raise ValueError(f"grade {text[:40]!r} is not a number from {low:g} to {high:g}")
     return (value - low) / (high - low)
+
+
+def parse_distribution(text: str, labels: Sequence[str]) -> list[float]:
+    """A JSON object of label and probability, in the labels' order; labels left out have none.
+
+    >>> parse_distribution('{"1": 0.75, "0": 0.25}', ["0", "1"])
+    [0.25, 0.75]
+    """
+    try:
+        given = {name: float(share) for name, share in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise ValueError(
+            f'probabilities {text[:40]!r} are not an object such as {{"{labels[0]}": 0.9, …}}'
+        ) from None
+    for name in given:
+        parse_class(name, labels)
+    total = sum(given.values())
+    if not (all(0 <= share <= 1 for share in given.values()) and abs(total - 1) < 0.01):
+        raise ValueError(f"probabilities {text[:40]!r} are not shares of 1")
+    return [given.get(name, 0.0) / total for name in labels]

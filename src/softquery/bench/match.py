@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from softquery.bench.contestants import SHAPES, write_graph
+from softquery.bundle import read_bundle
 from softquery.errors import ConfigError
 from softquery.runtime import load
+from softquery.zoo import resolve
 
 SCENES = ("pair_s", "batch32_s", "rank100_s")
 
@@ -68,12 +70,20 @@ def run_match_bench(
 def _tasks(
     models: Sequence[str], threads: int, seconds: float, folder: Path, say: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
+    from softquery.export.matcher import export_matcher  # imports torch, which ours do without
+
     shared = {"threads": threads, "seconds": seconds}
     tasks: dict[str, dict[str, Any]] = {}
     short = [Path(model).name for model in models]
-    for model, name in zip(models, short, strict=True):
+    for place, (model, name) in enumerate(zip(models, short, strict=True)):
         shown = name if short.count(name) == 1 else model
-        tasks[f"softquery {shown}"] = {"kind": "ours", "model": model, **shared}
+        bundle = read_bundle(resolve(model))
+        precision = bundle.metrics.get("export", {}).get("precision", "float32")
+        tasks[f"softquery {shown} {precision}"] = {"kind": "ours", "model": model, **shared}
+        if precision == "int8":
+            say(f"exporting {shown} to float32")
+            wide = export_matcher(bundle, folder / f"float32-{place}").bundle
+            tasks[f"softquery {shown} float32"] = {"kind": "ours", "model": str(wide), **shared}
     for shape in SHAPES:
         tasks[f"{shape} torch"] = {"kind": "torch", "shape": shape, **shared}
         say(f"exporting {shape} to int8")

@@ -6,7 +6,7 @@
 | `tokenizer.json` | how strings become ids |
 | `model.safetensors` | the weights |
 | `metrics.json` | what was measured |
-| `calibration.json` | temperature and thresholds, where they were fitted |
+| `calibration.json` | scaling and thresholds, where they were fitted |
 | `README.md` | the model card |
 | `onnx/` | graphs without weights, where the model was exported |
 | `training/` | the run's settings, log and curves, where the library trained it |

@@ -89,7 +89,7 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
         ("Numbers", _number_lines(card.numbers)),
         ("Calibration", calibration_lines(calibration)),
         ("Limits", [f"- {_one_line(limit)}" for limit in card.limits] or ["None are known."]),
-        ("How to use", usage_lines(kind, card.name)),
+        ("How to use", usage_lines(kind, card.name, card.languages)),
         ("Licence", _licence_lines(card)),
     ]
     if kind == "vectors":  # they give no probabilities
@@ -144,7 +144,8 @@ def _research_lines(card: Card) -> list[str]:
 
 
 def _licence_lines(card: Card) -> list[str]:
-    restricted = " For research only." if _is_restricted(card) else ""
+    said = "research only" in card.licence.lower()
+    restricted = " For research only." if _is_restricted(card) and not said else ""
     return [f"{_one_line(card.licence)}.{restricted} The data keep their own licences, see above."]
 
 

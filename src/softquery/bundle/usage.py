@@ -2,6 +2,10 @@
 
 import json
 import shlex
+from collections.abc import Sequence
+
+_PAIRS = {"zh": ("花呗怎么提额", "如何提高花呗额度")}
+_PAIR = ("A man is eating.", "Someone eats.")
 
 _VERBS = {
     "matcher": 'match "A man is eating." "Someone eats."',
@@ -22,12 +26,20 @@ _CALLS = {
 }
 
 
-def usage_lines(kind: str, name: str) -> list[str]:
+def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str]:
     """Markdown that shows a bundle at work, in the shell and in Python.
 
     >>> usage_lines("matcher", "nli-en")[1]
     'softquery match "A man is eating." "Someone eats." --model nli-en'
     """
+    lines = _lines(kind, name)
+    pair = next((_PAIRS[each] for each in languages if each in _PAIRS), _PAIR)
+    for ours, theirs in zip(_PAIR, pair, strict=True):
+        lines = [line.replace(ours, theirs) for line in lines]
+    return lines
+
+
+def _lines(kind: str, name: str) -> list[str]:
     verb = _VERBS.get(kind)
     shell = f"softquery {verb} --model {shlex.quote(name)}" if verb else "softquery models"
     opened = "load_vectors" if kind == "vectors" else "load"

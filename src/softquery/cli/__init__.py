@@ -5,16 +5,17 @@ from typing import Annotated
 import typer
 
 from softquery import __version__
-from softquery.cli import imports, vectors
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.console import run
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
+from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.train import recipes, train
+from softquery.cli.vectors import vectors
 
 app = typer.Typer(
     name="softquery",
@@ -31,11 +32,11 @@ app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)
 app.command()(export)
+app.add_typer(imports, name="import")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
-app.add_typer(vectors.app, name="vectors")
-app.add_typer(imports.app, name="import")
+app.add_typer(vectors, name="vectors")
 
 
 def _version(asked: bool) -> None:

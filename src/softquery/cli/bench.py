@@ -15,7 +15,8 @@ NAMES = ("match",)
 def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark: `match`.")],
     model: Annotated[
-        list[str] | None, typer.Option(help="An exported bundle to time. Repeatable.")
+        list[str] | None,
+        typer.Option(help="An exported bundle to time, `match-en` by default. Repeatable."),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="The same for all contestants.")] = 2,
     rounds: Annotated[int, typer.Option(min=1, help="Contestants take turns so often.")] = 3,
@@ -33,8 +34,7 @@ def bench(
     """
     if name not in NAMES:
         raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
-    if not model:
-        raise ConfigError("name at least one exported bundle with --model")
+    model = model or ["match-en"]
     if picture is not None:
         _check_picture(picture)
     try:

@@ -1,4 +1,4 @@
-"""`softquery import`: other people's models as bundles."""
+"""`softquery import`: what other tools have trained, as bundles."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,32 +6,61 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import print_json, print_table
+from softquery.errors import InputError
 
-app = typer.Typer(
-    help="Make a bundle of what another tool has trained.",
+imports = typer.Typer(
+    help="Write what other tools have trained as a bundle.",
     no_args_is_help=True,
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
-@app.callback()
-def options() -> None:
-    """Make a bundle of what another tool has trained."""
+Output = Annotated[Path, typer.Option(help="The bundle to write.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command()
+@imports.callback()
+def group() -> None:
+    """Write what other tools have trained as a bundle."""
+
+
+@imports.command()
+def elmo(
+    weights: Annotated[Path, typer.Option(help="The published weights, an HDF5 file.")],
+    options: Annotated[Path, typer.Option(help="The options that go with them, a JSON file.")],
+    output: Output,
+    as_json: Json = False,
+) -> None:
+    """A published ELMo of any size; it embeds words, and `train elmo --init` adapts it."""
+    from softquery.bundle import read_bundle
+    from softquery.interop import import_elmo
+
+    if output.exists():
+        raise InputError("already exists; name another --output", source=output)
+    settings = read_bundle(import_elmo(weights, options, output)).config.model["config"]
+    facts: dict[str, object] = {
+        "layers": settings["num_layers"] + 1,
+        "width of a vector": 2 * settings["projection_size"],
+        "width of a cell": settings["hidden_size"],
+    }
+    if as_json:
+        print_json({"bundle": str(output), **settings})
+    else:
+        print_table(str(output), ("elmo", ""), list(facts.items()))
+
+
+@imports.command()
 def vectors(
     file: Annotated[Path, typer.Argument(help="Vectors of GloVe or word2vec, text or binary.")],
-    output: Annotated[Path, typer.Option(help="The bundle to write.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Output,
+    as_json: Json = False,
 ) -> None:
     """Word vectors of GloVe, word2vec or fastText's .vec files."""
     from softquery.bundle import read_bundle
     from softquery.runtime.vector_files import import_vectors
 
-    bundle = import_vectors(file, output)
-    metrics = read_bundle(bundle).metrics
+    metrics = read_bundle(import_vectors(file, output)).metrics
     if as_json:
-        print_json({"bundle": str(bundle), **metrics})
+        print_json({"bundle": str(output), **metrics})
     else:
-        print_table(str(bundle), ("imported", ""), list(metrics.items()))
+        print_table(str(output), ("vectors", ""), list(metrics.items()))

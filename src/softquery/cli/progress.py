@@ -15,13 +15,13 @@ class TrainingBar:
     Of several processes only the first one shows anything.
 
     Args:
-        unit: What is counted to tell the speed.
+        counted: What the run's progress is counted in, a step or a word.
     """
 
-    def __init__(self, unit: str = "examples") -> None:
+    def __init__(self, counted: str = "step") -> None:
         from rich.console import Console
 
-        self._unit = unit
+        self._counted = counted
         self.console = Console(stderr=True)
         self._bar: Any = None
         self._task: Any = None
@@ -64,16 +64,18 @@ class TrainingBar:
         """The run starts, or goes on, at step `done`."""
         self._total = total_steps
         if done:
-            counted = "step" if self._unit == "examples" else self._unit.removesuffix("s")
-            self.say(f"resumed at {counted} {done:,} of at most {total_steps:,}")
+            self.say(f"resumed at {self._counted} {done:,} of at most {total_steps:,}")
         if self._bar is not None:
             self._task = self._bar.add_task("training", total=total_steps, completed=done, facts="")
 
     def step(self, done: int, facts: dict[str, float]) -> None:
         """A step is done."""
         if self._bar is not None:
+            rate, unit = self._speed(facts)
             shown = "  ".join(
-                f"{name} {_short(facts[key])}" for key, name in self._facts() if key in facts
+                f"{name} {_short(facts[key])}"
+                for key, name in (("loss", "loss"), ("lr", "lr"), (rate, unit))
+                if key in facts
             )
             metric = next((key for key in facts if key.startswith("tune_")), None)
             shown += f"  {metric.replace('_', ' ')} {facts[metric]:.4f}" if metric else ""
@@ -87,14 +89,17 @@ class TrainingBar:
             if name.startswith("tune_")
         )
         loss = f"loss {facts['loss']:.4f}  " if "loss" in facts else ""
-        speed = facts.get("examples_per_second", 0.0)
+        rate, unit = self._speed(facts)
         best = "  (best so far)" if improved else ""
-        parts = [f"{loss}{measured}".rstrip(), f"{speed:,.0f} {self._unit}/s{best}"]
+        parts = [f"{loss}{measured}".rstrip(), f"{facts.get(rate, 0.0):,.0f} {unit}{best}"]
         self.say(f"epoch {number + 1}: {'  '.join(part for part in parts if part)}")
 
-    def _facts(self) -> list[tuple[str, str]]:
-        rate = [("lr", "lr")] if self._unit == "words" else []
-        return [("loss", "loss"), *rate, ("examples_per_second", f"{self._unit}/s")]
+    def _speed(self, facts: dict[str, float]) -> tuple[str, str]:
+        """The fact that tells how fast a run is, and its unit."""
+        if "tokens_per_second" in facts:
+            return "tokens_per_second", "tokens/s"
+        examples = "examples" if self._counted == "step" else f"{self._counted}s"
+        return "examples_per_second", f"{examples}/s"
 
     def say(self, line: str) -> None:
         """A line that stays."""

@@ -4,16 +4,13 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from softquery.cli import processes
 from softquery.cli.console import INTERRUPTED, note, print_json, print_table
-from softquery.errors import ConfigError, MissingExtra
-
-if TYPE_CHECKING:
-    from softquery.recipes import Run, WordRun
+from softquery.errors import MissingExtra
 
 
 def train(
@@ -21,8 +18,8 @@ def train(
     data: Annotated[
         Path,
         typer.Option(
-            help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz); "
-            "for word vectors a text file, or a folder of .txt files."
+            help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz); for language "
+            "models text in train.* and valid.*; for word vectors a text file, or a folder of them."
         ),
     ],
     output: Annotated[
@@ -58,45 +55,23 @@ def train(
     An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
     """
     _require_torch()
-    from softquery.recipes import WordRun, override
-    from softquery.recipes import recipe as find_recipe
+    from softquery.cli.progress import TrainingBar
+    from softquery.files import parse_columns
+    from softquery.recipes import kinds
+    from softquery.recipes.places import partial_folder
+    from softquery.zoo import resolve
 
-    changes = list(settings or [])
-    if seed is not None:
-        changes.append(f"training.seed={seed}")
-    run = override(find_recipe(recipe), changes)
-    if isinstance(run, WordRun):
-        _refuse(run.name, vectors=vectors, columns=columns, init=init, devices=devices > 1)
-        _train_words(run, data, output, resume=resume, as_json=as_json)
-        return
+    run = _chosen(recipe, settings or [], seed)
+    kind = kinds.KINDS[type(run)]
+    given = {"vectors": vectors, "columns": columns, "init": init, "devices": devices > 1}
+    kind.check(run.name, given)
     if vectors:  # not through --set, which would cut a path at its commas
         run = replace(run, vectors=tuple(str(path) for path in vectors))
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
-    bundle = _train_pairs(run, data, output, columns, init, resume=resume, devices=devices)
-    if processes.is_first():
-        _show(bundle, as_json)
-
-
-def _train_pairs(
-    run: "Run",
-    data: Path,
-    output: Path,
-    columns: str,
-    init: str | None,
-    *,
-    resume: bool,
-    devices: int,
-) -> Path:
-    from softquery.cli.progress import TrainingBar
-    from softquery.files import parse_columns
-    from softquery.recipes.execute import train as execute
-    from softquery.recipes.places import partial_folder
-    from softquery.zoo import resolve
-
     try:
-        with processes.first_speaks(), TrainingBar() as bar:
-            return execute(
+        with processes.first_speaks(), TrainingBar(kind.counted) as bar:
+            bundle = kinds.train(
                 run,
                 data=data,
                 output=output,
@@ -110,34 +85,16 @@ def _train_pairs(
     except KeyboardInterrupt:
         _leave_resumable(partial_folder(output))
         raise
+    if processes.is_first():
+        _show(bundle, as_json)
 
 
-def _train_words(run: "WordRun", data: Path, output: Path, *, resume: bool, as_json: bool) -> None:
-    from softquery.bundle import read_bundle
-    from softquery.cli.progress import TrainingBar
-    from softquery.recipes.places import partial_folder
-    from softquery.recipes.train_words import train_words
+def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
+    """The recipe of that name with its settings; `KINDS` knows what it is."""
+    from softquery.recipes import override, recipe
 
-    try:
-        with TrainingBar(unit="words") as bar:
-            bundle = train_words(
-                run, data=data, output=output, observer=bar, say=bar.say, resume=resume
-            )
-    except KeyboardInterrupt:
-        _leave_resumable(partial_folder(output))
-        raise
-    metrics = read_bundle(bundle).metrics
-    if as_json:
-        print_json({"bundle": str(bundle), **metrics})
-    else:
-        print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
-
-
-def _refuse(recipe: str, **given: object) -> None:
-    """Say which options mean nothing to a recipe."""
-    for name, value in given.items():
-        if value:
-            raise ConfigError(f"--{name} is for matching recipes, and {recipe} is none")
+    changes = [] if seed is None else [f"training.seed={seed}"]
+    return override(recipe(name), [*settings, *changes])
 
 
 def _leave_resumable(folder: Path) -> None:
@@ -156,7 +113,10 @@ def _show(bundle: Path, as_json: bool) -> None:
     if as_json:
         print_json({"bundle": str(bundle), **metrics})
         return
-    print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+    if "dev" in metrics:
+        print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+    else:
+        print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
 
 
 def _require_torch() -> None:

@@ -20,7 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Top = Annotated[int, typer.Option("--top", min=1, help="How many words to show.")]
 RESTRICT = 300_000
 
-app = typer.Typer(
+vectors = typer.Typer(
     help="Ask word vectors: what is near, what is alike, and what is to a as b is to c.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,7 +35,7 @@ class VectorForm(str, Enum):
     WORD2VEC_BINARY = "word2vec-binary"
 
 
-@app.command()
+@vectors.command()
 def nearest(
     words: Annotated[list[str], typer.Argument(help="Words, each asked by itself.")],
     model: Model,
@@ -54,7 +54,7 @@ def nearest(
         print_table(f"near {word}", ("word", "cosine"), [(n.word, n.score) for n in near])
 
 
-@app.command()
+@vectors.command()
 def analogy(
     words: Annotated[
         list[str], typer.Argument(help="Three words a b c, or a file such as questions-words.txt.")
@@ -98,7 +98,7 @@ def _show_scores(scores: "list[AnalogyScore]", as_json: bool) -> None:
     print_table("", ("section", "accuracy", "right", "n", "unknown"), rows)
 
 
-@app.command()
+@vectors.command()
 def similarity(
     words: Annotated[
         list[str], typer.Argument(help="Two words, or a file of two words and a grade a line.")
@@ -124,7 +124,7 @@ def similarity(
         print_table(" and ".join(words), ("measure", "value"), list(report.items()))
 
 
-@app.command()
+@vectors.command()
 def plot(
     model: Model,
     words: Annotated[
@@ -166,7 +166,7 @@ def plot(
         )
 
 
-@app.command()
+@vectors.command()
 def export(
     model: Model,
     output: Annotated[Path, typer.Option(help="The file; .gz, .xz or .bz2 compresses it.")],

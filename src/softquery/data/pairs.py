@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
 from softquery.data.tokens import Sentences, Tokens
@@ -19,16 +19,35 @@ CHUNK = 4096
 
 
 class PairBatch(NamedTuple):
-    """B pairs, and the label of each where it is known (class ids, or graded floats)."""
+    """B pairs, and the label of each where it is known.
+
+    Labels are class ids, graded floats, or a distribution over C classes for each pair.
+    """
 
     first: Tokens
     second: Tokens
-    label: Shaped[Tensor, " B"] | None
+    label: Shaped[Tensor, "B *C"] | None
 
     @property
     def size(self) -> int:
         """Number of pairs."""
         return len(self.first.ids)
+
+    def swapped(self, chosen: Bool[Tensor, " B"]) -> "PairBatch":
+        """The batch with the two sentences of the chosen pairs in the other order.
+
+        Both sides must be padded to one length.
+        """
+        first, second = (
+            Tokens(
+                *(
+                    torch.where(chosen.unsqueeze(1), other, one)
+                    for one, other in zip(mine, theirs, strict=True)
+                )
+            )
+            for mine, theirs in ((self.first, self.second), (self.second, self.first))
+        )
+        return PairBatch(first, second, self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +56,7 @@ class Pairs:
 
     first: Sentences
     second: Sentences
-    label: Shaped[Tensor, " N"]
+    label: Shaped[Tensor, "N *C"]
     num_cut: int = 0
     """Sentences that were longer than the pipeline's limit."""
 
@@ -66,6 +85,7 @@ def encode_pairs(
     pipeline: TextPipeline,
     *,
     parse_label: Callable[[str], int | float],
+    parse_distribution: Callable[[str], list[float]] | None = None,
 ) -> Pairs:
     """Tokenise the rows' `sentence1`, `sentence2` and `label`.
 
@@ -74,22 +94,28 @@ def encode_pairs(
         pipeline: Turns sentences into ids.
         parse_label: From the label's text to a class id or a graded value; a `ValueError` is
             reported with the row.
+        parse_distribution: Reads `probabilities`, which stand for the label in rows that have
+            them: what a teacher thinks of the pair. Not read where it is left away.
     """
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     labels: list[int | float] = []
+    taught: dict[int, list[float]] = {}
     num_cut = 0
     stream = iter(rows)
     while chunk := list(islice(stream, CHUNK)):
+        if parse_distribution is not None:
+            taught |= _distributions(chunk, parse_distribution, before=len(labels))
         labels.extend(_label(row, parse_label) for row in chunk)
         for side, column in zip(sides, ("sentence1", "sentence2"), strict=True):
             ids, cuts = pipeline.encode_ids_with_cuts([row.values[column] for row in chunk])
             side.extend(ids)
             num_cut += sum(cut > 0 for cut in cuts)
     kind = torch.float32 if any(isinstance(value, float) for value in labels) else torch.int64
+    label = torch.tensor(labels, dtype=kind)
     return Pairs(
         Sentences.pack(sides[0]),
         Sentences.pack(sides[1]),
-        torch.tensor(labels, dtype=kind),
+        _softened(label, taught) if taught else label,
         num_cut,
     )
 
@@ -99,6 +125,28 @@ def _label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
         return parse_label(row.values["label"])
     except ValueError as error:
         raise InputError(str(error), source=row.source, row=row.number) from None
+
+
+def _distributions(
+    rows: list[Row], parse: Callable[[str], list[float]], *, before: int
+) -> dict[int, list[float]]:
+    """The distributions of those rows that have one, by place."""
+    found = {}
+    for place, row in enumerate(rows, before):
+        if row.values.get("probabilities", "").strip():
+            try:
+                found[place] = parse(row.values["probabilities"])
+            except ValueError as error:
+                raise InputError(str(error), source=row.source, row=row.number) from None
+    return found
+
+
+def _softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Tensor:
+    """Class ids as distributions, with what is known better in its place."""
+    num_classes = len(next(iter(taught.values())))
+    soft = torch.nn.functional.one_hot(label, num_classes).float()
+    soft[torch.tensor(list(taught))] = torch.tensor(list(taught.values()))
+    return soft
 
 
 def split_rows(rows: list[Row], *, share: float, seed: int) -> tuple[list[Row], list[Row]]:

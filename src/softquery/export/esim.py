@@ -23,6 +23,7 @@ from softquery.export.layers import (
     part_of,
     rows_of,
 )
+from softquery.export.ranges import Ranges
 
 FOLDED = ("own", "aligned", "product")
 
@@ -44,22 +45,22 @@ def fold_projection(weight: NDArray[np.float32], parts: tuple[str, ...]) -> NDAr
     return np.concatenate([own + difference, aligned - difference, product], axis=1)
 
 
-def encode_graph(weights: dict[str, NDArray[Any]]) -> Graph:
+def encode_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
     """Ids [B, T] and lengths [B] to encodings [B, T, 4 S]."""
     graph = Graph("encode", weights)
     ids = graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
     lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
     steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), "embedder.table")
-    states = rows_of(graph, graph.recurrent(steps, lengths, "encoder"))
-    own = graph.linear(states, "project.own")
-    aligned = graph.linear(states, "project.aligned", bias=False)
+    states = rows_of(graph, graph.recurrent(steps, lengths, "encoder", limit=ranges.embedded))
+    own = graph.linear(states, "project.own", limit=ranges.states)
+    aligned = graph.linear(states, "project.aligned", limit=ranges.states, bias=False)
     size = 4 * graph.hidden_size("encoder")
     encoding = graph.node("Concat", states, own, aligned, axis=2)
     graph.output(encoding, "encoding", TensorProto.FLOAT, ["batch", "tokens", size])
     return graph
 
 
-def compare_graph(weights: dict[str, NDArray[Any]]) -> Graph:
+def compare_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
     """Two encodings to logits and both alignments; the first side may be one for all pairs."""
     graph = Graph("compare", weights)
     size = 4 * graph.hidden_size("encoder")
@@ -69,21 +70,24 @@ def compare_graph(weights: dict[str, NDArray[Any]]) -> Graph:
         sides.append(graph.input(side, TensorProto.FLOAT, shape))
         lengths.append(graph.input(f"{side}_lengths", TensorProto.INT32, [batch]))
     real = [is_real(graph, side, length) for side, length in zip(sides, lengths, strict=True)]
-    states = [part_of(graph, side, 0, size // 2) for side in sides]
-    scores = graph.node("MatMul", states[0], graph.node("Transpose", states[1], perm=[0, 2, 1]))
+    own = [part_of(graph, side, 0, size // 2) for side in sides]
+    scores = graph.node("MatMul", own[0], graph.node("Transpose", own[1], perm=[0, 2, 1]))
     turned = graph.node("Transpose", scores, perm=[0, 2, 1])
     to_second = masked_softmax(graph, scores, real[1])
     to_first = masked_softmax(graph, turned, real[0])
     pairs = graph.node("Shape", lengths[1])
     pooled = []
     for place, weights_of in ((0, to_second), (1, to_first)):
-        local = _local(graph, sides[place], sides[1 - place], weights_of, size)
+        sides_of = (sides[place], sides[1 - place])
+        local = _local(graph, *sides_of, weights_of, size, limit=ranges.product)
         everyone = graph.node("Expand", lengths[place], pairs)
         steps = graph.node("Transpose", local, perm=[1, 0, 2])
-        composed = rows_of(graph, graph.recurrent(steps, everyone, "composer"))
+        states = graph.recurrent(steps, everyone, "composer", limit=ranges.local, signed=False)
+        composed = rows_of(graph, states)
         pooled += [mean_pool(graph, composed, everyone), max_pool(graph, composed, everyone)]
-    hidden = graph.node("Tanh", graph.linear(graph.node("Concat", *pooled, axis=1), "classifier.1"))
-    logits = graph.linear(hidden, "classifier.4")
+    everything = graph.node("Concat", *pooled, axis=1)
+    hidden = graph.node("Tanh", graph.linear(everything, "classifier.1", limit=ranges.pooled))
+    logits = graph.linear(hidden, "classifier.4", limit=1)
     graph.output(logits, "logits", TensorProto.FLOAT, ["batch", "outputs"])
     for weights_of, asker, asked in (
         (to_second, "first", "second"),
@@ -94,12 +98,12 @@ def compare_graph(weights: dict[str, NDArray[Any]]) -> Graph:
     return graph
 
 
-def _local(graph: Graph, own: str, other: str, weights_of: str, size: int) -> str:
+def _local(graph: Graph, own: str, other: str, weights_of: str, size: int, *, limit: float) -> str:
     """ReLU(W1' a + W2' ã + W4 (a ⊙ ã) + bias): [B, T, S]."""
     half, three = size // 2, 3 * size // 4
     about = graph.node("MatMul", weights_of, part_of(graph, other, 0, half))
     linear = graph.node("MatMul", weights_of, part_of(graph, other, three, size))
     product = graph.node("Mul", part_of(graph, own, 0, half), about)
-    clash = graph.linear(product, "project.product", bias=False)
+    clash = graph.linear(product, "project.product", limit=limit, bias=False)
     total = graph.node("Add", graph.node("Add", clash, linear), part_of(graph, own, half, three))
     return graph.node("Relu", total)

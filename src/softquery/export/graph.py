@@ -8,6 +8,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
+from softquery.runtime.bounded import EXTRA
 from softquery.runtime.weights import SCALE
 
 OPSET = 17
@@ -69,16 +70,25 @@ class Graph:
         self.constants[name] = onnx.numpy_helper.from_array(array, name)
         return name
 
-    def linear(self, value: str, name: str, *, bias: bool = True) -> str:
-        """A linear layer: int8 where its weight is."""
+    def linear(self, value: str, name: str, *, limit: float, bias: bool = True) -> str:
+        """A linear layer: int8 where its weight is.
+
+        Args:
+            value: What it reads.
+            name: The layer.
+            limit: The largest absolute value of its input; in int8, larger ones are cut to it.
+            bias: Whether it has one.
+        """
         weight = f"{name}.weight"
         if self.has(weight + SCALE):
-            inputs = [value, weight, weight + SCALE, weight + ":zero"]
-            for each in inputs[1:]:
-                self.weight(each)
+            scale = self.constant(limit / 127, np.float32)
+            middle = self.constant(128, np.uint8)
+            small = self.node("QuantizeLinear", value, scale, middle)
+            known = [self.weight(weight + kind) for kind in ("", SCALE, ":zero")]
+            inputs = [small, known[0], scale, known[1], middle, known[2]]
             if bias:
                 inputs.append(self.weight(f"{name}.bias"))
-            return self.node("DynamicQuantizeMatMul", *inputs, domain="com.microsoft")
+            return self.node("MatMulIntegerToFloat", *inputs, domain="com.microsoft")
         product = self.node("MatMul", value, self.weight(weight))
         return self.node("Add", product, self.weight(f"{name}.bias")) if bias else product
 
@@ -93,24 +103,48 @@ class Graph:
         scale = self.node("Unsqueeze", scale, self.constant([-1], np.int64))
         return self.node("Mul", wide, scale)
 
-    def recurrent(self, steps: str, lengths: str, name: str) -> str:
-        """Both directions over [T, B, D] within each row's length: [T, 2, B, H]."""
-        inputs = [steps, *(self.weight(f"{name}.{letter}") for letter in "WRB"), lengths]
-        settings: dict[str, Any] = {
-            "hidden_size": self.hidden_size(name),
-            "direction": "bidirectional",
-        }
+    def recurrent(
+        self, steps: str, lengths: str, name: str, *, limit: float, signed: bool = True
+    ) -> str:
+        """Both directions over [T, B, D] within each row's length: [T, 2, B, H].
+
+        Args:
+            steps: What it reads.
+            lengths: Of the rows.
+            name: The layer.
+            limit: The largest absolute value of its input; in int8, larger ones are cut to it.
+            signed: Whether its input may be negative.
+        """
+        size = self.hidden_size(name)
+        settings: dict[str, Any] = {"hidden_size": size, "direction": "bidirectional"}
         if self.has(f"{name}.W{SCALE}"):
+            settings["hidden_size"] = size + EXTRA
             tail = [f"{name}.{letter}{kind}" for letter in "WR" for kind in (SCALE, ":zero")]
-            inputs += ["", "", "", *(self.weight(each) for each in tail)]
-            return self.node("DynamicQuantizeLSTM", *inputs, domain="com.microsoft", **settings)
+            inputs = [self._with_ends(steps, limit, signed)]
+            inputs += [self.weight(f"{name}.{letter}") for letter in "WRB"]
+            inputs += [lengths, "", "", "", *(self.weight(each) for each in tail)]
+            states = self.node("DynamicQuantizeLSTM", *inputs, domain="com.microsoft", **settings)
+            bounds = [self.constant([value], np.int64) for value in (0, size, 3)]
+            return self.node("Slice", states, *bounds)
+        inputs = [steps, *(self.weight(f"{name}.{letter}") for letter in "WRB"), lengths]
         if self.gates(name) == 3:
             return self.node("GRU", *inputs, linear_before_reset=1, **settings)
         return self.node("LSTM", *inputs, **settings)
 
+    def _with_ends(self, steps: str, limit: float, signed: bool) -> str:
+        """[T, B, D] cut to the limit, with the ends of its range as two more features."""
+        low, high = (self.constant(end, np.float32) for end in (-limit, limit))
+        value = self.node("Clip", steps, low, high)
+        if not signed:  # zeros are always in the range
+            return self.node("Pad", value, self.constant([0] * 5 + [EXTRA], np.int64), high)
+        for end in (low, high):
+            value = self.node("Pad", value, self.constant([0] * 5 + [1], np.int64), end)
+        return value
+
     def hidden_size(self, name: str) -> int:
         """Width of one direction: its recurrent matrix has that side besides the gates'."""
-        return int(min(self.weights[f"{name}.R"].shape[1:]))
+        extra = EXTRA if self.has(f"{name}.R{SCALE}") else 0
+        return int(min(self.weights[f"{name}.R"].shape[1:])) - extra
 
     def gates(self, name: str) -> int:
         """4 for an LSTM, 3 for a GRU."""

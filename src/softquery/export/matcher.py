@@ -7,7 +7,7 @@ and the report says so.
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from softquery.errors import BundleError, ConfigError
 from softquery.export import esim, siamese
 from softquery.export.graph import Graph
 from softquery.export.quantise import quantise
+from softquery.export.ranges import Ranges, measure_ranges
 from softquery.files import Row
 from softquery.runtime.evaluation import evaluate
 from softquery.runtime.matcher import Matcher, load
@@ -77,6 +78,8 @@ def export_matcher(
         limit: Points of accuracy (of correlation times 100, for grades) that int8 may cost.
         rows: Labelled rows; the gate needs them, and the check uses them.
     """
+    if "embedder" in bundle.config.model["config"]:
+        raise BundleError(f"{bundle.path}: a matcher with ELMo inside runs on torch alone so far")
     if int8 and not rows:
         raise ConfigError("int8 needs labelled rows for its gate; name a file with --data")
     if not math.isfinite(limit):
@@ -84,19 +87,23 @@ def export_matcher(
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     config, weights = _folded(_complete(bundle), dequantised(bundle.read_weights()))
+    trained = load(bundle.path, backend="torch")
+    pairs = _pairs(rows[:CHECKED]) or _made_up_pairs(trained)
+    ranges = measure_ranges(trained, pairs)
     with tempfile.TemporaryDirectory() as scratch:
-        plain = _write(bundle, Path(scratch) / "float32", config, weights, {})
-        difference = _difference(bundle, plain, rows)
+        plain = _write(bundle, Path(scratch) / "float32", config, weights, ranges)
+        difference = _difference(trained, plain, pairs)
         gate = None
         if int8:
             small = quantise(weights, recurrent=config.model["config"]["cell"] == "lstm")
-            tried = _write(bundle, Path(scratch) / "int8", config, small, {})
+            tried = _write(bundle, Path(scratch) / "int8", config, small, ranges)
             gate = _gate(plain, tried, rows, limit)
     accepted = gate is not None and gate.accepted
     precision = "int8" if accepted else "float32"
     note = {"precision": precision, "difference_from_torch": difference}
     note |= {"gate": asdict(gate)} if gate is not None else {}
-    target = _write(bundle, output, config, small if accepted else weights, {"export": note})
+    kept = small if accepted else weights
+    target = _write(bundle, output, config, kept, ranges, notes={"export": note})
     return ExportReport(
         bundle=target,
         precision=precision,
@@ -125,20 +132,25 @@ def _folded(config: BundleConfig, weights: Weights) -> tuple[BundleConfig, Weigh
     return replace(config, model=model), {**weights, "project.0.weight": folded}
 
 
-def _graphs(config: BundleConfig, arranged: Weights) -> list[Graph]:
+def _graphs(config: BundleConfig, arranged: Weights, ranges: Ranges) -> list[Graph]:
     settings = config.model["config"]
     if config.model["name"] == "esim":
-        return [esim.encode_graph(arranged), esim.compare_graph(arranged)]
+        return [esim.encode_graph(arranged, ranges), esim.compare_graph(arranged, ranges)]
     return [
-        siamese.encode_graph(arranged, settings["pooling"]),
-        siamese.compare_graph(arranged, settings["head"], settings["output_size"]),
+        siamese.encode_graph(arranged, settings["pooling"], ranges),
+        siamese.compare_graph(arranged, settings["head"], settings["output_size"], ranges),
     ]
 
 
 def _write(
-    bundle: Bundle, output: Path, config: BundleConfig, weights: Weights, notes: dict[str, Any]
+    bundle: Bundle,
+    output: Path,
+    config: BundleConfig,
+    weights: Weights,
+    ranges: Ranges,
+    notes: Mapping[str, Any] | None = None,
 ) -> Path:
-    graphs = _graphs(config, arrange(weights))
+    graphs = _graphs(config, arrange(weights), ranges)
     files = {f"{graph.name}.onnx": graph.to_bytes() for graph in graphs}
     used = {graph.name: sorted(graph.used) for graph in graphs}
     files[USED] = (json.dumps(used, indent=1) + "\n").encode()
@@ -148,7 +160,7 @@ def _write(
         config=config,
         tokenizer_json=bundle.tokenizer_path.read_text(encoding="utf-8"),
         weights=weights,
-        metrics={**bundle.metrics, **notes},
+        metrics={**bundle.metrics, **(notes or {})},
         card=bundle.card,
         calibration=bundle.calibration,
         graphs=files,
@@ -157,14 +169,18 @@ def _write(
     )
 
 
-def _difference(bundle: Bundle, exported: Path, rows: Sequence[Row]) -> float:
+def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(row.values["sentence1"], row.values["sentence2"]) for row in rows]
+
+
+def _difference(theirs: Matcher, exported: Path, pairs: Sequence[tuple[str, str]]) -> float:
     """The largest difference in probability between torch and the graphs."""
-    theirs, ours = load(bundle.path, backend="torch"), load(exported, backend="onnx")
-    pairs = [(row.values["sentence1"], row.values["sentence2"]) for row in rows[:CHECKED]]
-    pairs = pairs or _made_up_pairs(theirs)
+    ours = load(exported, backend="onnx")
     worst = float(np.abs(theirs.probabilities(pairs) - ours.probabilities(pairs)).max())
     if worst > TOLERANCE:
-        raise BundleError(f"{bundle.path}: the exported graphs differ from torch by {worst:.1e}")
+        raise BundleError(
+            f"{theirs.bundle.path}: the exported graphs differ from torch by {worst:.1e}"
+        )
     return worst
 
 

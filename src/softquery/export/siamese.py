@@ -11,15 +11,16 @@ from onnx import TensorProto
 
 from softquery.export.graph import Graph
 from softquery.export.layers import is_real, masked_softmax, max_pool, mean_pool, rows_of
+from softquery.export.ranges import Ranges
 
 
-def encode_graph(weights: dict[str, NDArray[Any]], pooling: str) -> Graph:
+def encode_graph(weights: dict[str, NDArray[Any]], pooling: str, ranges: Ranges) -> Graph:
     """Ids [B, T] and lengths [B] to vectors [B, 2 S]."""
     graph = Graph("encode", weights)
     ids = graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
     lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
     steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), "embedder.table")
-    states = rows_of(graph, graph.recurrent(steps, lengths, "encoder"))
+    states = rows_of(graph, graph.recurrent(steps, lengths, "encoder", limit=ranges.embedded))
     if pooling == "attentive":
         vector = _attentive_pool(graph, states, lengths)
     else:
@@ -32,10 +33,11 @@ def encode_graph(weights: dict[str, NDArray[Any]], pooling: str) -> Graph:
 def _attentive_pool(graph: Graph, states: str, lengths: str) -> str:
     """The learned context vector asks every state, by the additive score."""
     context = graph.weight("attentive.context")
-    query = graph.linear(context, "attentive.score.query_projection", bias=False)
-    key = graph.linear(states, "attentive.score.key_projection", bias=False)
+    largest = float(np.abs(graph.weights["attentive.context"]).max())
+    query = graph.linear(context, "attentive.score.query_projection", limit=largest, bias=False)
+    key = graph.linear(states, "attentive.score.key_projection", limit=1, bias=False)
     meeting = graph.node("Tanh", graph.node("Add", key, query))
-    energy = graph.linear(meeting, "attentive.score.energy", bias=False)  # [B, T, 1]
+    energy = graph.linear(meeting, "attentive.score.energy", limit=1, bias=False)  # [B, T, 1]
     scores = graph.node("Transpose", energy, perm=[0, 2, 1])
     weights = masked_softmax(graph, scores, is_real(graph, states, lengths))
     return graph.node(
@@ -43,7 +45,9 @@ def _attentive_pool(graph: Graph, states: str, lengths: str) -> str:
     )
 
 
-def compare_graph(weights: dict[str, NDArray[Any]], head: str, outputs: int) -> Graph:
+def compare_graph(
+    weights: dict[str, NDArray[Any]], head: str, outputs: int, ranges: Ranges
+) -> Graph:
     """Two vectors [B, 2 S] to logits; the first may be one for all pairs."""
     graph = Graph("compare", weights)
     size = 2 * graph.hidden_size("encoder")
@@ -52,7 +56,7 @@ def compare_graph(weights: dict[str, NDArray[Any]], head: str, outputs: int) -> 
     logits = (
         _cosine(graph, first, second, outputs)
         if head == "cosine"
-        else _features(graph, first, second)
+        else _features(graph, first, second, 2 * ranges.pooled)
     )
     graph.output(logits, "logits", TensorProto.FLOAT, ["batch", "outputs"])
     return graph
@@ -72,11 +76,11 @@ def _cosine(graph: Graph, first: str, second: str, outputs: int) -> str:
     )
 
 
-def _features(graph: Graph, first: str, second: str) -> str:
+def _features(graph: Graph, first: str, second: str, limit: float) -> str:
     """[u; v; |u − v|; u ⊙ v] through one hidden layer."""
     everyone = graph.node("Expand", first, graph.node("Shape", second))
     clash = graph.node("Abs", graph.node("Sub", everyone, second))
     product = graph.node("Mul", everyone, second)
     views = graph.node("Concat", everyone, second, clash, product, axis=1)
-    hidden = graph.node("Tanh", graph.linear(views, "head.layers.1"))
-    return graph.linear(hidden, "head.layers.4")
+    hidden = graph.node("Tanh", graph.linear(views, "head.layers.1", limit=limit))
+    return graph.linear(hidden, "head.layers.4", limit=1)

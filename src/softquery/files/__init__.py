@@ -1,20 +1,21 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
 from softquery.files.columns import parse_columns
-from softquery.files.corpus import Corpus, open_corpus, write_corpus
+from softquery.files.numbered import NumberedText, open_numbered, write_numbered
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
 from softquery.files.phrases import Phrases
 from softquery.files.row import Row
 from softquery.files.rows import find_split, read_rows
 from softquery.files.shards import find_shards
 from softquery.files.table import Coverage, fill_table
+from softquery.files.texts import find_texts, fingerprint, read_texts
 from softquery.files.vectors import WordVectors, read_vectors, write_vectors
 from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
 
 __all__ = [
     "LONGEST_LINE",
-    "Corpus",
     "Coverage",
+    "NumberedText",
     "Phrases",
     "Row",
     "TextLines",
@@ -22,16 +23,19 @@ __all__ = [
     "fill_table",
     "find_shards",
     "find_split",
-    "open_corpus",
+    "find_texts",
+    "fingerprint",
+    "open_numbered",
     "open_text",
     "parse_columns",
     "read_rows",
+    "read_texts",
     "read_vectors",
     "running_text",
     "whole_folder",
     "write_bytes",
-    "write_corpus",
     "write_json",
+    "write_numbered",
     "write_text",
     "write_vectors",
     "write_whole",

@@ -85,7 +85,12 @@ def _parquet_batch(
     for index in range(num_rows):
         number = before + index + 1
         try:
-            values = {n: _to_text(c[index], n) for n, c in zip(layout.names, cells, strict=True)}
+            values = {
+                name: (_to_text if place < layout.num_required else _to_text_or_json)(
+                    column[index], name
+                )
+                for place, (name, column) in enumerate(zip(layout.names, cells, strict=True))
+            }
             _refuse_empty(values, layout.names[: layout.num_required])
         except InputError as error:
             report(_placed(error, path, number))
@@ -135,9 +140,10 @@ def _pick(mapping: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
     for name in wanted.required:
         if wanted.theirs(name) not in mapping:
             raise InputError(wanted.missing([name], list(map(str, mapping))))
-    for name in (*wanted.required, *wanted.optional):
+        values[name] = _to_text(mapping[wanted.theirs(name)], name)
+    for name in wanted.optional:
         if wanted.theirs(name) in mapping:
-            values[name] = _to_text(mapping[wanted.theirs(name)], name)
+            values[name] = _to_text_or_json(mapping[wanted.theirs(name)], name)
     _refuse_empty(values, wanted.required)
     for name in wanted.others(mapping):
         values[name] = _to_text_or_json(mapping[name], name)
@@ -166,7 +172,7 @@ def _to_text(value: object, name: str) -> str:
 
 
 def _to_text_or_json(value: object, name: str) -> str:
-    """Like `_to_text`, for columns that only come along: lists and objects stay JSON."""
+    """Like `_to_text`, for columns that need not be there: lists and objects stay JSON."""
     if isinstance(value, (list, dict, tuple)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return _to_text(value, name)

@@ -13,7 +13,8 @@ def find_shards(path: str | PathLike[str]) -> list[Path]:
     """The text files of a corpus, in the order of their names.
 
     In a folder these are the files that end in `.txt`, plain or compressed. Where some of them
-    begin with `train`, the others are left out: they are kept to measure on.
+    begin with `train`, the others are left out: they are kept to measure on. Where splits must be
+    there, as language models want them, `find_texts` finds them.
 
     Args:
         path: A file of text with any name, or a folder.

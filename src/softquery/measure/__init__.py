@@ -19,6 +19,7 @@ from softquery.measure.classification import (
 )
 from softquery.measure.correlation import pearson, spearman
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
+from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
 from softquery.measure.threshold import Threshold, choose_threshold
 
@@ -27,6 +28,7 @@ __all__ = [
     "Interval",
     "MatchReport",
     "ReliabilityBin",
+    "Scaling",
     "Slice",
     "Symmetry",
     "Threshold",
@@ -35,6 +37,7 @@ __all__ = [
     "by_label",
     "by_length",
     "by_value",
+    "choose_scaling",
     "choose_threshold",
     "confusion_matrix",
     "expected_calibration_error",

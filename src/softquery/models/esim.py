@@ -3,8 +3,8 @@
 Chen, Zhu, Ling, Wei, Jiang, Inkpen: "Enhanced LSTM for Natural Language Inference", ACL 2017. The
 sequential model of the paper; section and equation numbers below are the paper's.
 
-B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size, C
-outputs.
+B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size (and what
+an embedder adds), C outputs.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,15 @@ from torch.nn import functional as F
 from softquery.attention import Attended, attend, dot
 from softquery.data import PairBatch, Tokens
 from softquery.models.pair_output import PairOutput
-from softquery.nn import BiRecurrent, Cell, VariationalDropout, WordEmbedding, max_pool, mean_pool
+from softquery.nn import (
+    BiRecurrent,
+    Cell,
+    Embedded,
+    VariationalDropout,
+    WordEmbedding,
+    max_pool,
+    mean_pool,
+)
 
 PARTS = ("own", "aligned", "difference", "product")
 
@@ -102,7 +110,8 @@ class Esim(nn.Module):
     Args:
         config: The sizes.
         embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default.
+            default. Where it gives `Embedded`, vectors of its `added_size` are laid beside the
+            encoder's states, so that the alignment sees them too.
     """
 
     def __init__(self, config: EsimConfig, embedder: nn.Module | None = None) -> None:
@@ -117,7 +126,7 @@ class Esim(nn.Module):
         )
         embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
         self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)
-        width = self.encoder.output_size
+        width = self.encoder.output_size + getattr(self.embedder, "added_size", 0)
         self.project = nn.Sequential(
             nn.Linear(len(config.parts) * width, config.hidden_size), nn.ReLU()
         )
@@ -125,7 +134,7 @@ class Esim(nn.Module):
         self.composer = BiRecurrent(config.hidden_size, config.hidden_size, cell=config.cell)
         self.classifier = nn.Sequential(
             nn.Dropout(config.dropout),
-            nn.Linear(4 * width, config.hidden_size),
+            nn.Linear(4 * self.composer.output_size, config.hidden_size),
             nn.Tanh(),
             nn.Dropout(config.dropout),
             nn.Linear(config.hidden_size, config.output_size),
@@ -145,8 +154,13 @@ class Esim(nn.Module):
 
     def encode(self, tokens: Tokens) -> EncodedSentence:
         """Input encoding (Section 3.1, Eqs. 1-2)."""
-        embedded = self.embedding_dropout(self.embedder(tokens.ids))
-        return EncodedSentence(self.encoder(embedded, tokens.mask), tokens.mask)
+        embedded = self.embedder(tokens.ids)
+        if isinstance(embedded, Tensor):
+            embedded = Embedded(embedded)
+        states = self.encoder(self.embedding_dropout(embedded.at_input), tokens.mask)
+        if embedded.at_output is not None:
+            states = torch.cat([states, embedded.at_output], dim=-1)
+        return EncodedSentence(states, tokens.mask)
 
     def compare(self, first: EncodedSentence, second: EncodedSentence) -> PairOutput:
         """Local inference, composition, prediction (Sections 3.2 and 3.3)."""
@@ -178,7 +192,7 @@ class Esim(nn.Module):
         own: Float[Tensor, "B T D"],
         aligned: Float[Tensor, "B T D"],
         mask: Bool[Tensor, "B T"],
-    ) -> Float[Tensor, "B T D"]:
+    ) -> Float[Tensor, "B T E"]:
         """The projection F and the second BiLSTM (Section 3.3).
 
         Eqs. 16-17 show F in the tree's form; the sequential model reads it by Eqs. 1-2.

@@ -57,7 +57,7 @@ class BiRecurrent(nn.Module):
         self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
     ) -> Float[Tensor, "B T {self.output_size}"]:
         """States of both directions at every token; zeros at padding."""
-        with _beside(inputs) as joined:
+        with beside(inputs) as joined:
             from_right, _ = self.backwards(reverse_within(inputs, mask))
         from_left, _ = self.forwards(inputs)
         joined()
@@ -82,22 +82,29 @@ def _initialise(recurrent: nn.LSTM | nn.GRU) -> None:
 
 
 @contextmanager
-def _beside(inputs: Tensor) -> Iterator["_Join"]:
+def beside(inputs: Tensor) -> Iterator["Join"]:
     """Run what follows on a second CUDA stream; calling what is yielded waits for it."""
     if not inputs.is_cuda:
-        yield _Join(None)
+        yield Join(None)
         return
     side = _side_stream(inputs.device)
     side.wait_stream(torch.cuda.current_stream(inputs.device))
     with torch.cuda.stream(side):
-        yield _Join(side)
+        yield Join(side)
 
 
-class _Join:
+class Join:
+    """Waits for a side stream, where there is one.
+
+    Args:
+        side: The stream.
+    """
+
     def __init__(self, side: torch.cuda.Stream | None) -> None:
         self.side = side
 
     def __call__(self) -> None:
+        """Wait."""
         if self.side is not None:
             torch.cuda.current_stream(self.side.device).wait_stream(self.side)
 

@@ -4,25 +4,36 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import matching, words
+from softquery.recipes import language, matching, words
+from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import PairFiles, Run, Vocabulary
 from softquery.recipes.words import WordList, WordRun
 
-RECIPES: dict[str, Callable[[], Run] | Callable[[], WordRun]] = {
+AnyRun = Run | LanguageRun | WordRun
+"""What a recipe makes; `kinds` says what trains each."""
+
+RECIPES: dict[str, Callable[[], AnyRun]] = {
     "esim": matching.esim,
     "esim-snli": matching.esim_snli,
+    "esim-elmo": matching.esim_elmo,
     "esim-zh": matching.esim_zh,
     "esim-graded": matching.esim_graded,
+    "nli-en": matching.nli_en,
+    "match-en": matching.match_en,
+    "match-zh": matching.match_zh,
     "siamese": matching.siamese,
     "siamese-snli": matching.siamese_snli,
     "siamese-graded": matching.siamese_graded,
+    "elmo": language.elmo,
+    "elmo-medium": language.elmo_medium,
+    "elmo-small": language.elmo_small,
     "word2vec": words.word2vec,
     "word2vec-cbow": words.word2vec_cbow,
 }
 
 
-def recipe(name: str) -> Run | WordRun:
+def recipe(name: str) -> AnyRun:
     """The recipe of that name, or `ConfigError` naming the nearest one."""
     if name not in RECIPES:
         near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
@@ -33,8 +44,12 @@ def recipe(name: str) -> Run | WordRun:
 
 __all__ = [
     "RECIPES",
+    "AnyRun",
+    "LanguageRun",
     "PairFiles",
     "Run",
+    "StreamFiles",
+    "Targets",
     "Vocabulary",
     "WordList",
     "WordRun",

@@ -1,4 +1,4 @@
-"""Run a recipe: read, train, measure, and leave a bundle.
+"""Run a recipe for matching: read, train, measure, and leave a bundle.
 
 While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is
 complete.
@@ -15,12 +15,13 @@ import torch
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.data import Pairs
-from softquery.models import Esim, Siamese
+from softquery.models import MODELS, Esim, Siamese
 from softquery.recipes.card import run_card
-from softquery.recipes.notes import DATA, clear_up, is_finished, note_settings
+from softquery.recipes.nesting import nested_elmo, penalised, recordable
 from softquery.recipes.pair_plan import PairPlan
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
+from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
 from softquery.runtime.network import build_model, config_of, pair_logits
@@ -31,6 +32,7 @@ from softquery.training import (
     Observer,
     draw_curves,
     launch,
+    leave,
     load_tensors,
 )
 
@@ -80,17 +82,18 @@ def train(
     dev = encode(source.dev, prepared, lines, "dev")  # a bad row is told now, not after hours
     with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
         if fabric.is_global_zero:
-            settings = {**prepared.run.to_dict(), DATA: source.fingerprint}
-            note_settings(folder, settings, resume=resume)
+            note_settings(
+                folder, prepared.run.to_dict(), fingerprint=source.fingerprint, resume=resume
+            )
         fabric.barrier()
         fit = Fit(
             fabric,
             model,
             plan,
-            loss=prepared.task.loss,
+            loss=penalised(prepared.task.loss, model.embedder),
             optim=run.optim,
             schedule=run.schedule,
-            training=run.training,
+            training=recordable(run),
             folder=folder,
         )
         try:
@@ -100,25 +103,30 @@ def train(
                 fit.history.close()
         if fabric.is_global_zero:
             _finish(prepared, model, dev, fitted, fit.progress.rows, folder, target, lines)
-    fabric.barrier()
+    leave(fabric)
     return target
 
 
 def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
     """The model, filled from pretrained vectors or from the bundle that the run starts from."""
     run = prepared.run
-    model = build_model(run.model_name(), asdict(run.model))
-    if prepared.table is not None:
-        model.embedder.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
+    if run.elmo is None:
+        model = build_model(run.model_name(), asdict(run.model))
+    else:
+        embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
+        model = MODELS[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
+    words = model.embedder if run.elmo is None else embedder.words
+    if prepared.table is not None and words is not None:
+        words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
     if start is not None:
         start.fill(model, prepared.task, say)
-    if run.vocabulary.frozen:
-        model.embedder.requires_grad_(False)
+    if run.vocabulary.frozen and words is not None:
+        words.requires_grad_(False)
     return model
 
 
 def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:
-    train_pairs = encode(prepared.source.train, prepared, say, "train")
+    train_pairs = encode(prepared.source.train, prepared, say, "train", taught=True)
     tune_pairs = encode(prepared.source.tune, prepared, say, "held back")
     say(f"{len(train_pairs):,} pairs to train on, {len(tune_pairs):,} held back to tune by")
     return PairPlan(

@@ -1,12 +1,16 @@
 """Recipes for matching two sentences."""
 
+from dataclasses import replace
+
 from softquery.models import EsimConfig, SiameseConfig
+from softquery.nn import ElmoSettings
 from softquery.recipes.run import PairFiles, Run, Vocabulary
 from softquery.tasks import PairClassification, PairGrading
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
 NLI = ("entailment", "neutral", "contradiction")
+SAME = ("0", "1")
 
 
 def esim() -> Run:
@@ -39,6 +43,21 @@ def esim_snli() -> Run:
     )
 
 
+def esim_elmo() -> Run:
+    """ESIM with a biLM's vectors at its input and beside its encoder's states (ELMo, Section 4).
+
+    The text keeps its case, which the biLM reads; the table of words looks up what it lacks in
+    lower case.
+    """
+    return replace(
+        esim_snli(),
+        name="esim-elmo",
+        summary="ESIM on SNLI with ELMo's vectors (name a biLM: --set elmo.bundle=DIR)",
+        text=TextConfig(unicode_form="NFC", lowercase=False, max_tokens=96, boundaries=True),
+        elmo=ElmoSettings(),
+    )
+
+
 def esim_zh() -> Run:
     """ESIM on Chinese pairs, one token a character."""
     return Run(
@@ -47,6 +66,54 @@ def esim_zh() -> Run:
         model=EsimConfig(hidden_size=200, embedding_size=200),
         text=TextConfig(unit="characters", simplify=True, max_tokens=96),
         data=PairFiles(batch_size=64),
+    )
+
+
+def nli_en() -> Run:
+    """The shipped `nli-en`: gold and mined pairs with a teacher's probabilities."""
+    return Run(
+        name="nli-en",
+        summary="The shipped English inference model: entailment, neutral or contradiction",
+        model=EsimConfig(hidden_size=200, dropout=0.2, embedding_dropout=0.1),
+        task=PairClassification(labels=NLI),
+        text=TextConfig(max_tokens=256, boundaries=True),
+        vocabulary=Vocabulary(min_count=2, from_vectors=20_000),
+        data=PairFiles(batch_size=256, tune="tune"),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=8, patience=8, average_decay=0.999),
+    )
+
+
+def match_en() -> Run:
+    """The shipped `match-en`: gold and mined pairs with a teacher's probabilities."""
+    return Run(
+        name="match-en",
+        summary="The shipped English matcher: same meaning (1) or not (0)",
+        model=EsimConfig(hidden_size=200, dropout=0.2, embedding_dropout=0.1),
+        task=PairClassification(labels=SAME, symmetric=True, consistency=1.0),
+        text=TextConfig(max_tokens=256, boundaries=True),
+        vocabulary=Vocabulary(min_count=3, from_vectors=20_000),
+        data=PairFiles(batch_size=256, tune="tune"),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=7, patience=7, average_decay=0.999),
+    )
+
+
+def match_zh() -> Run:
+    """The shipped `match-zh`, one token a character."""
+    return Run(
+        name="match-zh",
+        summary="The shipped Chinese matcher, by characters: same meaning (1) or not (0)",
+        model=EsimConfig(hidden_size=200, embedding_size=200, dropout=0.2, embedding_dropout=0.1),
+        task=PairClassification(labels=SAME, symmetric=True, consistency=1.0),
+        text=TextConfig(unit="characters", simplify=True, max_tokens=256, boundaries=True),
+        vocabulary=Vocabulary(min_count=5),
+        data=PairFiles(batch_size=256, tune="tune"),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=5, patience=5, average_decay=0.999),
     )
 
 

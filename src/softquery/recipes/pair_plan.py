@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from softquery.data import PairBatch, Pairs, Slot, bucketed
@@ -38,8 +39,15 @@ class PairPlan:
 
     def make_batch(self, rows: Tensor, length: int) -> PairBatch:
         """The pairs of these rows, each twice where two passes are to agree."""
-        twice = isinstance(self.task, PairClassification) and self.task.consistency > 0
-        return self.train.batch(rows.repeat(2) if twice else rows, length)
+        task = self.task
+        if not isinstance(task, PairClassification):
+            return self.train.batch(rows, length)
+        twice = task.consistency > 0
+        batch = self.train.batch(rows.repeat(2) if twice else rows, length)
+        if not task.symmetric:
+            return batch
+        places = torch.arange(batch.size, device=rows.device)
+        return batch.swapped(places >= len(rows) if twice else places % 2 == 1)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """The metric that steers, and the held-back loss."""

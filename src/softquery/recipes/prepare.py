@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
 
 Say = Callable[[str], None]
 COLUMNS = ("sentence1", "sentence2", "label")
+TAUGHT = "probabilities"
+"""A column of the training files that need not be there: what a teacher thinks of each pair."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,21 +50,18 @@ def read_source(
     run: Run, folder: str | PathLike[str], rename: Mapping[str, str] | None, say: Say
 ) -> PairSource:
     """Read the splits that the run names."""
-    rows: list[Row] = []
-    for split in run.data.train:
-        path = find_split(folder, split)
-        say(f"reading {path}")
-        rows.extend(_rows(path, rename))
-    train, tune = split_rows(rows, share=run.data.tune_share, seed=run.training.seed)
+    rows = [row for split in run.data.train for row in _read(folder, split, rename, say)]
+    if run.data.tune is None:
+        train, tune = split_rows(rows, share=run.data.tune_share, seed=run.training.seed)
+    else:
+        train, tune = rows, _read(folder, run.data.tune, rename, say)
     if not train or not tune:
         raise InputError(
             f"{len(rows)} rows are too few to train on and to hold back "
             f"{run.data.tune_share:.0%} of them (data.tune_share)",
             source=folder,
         )
-    dev_path = find_split(folder, run.data.dev)
-    say(f"reading {dev_path}")
-    dev = _rows(dev_path, rename)
+    dev = _read(folder, run.data.dev, rename, say)
     known = {_pair(row) for row in rows}
     shared = sum(_pair(row) in known for row in dev)
     if shared:
@@ -73,8 +71,12 @@ def read_source(
     )
 
 
-def _rows(path: Path, rename: Mapping[str, str] | None) -> list[Row]:
-    rows = list(read_rows(path, columns=COLUMNS, rename=rename))
+def _read(
+    folder: str | PathLike[str], split: str, rename: Mapping[str, str] | None, say: Say
+) -> list[Row]:
+    path = find_split(folder, split)
+    say(f"reading {path}")
+    rows = list(read_rows(path, columns=COLUMNS, optional=(TAUGHT,), rename=rename))
     if not rows:
         raise InputError("holds no rows", source=path)
     return rows
@@ -87,7 +89,8 @@ def _pair(row: Row) -> tuple[str, str]:
 def _fingerprint(rows: Iterable[Row]) -> str:
     digest = sha256()
     for row in rows:
-        digest.update("\t".join(row.values[name] for name in COLUMNS).encode() + b"\n")
+        named = [row.values[name] for name in (*COLUMNS, TAUGHT) if name in row.values]
+        digest.update("\t".join(named).encode() + b"\n")
     return digest.hexdigest()[:16]
 
 
@@ -153,9 +156,26 @@ def _build_pipeline(run: Run, source: PairSource, say: Say) -> TextPipeline:
     return made
 
 
-def encode(rows: list[Row], prepared: Prepared, say: Say, name: str) -> Pairs:
-    """Tokenise one split, and say what was cut."""
-    pairs = encode_pairs(rows, prepared.pipeline, parse_label=prepared.task.parse_label)
+def encode(
+    rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
+) -> Pairs:
+    """Tokenise one split, and say what was cut.
+
+    Args:
+        rows: Of the split.
+        prepared: Pipeline and task.
+        say: Told what was cut.
+        name: Of the split.
+        taught: Learn from a teacher's probabilities where rows have them; measuring never does.
+    """
+    task = prepared.task
+    soft = task.parse_distribution if taught and isinstance(task, PairClassification) else None
+    pairs = encode_pairs(
+        rows,
+        prepared.pipeline,
+        parse_label=task.parse_label,
+        parse_distribution=soft,
+    )
     if pairs.num_cut:
         limit = prepared.pipeline.config.max_tokens
         say(f"{name}: {pairs.num_cut:,} sentences were cut at {limit} tokens")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from softquery.models import MODELS, EsimConfig, SiameseConfig
+from softquery.nn import ElmoSettings
 from softquery.tasks import PairClassification, PairTask
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
@@ -40,6 +41,8 @@ class PairFiles:
     dev: str = "dev"
     tune_share: float = 0.05
     """Share of the training rows that is held back to stop early by and to tune on."""
+    tune: str | None = None
+    """A split to tune on, in place of a share of the training rows."""
     batch_size: int = 32
     pad_multiple: int = 8
 
@@ -63,6 +66,8 @@ class Run:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
     """Files of pretrained word vectors, laid side by side."""
+    elmo: ElmoSettings | None = None
+    """A biLM that gives the words vectors in their context."""
     data: PairFiles = field(default_factory=PairFiles)
     optim: Optim = field(default_factory=Optim)
     schedule: Schedule = field(default_factory=Schedule)

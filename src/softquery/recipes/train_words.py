@@ -2,7 +2,6 @@
 
 import dataclasses
 from contextlib import suppress
-from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,22 @@ from softquery import __version__
 from softquery.bundle import RECORDS, Card, CardData, make_card
 from softquery.bundle.vectors import KIND, write_vector_bundle
 from softquery.errors import InputError, MissingExtra
-from softquery.files import Corpus, Phrases, find_shards, open_corpus, write_corpus
-from softquery.recipes.notes import DATA, clear_up, is_finished, note_settings
+from softquery.files import (
+    NumberedText,
+    Phrases,
+    find_shards,
+    fingerprint,
+    open_numbered,
+    write_numbered,
+)
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import Say
+from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.words import WordRun
 from softquery.training import Observer
 from softquery.training.word2vec import num_cores
 from softquery.training.word2vec.engine import Engine, Subject
 from softquery.training.word2vec.fit import STRETCH, WordFit, WordProgress
-
-SAMPLED = 1 << 16
-"""Bytes at both ends of a file that its fingerprint is made of."""
 
 
 def train_words(
@@ -55,10 +58,10 @@ def train_words(
     check_places(target, folder, resume=resume)
     make_engine = _engine_maker(run)  # what is missing is told before any work
     files = find_shards(data)
-    settings = {**run.to_dict(), DATA: _fingerprint(files)}
+    seen = fingerprint(files)
     with kept_if_resumable(folder, say):
-        note_settings(folder, settings, resume=resume)
-        corpus = (open_corpus(folder) if resume else None) or _read(run, files, folder, say)
+        note_settings(folder, run.to_dict(), fingerprint=seen, resume=resume)
+        corpus = (open_numbered(folder) if resume else None) or _read(run, files, folder, say)
         _tell(corpus, say)
         settled = dataclasses.replace(
             run, model=dataclasses.replace(run.model, vocab_size=len(corpus.words))
@@ -98,12 +101,12 @@ def _engine_maker(run: WordRun) -> Any:
     return NumbaEngine
 
 
-def _read(run: WordRun, files: list[Path], folder: Path, say: Say) -> Corpus:
+def _read(run: WordRun, files: list[Path], folder: Path, say: Say) -> NumberedText:
     words = run.vocabulary
     phrases = None
     if words.phrase_passes:
         phrases = Phrases(passes=words.phrase_passes, threshold=words.phrase_threshold)
-    return write_corpus(
+    return write_numbered(
         files,
         run.text,
         folder,
@@ -115,7 +118,7 @@ def _read(run: WordRun, files: list[Path], folder: Path, say: Say) -> Corpus:
     )
 
 
-def _tell(corpus: Corpus, say: Say) -> None:
+def _tell(corpus: NumberedText, say: Say) -> None:
     if corpus.num_overlong:
         say(f"{corpus.num_overlong:,} words of more than 256 characters were left out")
     say(
@@ -130,7 +133,7 @@ def _longest_stretch(run: WordRun) -> int:
 
 def _finish(
     run: WordRun,
-    corpus: Corpus,
+    corpus: NumberedText,
     subject: Subject,
     engine: Engine,
     progress: WordProgress,
@@ -181,7 +184,7 @@ def word_means(table: NDArray[np.float32], subject: Subject) -> NDArray[np.float
     return np.asarray(total / lengths[:, None], dtype=np.float32)
 
 
-def _card(run: WordRun, corpus: Corpus, facts: dict[str, Any], name: str) -> str:
+def _card(run: WordRun, corpus: NumberedText, facts: dict[str, Any], name: str) -> str:
     model, training = run.model, run.training
     card = Card(
         name=name,
@@ -207,15 +210,3 @@ def _card(run: WordRun, corpus: Corpus, facts: dict[str, Any], name: str) -> str
         ],
     )
     return make_card(card, kind=KIND)
-
-
-def _fingerprint(files: list[Path]) -> str:
-    """Hash of names, sizes and ends of the files: a resumed run must see the same ones."""
-    digest = sha256()
-    for path in files:
-        size = path.stat().st_size
-        with path.open("rb") as handle:
-            head = handle.read(SAMPLED)
-            handle.seek(max(0, size - SAMPLED))
-            digest.update(f"{path.name}\0{size}\0".encode() + head + handle.read(SAMPLED))
-    return digest.hexdigest()[:16]

@@ -65,7 +65,7 @@ def word2vec() -> WordRun:
 
 
 def word2vec_cbow() -> WordRun:
-    """CBOW with negative sampling: three times as fast, better at syntax than at meaning.
+    """CBOW with negative sampling: faster, and better at syntax than at meaning.
 
     The learning rate is that of the authors' program, which is twice that of skip-gram.
     """

@@ -1,6 +1,7 @@
 """Fit a bundle's calibration on labelled rows, and say how good it is on others.
 
-The first half of the rows fits temperature and threshold; every figure is measured on the second.
+The first half of the rows fits how logits are scaled, and a threshold; every figure is measured on
+the second.
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,9 @@ from softquery.errors import ConfigError, InputError
 from softquery.files import Row
 from softquery.measure import (
     ReliabilityBin,
+    choose_scaling,
     choose_threshold,
     expected_calibration_error,
-    fit_temperature,
     reliability,
 )
 from softquery.runtime.evaluation import gold_labels
@@ -42,6 +43,8 @@ class Fitted:
         chosen = self.calibration
         return {
             "temperature": chosen.temperature,
+            "growth": chosen.growth,
+            "bias": None if chosen.bias is None else list(chosen.bias),
             "threshold": chosen.threshold,
             "abstain_below": chosen.abstain_below,
             **self.facts,
@@ -55,7 +58,7 @@ def fit_calibration(
     aim: Aim | None = None,
     abstain_below: float | None = None,
 ) -> Fitted:
-    """Fit temperature and threshold on the first half of the rows.
+    """Fit temperature, biases where they pay, and threshold on the first half of the rows.
 
     Args:
         matcher: The model as it will answer; its own calibration is not used.
@@ -76,8 +79,8 @@ def fit_calibration(
         raise ConfigError(f"a threshold needs two labels, this model has {len(matcher.labels)}")
     logits, gold = matcher.logits(_pairs(rows)), gold_labels(matcher, rows)
     half = len(rows) // 2
-    temperature = fit_temperature(logits[:half], gold[:half])
-    fitted = Calibration(temperature=temperature)
+    scaling = choose_scaling(logits[:half], gold[:half])
+    fitted = Calibration(temperature=scaling.temperature, growth=scaling.growth, bias=scaling.bias)
     plain, scaled = (each.probabilities(logits[half:]) for each in (Calibration(), fitted))
     facts: dict[str, Any] = {
         "fitted_on": half,

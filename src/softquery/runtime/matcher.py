@@ -193,10 +193,16 @@ class Matcher:
 
 
 def _calibration(bundle: Bundle) -> Calibration:
+    labels = bundle.config.task.get("labels", ())
     try:
-        return Calibration.from_dict(bundle.calibration)
+        found = Calibration.from_dict(bundle.calibration)
+        if found.bias is not None and len(found.bias) != len(labels):
+            raise BundleError(
+                f"calibration.json: bias has {len(found.bias)} numbers for {len(labels)} labels"
+            )
     except BundleError as error:
         raise BundleError(f"{bundle.path}/{error}") from None
+    return found
 
 
 def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:
@@ -210,10 +216,13 @@ class EncodingCache:
 
     Args:
         size: How many are kept.
+        most_bytes: How much memory they may take together; one that is larger is not kept.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, most_bytes: int = 64 * 1024 * 1024) -> None:
         self.size = size
+        self.most_bytes = most_bytes
+        self.num_bytes = 0
         self._kept: OrderedDict[tuple[int, ...], Floats] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -228,10 +237,11 @@ class EncodingCache:
     def put(self, sentence: tuple[int, ...], encoding: Floats) -> None:
         """Keep an encoding and let go of the one unused for longest."""
         with self._lock:
+            before = self._kept.pop(sentence, None)
+            self.num_bytes += encoding.nbytes - (0 if before is None else before.nbytes)
             self._kept[sentence] = encoding
-            self._kept.move_to_end(sentence)
-            while len(self._kept) > self.size:
-                self._kept.popitem(last=False)
+            while self._kept and (len(self._kept) > self.size or self.num_bytes > self.most_bytes):
+                self.num_bytes -= self._kept.popitem(last=False)[1].nbytes
 
     def __len__(self) -> int:
         return len(self._kept)

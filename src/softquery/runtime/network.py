@@ -1,7 +1,8 @@
 """A bundle's model as a torch module. The only part of the runtime that needs torch."""
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, get_type_hints
 
 import torch
 from jaxtyping import Float
@@ -10,34 +11,95 @@ from torch import Tensor, nn
 from softquery.bundle import Bundle
 from softquery.data import Pairs, in_order
 from softquery.errors import BundleError
-from softquery.models import MODELS, Esim, EsimConfig, Siamese, SiameseConfig
+from softquery.models import (
+    EMBEDDERS,
+    MODELS,
+    Elmo,
+    ElmoConfig,
+    Esim,
+    EsimConfig,
+    Siamese,
+    SiameseConfig,
+)
+from softquery.nn import ElmoEmbedder, ElmoSettings
+from softquery.runtime.nested import KEY, Nested, describe
 from softquery.runtime.weights import dequantised
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def build_model(name: str, settings: dict[str, Any]) -> Esim | Siamese:
-    """The model that a bundle's config describes, with random weights."""
+    """The matching model that a bundle's config describes, with random weights."""
     if name not in MODELS:
         raise BundleError(f"unknown model {name!r} (known: {', '.join(MODELS)})")
-    config_class, model_class = MODELS[name]
-    known = {each.name for each in dataclasses.fields(config_class)}
-    if unknown := sorted(set(settings) - known):
-        raise BundleError(f"{name} has no setting {unknown[0]!r}")
-    plain = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()
-    }
+    own = {key: value for key, value in settings.items() if key != KEY}
+    embedder = _nested(settings[KEY]) if KEY in settings else None
+    model: Esim | Siamese = _built(name, own, *MODELS[name], embedder)
+    return model
+
+
+def _nested(settings: dict[str, Any]) -> ElmoEmbedder:
+    """The biLM inside a matcher."""
     try:
-        model: Esim | Siamese = model_class(config_class(**plain))  # type: ignore[arg-type]
+        return Nested(**settings).build(
+            build_embedder,
+            lambda values: _config(KEY, values, ElmoSettings),
+        )
+    except (TypeError, ValueError) as error:
+        raise BundleError(f"{KEY} cannot be built: {error}") from None
+
+
+def build_embedder(name: str, settings: dict[str, Any]) -> Elmo:
+    """The model of word vectors that a bundle's config describes, with random weights."""
+    if name not in EMBEDDERS:
+        raise BundleError(f"unknown embedder {name!r} (known: {', '.join(EMBEDDERS)})")
+    model: Elmo = _built(name, settings, *EMBEDDERS[name])
+    return model
+
+
+def _built(
+    name: str,
+    settings: dict[str, Any],
+    config_class: Any,
+    model_class: Any,
+    embedder: nn.Module | None = None,
+) -> Any:
+    inside = [] if embedder is None else [embedder]
+    try:
+        return model_class(_config(name, settings, config_class), *inside)
     except (TypeError, ValueError) as error:
         raise BundleError(f"{name} cannot be built: {error}") from None
     except (RuntimeError, MemoryError):
         raise BundleError(f"{name} cannot be built: its sizes need too much memory") from None
-    return model
+
+
+def _config(name: str, settings: dict[str, Any], config_class: Any) -> Any:
+    """A config dataclass from plain values; its groups are dataclasses, too."""
+    kinds = get_type_hints(config_class)
+    if unknown := sorted(set(settings) - set(kinds)):
+        raise BundleError(f"{name} has no setting {unknown[0]!r}")
+    plain = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()
+    }
+    for key, value in settings.items():
+        if isinstance(value, dict) and dataclasses.is_dataclass(kinds[key]):
+            plain[key] = _config(f"{name}.{key}", value, kinds[key])
+    return config_class(**plain)
 
 
 def load_model(bundle: Bundle) -> Esim | Siamese:
     """The model of a bundle with its weights, in evaluation mode."""
+    return _loaded(bundle, build_model)
+
+
+def load_embedder(bundle: Bundle) -> Elmo:
+    """Likewise for a bundle of word vectors."""
+    return _loaded(bundle, build_embedder)
+
+
+def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Model:
     try:
-        model = build_model(bundle.config.model["name"], bundle.config.model["config"])
+        model = build(bundle.config.model["name"], bundle.config.model["config"])
     except BundleError as error:
         raise BundleError(f"{bundle.path / 'config.json'}: {error}") from None
     try:
@@ -58,8 +120,10 @@ def load_model(bundle: Bundle) -> Esim | Siamese:
 
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
-    config: EsimConfig | SiameseConfig = model.config  # type: ignore[assignment]
-    return dataclasses.asdict(config)
+    config: EsimConfig | SiameseConfig | ElmoConfig = model.config  # type: ignore[assignment]
+    embedder = getattr(model, "embedder", None)
+    nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
+    return {**dataclasses.asdict(config), **nested}
 
 
 @torch.inference_mode()

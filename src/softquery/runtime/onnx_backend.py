@@ -14,8 +14,11 @@ from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.weights import arrange
 
-BATCH = 32
-"""The most pairs or sentences that a graph sees at a time."""
+BATCH = 25
+"""The most pairs or sentences that a graph sees at a time: four batches for a hundred candidates,
+two for thirty-two pairs, so that two threads have as much to do."""
+TOKENS = 80 * BATCH
+"""The most tokens of either side, padding included, unless one row alone has more."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -56,11 +59,24 @@ class OnnxBackend:
         return [row[:length] for row, length in zip(encodings, lengths.tolist(), strict=True)]
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
-        """Logits of encodings pairwise, or of one first side with every second side."""
-        others = _batches(second)
-        ones = [first] * len(others) if len(first) == 1 else _batches(first)
-        sides = list(zip(ones, others, strict=True))
-        return np.concatenate(self._beside(lambda side: self._compared(*side), sides))
+        """Logits of encodings pairwise, or of one first side with every second side.
+
+        Pairs of like length share a batch, because a batch costs as much as its longest row.
+        """
+        longest = [len(side) for side in second]
+        if len(first) != 1:
+            longest = list(map(max, longest, map(len, first)))
+        order = sorted(range(len(second)), key=longest.__getitem__)
+        batches = [order[part] for part in _parts([longest[row] for row in order])]
+
+        def compared(rows: Sequence[int]) -> Floats:
+            ones = first if len(first) == 1 else [first[row] for row in rows]
+            return self._compared(ones, [second[row] for row in rows])
+
+        logits = np.concatenate(self._beside(compared, batches))
+        answers = np.empty_like(logits)
+        answers[order] = logits
+        return answers
 
     def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         (logits,) = self._compare.run(["logits"], self._feed(first, second))
@@ -86,19 +102,16 @@ class OnnxBackend:
         """Logits straight from ids: equal sentences are encoded once, like lengths together."""
         sentences = dict.fromkeys(map(tuple, [*first, *second]))
         encodings: dict[tuple[int, ...], Floats] = {}
-        batches = _batches(sorted(sentences, key=lambda sentence: (len(sentence), sentence)))
+        ordered = sorted(sentences, key=lambda sentence: (len(sentence), sentence))
+        batches = [ordered[part] for part in _parts([len(sentence) for sentence in ordered])]
         for batch, encoded in zip(batches, self._beside(self.encode, batches), strict=True):
             encodings.update(zip(batch, encoded, strict=True))
-        order = sorted(
-            range(len(first)), key=lambda row: (max(len(first[row]), len(second[row])), row)
-        )
-        if not order:
+        if not first:
             return np.empty((0, 0), dtype=np.float32)
-        sides = [[encodings[tuple(side[row])] for row in order] for side in (first, second)]
-        logits = self.compare(sides[0], sides[1])
-        answers = np.empty_like(logits)
-        answers[order] = logits
-        return answers
+        return self.compare(
+            [encodings[tuple(sentence)] for sentence in first],
+            [encodings[tuple(sentence)] for sentence in second],
+        )
 
     def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
         """Answer one pair, so that graphs and weights that do not belong together are found now."""
@@ -147,11 +160,24 @@ def _arranged(bundle: Bundle) -> dict[str, NDArray[Any]]:
         raise BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})") from None
 
 
-def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
-    """As few batches as `BATCH` allows, all of about one size, so that threads end together.
+def _parts(lengths: Sequence[int]) -> list[slice]:
+    """Rows in batches: as few as `BATCH` and `TOKENS` allow.
 
-    >>> [len(batch) for batch in _batches(range(100))]
+    Without long rows all have about one size, so that threads end together.
+
+    >>> [part.stop - part.start for part in _parts([16] * 100)]
     [25, 25, 25, 25]
+    >>> [part.stop - part.start for part in _parts([16] * 10 + [400] * 10)]
+    [10, 5, 5]
     """
-    size = -(-len(items) // max(1, -(-len(items) // BATCH)))
-    return [items[start : start + size] for start in range(0, len(items), max(1, size))]
+    count = len(lengths)
+    if max(lengths, default=0) * BATCH <= TOKENS:
+        size = max(1, -(-count // max(1, -(-count // BATCH))))
+        return [slice(start, min(count, start + size)) for start in range(0, count, size)]
+    parts, start, longest = [], 0, 0
+    for place, length in enumerate(lengths):
+        longest = max(longest, length)
+        if place > start and (place - start == BATCH or longest * (place - start + 1) > TOKENS):
+            parts.append(slice(start, place))
+            start, longest = place, length
+    return [*parts, slice(start, count)]

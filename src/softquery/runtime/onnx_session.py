@@ -32,6 +32,8 @@ def open_session(
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    # The library would remember a plan of its memory for every shape it has met, for ever.
+    options.enable_mem_pattern = False
     # Without a folder the library would look for undeclared weights in the working directory.
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(path.parent.resolve())

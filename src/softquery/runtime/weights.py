@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import BundleError
+from softquery.runtime.bounded import bounded
 
 Array = NDArray[np.generic]
 Weights = Mapping[str, Array]
@@ -47,7 +48,8 @@ def arrange(weights: Weights) -> dict[str, Array]:
 
     - a matrix `NAME.weight` of a linear layer becomes `NAME.weight` transposed, with its scales;
     - a pair of recurrent directions `NAME.forwards.*`, `NAME.backwards.*` becomes `NAME.W`,
-      `NAME.R`, `NAME.B` and, in int8, their scales and zero points;
+      `NAME.R`, `NAME.B` and, in int8, their scales and zero points, with inputs and units that
+      bound them;
     - ESIM's folded projection is cut into `project.own`, `project.aligned`, `project.product`;
     - everything else, embedding tables among it, stays as it is.
     """
@@ -87,6 +89,14 @@ def _plain(weights: Weights, name: str, values: Array) -> dict[str, Array]:
 
 
 def _recurrent(weights: Weights, name: str) -> dict[str, Array]:
+    """Both directions in ONNX's layout; in int8 with what bounds them."""
+    arrays = _stacked(weights, name)
+    if f"W{SCALE}" in arrays and f"R{SCALE}" in arrays:
+        arrays = bounded(arrays)
+    return {f"{name}.{letter}": values for letter, values in arrays.items()}
+
+
+def _stacked(weights: Weights, name: str) -> dict[str, Array]:
     arranged: dict[str, Array] = {}
     sides = [f"{name}.forwards", f"{name}.backwards"]
     for letter, kind in (("W", "weight_ih_l0"), ("R", "weight_hh_l0")):
@@ -95,15 +105,15 @@ def _recurrent(weights: Weights, name: str) -> dict[str, Array]:
         stacked = np.stack([_reordered(part, hidden_size) for part in parts])
         scales = [weights.get(f"{side}.{kind}{SCALE}") for side in sides]
         if scales[0] is None or scales[1] is None:
-            arranged[f"{name}.{letter}"] = stacked
+            arranged[letter] = stacked
             continue
         # ONNX Runtime's int8 LSTM takes its matrices transposed, with a scale for each column.
-        arranged[f"{name}.{letter}"] = np.ascontiguousarray(stacked.transpose(0, 2, 1))
-        arranged[f"{name}.{letter}{SCALE}"] = np.stack(
+        arranged[letter] = np.ascontiguousarray(stacked.transpose(0, 2, 1))
+        arranged[f"{letter}{SCALE}"] = np.stack(
             [_reordered(scale, hidden_size) for scale in (scales[0], scales[1])]
         )
-        arranged[f"{name}.{letter}:zero"] = np.zeros(stacked.shape[:2], dtype=np.int8)
-    arranged[f"{name}.B"] = np.stack(
+        arranged[f"{letter}:zero"] = np.zeros(stacked.shape[:2], dtype=np.int8)
+    arranged["B"] = np.stack(
         [
             np.concatenate(
                 [_reordered(weights[f"{side}.bias_{way}_l0"], hidden_size) for way in ("ih", "hh")]

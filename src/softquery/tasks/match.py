@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from softquery.answers import parse_class, parse_grade
+from softquery.answers import parse_class, parse_distribution, parse_grade
 from softquery.data import PairBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
@@ -54,6 +54,9 @@ class PairClassification:
     consistency: float = 0.0
     """Weight of the agreement between two passes with different dropout; batches then hold each
     pair twice (R-Drop, Liang et al. 2021, Section 2.1)."""
+    symmetric: bool = False
+    """The answer does not depend on which sentence comes first: training shows both orders, and of
+    two passes that are to agree the second reads the pair the other way round."""
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) < 2 or len(set(self.labels)) != len(self.labels):
@@ -70,8 +73,15 @@ class PairClassification:
         """The class id of a label, or `ValueError` naming the ones that are known."""
         return parse_class(text, self.labels)
 
+    def parse_distribution(self, text: str) -> list[float]:
+        """A distribution over the classes, in their order, or `ValueError` saying what is wrong."""
+        return parse_distribution(text, self.labels)
+
     def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
-        """Mean cross-entropy, smoothed where asked, plus the two passes' disagreement."""
+        """Mean cross-entropy, smoothed where asked, plus the two passes' disagreement.
+
+        Labels may be classes or distributions (Hinton et al. 2015, Section 2).
+        """
         label = _labels_of(batch)
         loss = F.cross_entropy(output.logits, label, label_smoothing=self.smoothing)
         if self.consistency == 0:

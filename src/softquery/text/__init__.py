@@ -6,6 +6,15 @@ from softquery.text.cutting import WordCutter
 from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise
 from softquery.text.pipeline import Encoded, TextPipeline
+from softquery.text.spelling import (
+    MAX_CHARACTERS,
+    NUM_CHARACTERS,
+    spell,
+    spell_sentences,
+    spell_tokens,
+    spell_vocabulary,
+    unspell,
+)
 from softquery.text.vocabulary import (
     BOS,
     BOS_ID,
@@ -28,6 +37,8 @@ __all__ = [
     "EOS",
     "EOS_ID",
     "MASK",
+    "MAX_CHARACTERS",
+    "NUM_CHARACTERS",
     "PAD",
     "PAD_ID",
     "SEP",
@@ -44,4 +55,9 @@ __all__ = [
     "normalise",
     "pipeline_from_words",
     "reserved_tokens",
+    "spell",
+    "spell_sentences",
+    "spell_tokens",
+    "spell_vocabulary",
+    "unspell",
 ]

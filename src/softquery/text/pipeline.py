@@ -128,6 +128,20 @@ class TextPipeline:
             for sentence, cut in zip(ids, cuts, strict=True)
         ], cuts
 
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """Cut sentences into words as they are spelt, whether the vocabulary holds them or not.
+
+        What models of characters read. Boundaries are not added, but the limit leaves them room.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> build_pipeline(["a"], TextConfig(lowercase=False)).words(["Don't panic!"])
+        [['Do', "n't", 'panic', '!']]
+        """
+        if self.config.unit in ("bpe", "wordpiece"):
+            raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
+        limit = self.config.max_tokens - 2 * self.config.boundaries
+        return [self._cut_words(text)[:limit] for text in self._prepared(texts)]
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text that ids stand for, without reserved tokens other than `<unk>`.
 
@@ -156,6 +170,12 @@ class TextPipeline:
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
         return list(prepared_texts(texts, self.config))
+
+    def _cut_words(self, text: str) -> list[str]:
+        if self._words is not None:
+            return self._words.words(text)
+        normal = self.tokenizer.normalizer.normalize_str(text)
+        return [word for word, _ in self.tokenizer.pre_tokenizer.pre_tokenize_str(normal)]
 
     def _encode_words(self, sentences: list[list[str]]) -> list[Encoding]:
         encodings: list[Encoding] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)

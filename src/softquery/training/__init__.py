@@ -2,7 +2,7 @@
 
 from softquery.training.checkpoint import load_tensors
 from softquery.training.logs import draw_curves
-from softquery.training.loop import BEST, Fit, Fitted, Observer, Plan, Training, launch
+from softquery.training.loop import BEST, Fit, Fitted, Observer, Plan, Training, launch, leave
 from softquery.training.optim import Optim, Schedule
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Training",
     "draw_curves",
     "launch",
+    "leave",
     "load_tensors",
 ]

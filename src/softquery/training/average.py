@@ -7,7 +7,8 @@ from torch import Tensor, nn
 class WeightAverage:
     """Exponential moving average of a model's parameters (Polyak & Juditsky 1992).
 
-    Every operation stays on the device, so that it can be part of a recorded step.
+    What is frozen is its own average. Every operation stays on the device, so that it can be part
+    of a recorded step.
 
     Args:
         model: The model that is trained.
@@ -18,8 +19,9 @@ class WeightAverage:
         if not 0 < decay < 1:
             raise ValueError(f"average_decay must be between 0 and 1, got {decay}")
         self.decay = decay
-        self.names = [name for name, _ in model.named_parameters()]
-        self.live = [parameter for _, parameter in model.named_parameters()]
+        learnt = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
+        self.names = [name for name, _ in learnt]
+        self.live = [parameter for _, parameter in learnt]
         self.shadow = [parameter.detach().clone() for parameter in self.live]
         device = self.live[0].device
         self._keep = torch.tensor(decay, device=device)

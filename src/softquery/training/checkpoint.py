@@ -1,4 +1,4 @@
-"""The state of a run in one safetensors file: weights, optimiser, average, random state, place.
+"""A run's state in one safetensors file: weights, optimiser, average, memory, random state, place.
 
 Written beside and renamed, so that whatever kills the process leaves the last whole state. No
 pickle: what is not a tensor is JSON in the file's header.
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
+from softquery.training.memory import Memory
 from softquery.whole import write_bytes
 
 NAME = "checkpoint.safetensors"
@@ -43,6 +44,7 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     average: WeightAverage | None,
     state: dict[str, Any],
+    memory: dict[str, Tensor] | None = None,
 ) -> None:
     """Write everything that the run's future depends on."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
@@ -50,6 +52,7 @@ def save_checkpoint(
         tensors.update({f"optim.{index}.{key}": value for key, value in values.items()})
     if average is not None:
         tensors.update({f"average.{name}": value for name, value in average.state().items()})
+    tensors.update({f"memory.{name}": value for name, value in (memory or {}).items()})
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
@@ -61,6 +64,7 @@ def load_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     average: WeightAverage | None,
+    memory: Memory | None = None,
 ) -> dict[str, Any]:
     """Put a run back to where its checkpoint was; returns the JSON state."""
     tensors, state = load_tensors(folder / NAME)
@@ -68,6 +72,8 @@ def load_checkpoint(
         model.load_state_dict(_under("model.", tensors))
         if average is not None:
             average.restore(_under("average.", tensors))
+        if memory is not None:
+            memory.restore(_under("memory.", tensors))
         torch.set_rng_state(tensors["random.cpu"])
     except KeyError as error:
         raise BundleError(f"{folder / NAME}: does not fit this run: lacks {error}") from error

@@ -63,6 +63,31 @@ class History:
         return self._writer
 
 
+def epoch_means(rows: list[dict[str, float]], epoch: int) -> dict[str, float]:
+    """Loss and speed of a whole epoch: each logged row weighs as many steps as it covers.
+
+    >>> rows = [{"step": 100, "epoch": 0, "loss": 0.5, "examples_per_second": 200.0},
+    ...         {"step": 101, "epoch": 0, "loss": 9.0, "examples_per_second": 2.0}]
+    >>> {name: round(value, 3) for name, value in epoch_means(rows, 0).items()}
+    {'loss': 0.584, 'examples_per_second': 101.0}
+    """
+    before, covered = 0.0, []
+    for row in rows:
+        if "loss" in row:
+            if row["epoch"] == epoch:
+                covered.append((row["step"] - before, row))
+            before = row["step"]
+    steps = sum(count for count, _ in covered)
+    if not steps:
+        return {}
+    means = {"loss": sum(count * row["loss"] for count, row in covered) / steps}
+    for name in covered[0][1]:
+        if name.endswith("_per_second"):
+            seconds = sum(count / max(1e-9, row[name]) for count, row in covered)
+            means[name] = steps / seconds
+    return means
+
+
 def _shown(value: float) -> str:
     """Counts in full, measurements to six digits."""
     return str(value) if isinstance(value, int) else f"{value:.6g}"

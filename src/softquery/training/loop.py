@@ -22,7 +22,8 @@ from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
 from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
 from softquery.training.interrupt import StopRequest
-from softquery.training.logs import History
+from softquery.training.logs import History, epoch_means
+from softquery.training.memory import CountsTokens, memory_of, remembering
 from softquery.training.optim import Optim, Schedule, build_optimizer, set_learning_rate
 from softquery.training.steps import EagerStep, GraphedStep
 
@@ -150,6 +151,7 @@ class Fit:
         folder: Path,
     ) -> None:
         self.fabric, self.plan, self.folder = fabric, plan, folder
+        self.memory = memory_of(plan)
         self.optim, self.schedule, self.training = optim, schedule, training
         self.bare = model.to(fabric.device)
         optimizer = build_optimizer(optim, self.bare.parameters(), fabric.device)
@@ -165,7 +167,7 @@ class Fit:
             self.model,
             self.optimizer,
             make_batch=plan.make_batch,
-            loss=loss,
+            loss=remembering(loss, self.memory),
             clip_norm=optim.clip_norm,
             accumulate=training.accumulate,
             average=self.average,
@@ -177,7 +179,9 @@ class Fit:
     def run(self, observer: Observer, *, resume: bool) -> Fitted:
         """Train to the end, from the checkpoint where there is one and `resume` is set."""
         if resume and (self.folder / NAME).exists():
-            state = load_checkpoint(self.folder, self.bare, self.optimizer, self.average)
+            state = load_checkpoint(
+                self.folder, self.bare, self.optimizer, self.average, self.memory
+            )
             self.progress = Progress.from_state(state, self.folder / NAME)
             self.take_step.loss_sum.fill_(self.progress.loss_sum)
         self._began -= self.progress.seconds
@@ -217,6 +221,8 @@ class Fit:
         progress = self.progress
         self.model.train()
         slots = self.plan.slots(progress.epoch)
+        if self.memory is not None and progress.slot == 0:
+            self.memory.begin(progress.epoch)
         while progress.slot < len(slots) and progress.step < total:
             set_learning_rate(self.optimizer, self._learning_rate(progress.step, total))
             if self.average is not None:
@@ -226,32 +232,52 @@ class Fit:
             progress.step += 1
             progress.loss_steps += 1
             if progress.step % self.training.log_every == 0:
-                self._log(total, len(slots[progress.slot - 1].rows))
+                self._log(total, slots[progress.slot - 1])
             observer.step(progress.step, self.history.latest)
             if stop.asked and self.fabric.is_global_zero:
-                self._save()
+                if not self._shares_memory:  # the others are elsewhere; the last checkpoint stays
+                    self._save()
                 self.history.close()
                 raise KeyboardInterrupt
-            if time.monotonic() - self._saved_at > self.training.checkpoint_seconds:
+            if self._is_time_to_save():
                 self._save()
         if progress.loss_steps:  # short epochs have a loss to show, too
-            self._log(total, len(slots[progress.slot - 1].rows))
+            self._log(total, slots[progress.slot - 1])
 
     def _learning_rate(self, step: int, total: int) -> float:
         scale = self.schedule.scale(step, total)
         return self.optim.lr * self.progress.plateau_scale * scale
 
-    def _log(self, total: int, batch_size: int) -> None:
+    @property
+    def _shares_memory(self) -> bool:
+        """Whether each process holds a share of the memory, which must be saved at one step."""
+        return self.memory is not None and self.fabric.world_size > 1
+
+    def _is_time_to_save(self) -> bool:
+        """By this process's clock; by the slowest one's, seldom asked, where all must agree."""
+        due = time.monotonic() - self._saved_at > self.training.checkpoint_seconds
+        if not self._shares_memory:
+            return due
+        if self.progress.step % self.training.log_every:
+            return False
+        asked = torch.tensor(float(due), device=self.fabric.device)
+        votes: Tensor = self.fabric.all_reduce(asked, reduce_op="sum")  # type: ignore[assignment]
+        return float(votes) == self.fabric.world_size
+
+    def _log(self, total: int, slot: Slot) -> None:
         """Read the loss off the device (the one place that waits for it) and write a row."""
         progress, seconds = self.progress, self._seconds()
         lr = self._learning_rate(progress.step - 1, total)
         loss_sum: Tensor = self.fabric.all_reduce(self.take_step.loss_sum.clone())  # type: ignore[assignment]
         loss = float(loss_sum) / max(1, progress.loss_steps)
         self.take_step.loss_sum.zero_()
-        speed = progress.loss_steps * batch_size / max(1e-9, seconds - progress.seconds)
+        pace = progress.loss_steps / max(1e-9, seconds - progress.seconds)
         progress.loss_steps, progress.seconds = 0, seconds
         facts = {"step": progress.step, "epoch": progress.epoch, "loss": loss, "lr": lr}
-        self.history.add(progress.rows, {**facts, "examples_per_second": speed})
+        facts["examples_per_second"] = pace * len(slot.rows)
+        if isinstance(self.plan, CountsTokens):
+            facts["tokens_per_second"] = pace * self.plan.num_tokens(slot)
+        self.history.add(progress.rows, facts)
 
     def measure(self, observer: Observer) -> None:
         """Measure at the end of an epoch, keep the best weights, move the learning rate."""
@@ -277,16 +303,23 @@ class Fit:
             self.average.swap()
         facts = {"step": progress.step, "epoch": progress.epoch, **metrics}
         self.history.add(progress.rows, facts)
-        observer.epoch(progress.epoch, {**self.history.latest, **metrics}, improved)
+        means = epoch_means(progress.rows, progress.epoch)
+        observer.epoch(progress.epoch, {**self.history.latest, **means, **metrics}, improved)
         progress.epoch, progress.slot = progress.epoch + 1, 0
 
     def _save(self) -> None:
         progress = self.progress
         progress.loss_sum = float(self.take_step.loss_sum)
+        memory = {} if self.memory is None else self.memory.tensors()
+        if self._shares_memory:
+            memory = {
+                name: self.fabric.all_reduce(share, reduce_op="sum")  # type: ignore[misc]
+                for name, share in memory.items()
+            }
         if self.fabric.is_global_zero:
             state = asdict(progress)
             state["seconds"] = self._seconds()
-            save_checkpoint(self.folder, self.bare, self.optimizer, self.average, state)
+            save_checkpoint(self.folder, self.bare, self.optimizer, self.average, state, memory)
             self.history.write(progress.rows)
         # No barrier: processes read their own clocks, and the others wait at the next gradient.
         self._saved_at = time.monotonic()
@@ -309,3 +342,13 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     fabric.launch()
     fabric.seed_everything(seed, verbose=False)
     return fabric
+
+
+def leave(fabric: Fabric) -> None:
+    """Part from the other processes once all are done.
+
+    Threads of the exchange that are still up when a process ends would bring it down.
+    """
+    fabric.barrier()
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()

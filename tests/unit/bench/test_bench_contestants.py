@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -22,6 +23,7 @@ from softquery.bench.match import SCENES, _measured, _tasks, run_match_bench
 from softquery.bench.measure_one import timed
 from softquery.bench.sentences import sentences
 from softquery.errors import BundleError, ConfigError
+from softquery.runtime import load
 
 TEXTS = sentences(12)
 PAIRS = list(zip(TEXTS[:5], TEXTS[5:10], strict=True))
@@ -89,21 +91,38 @@ def test_times_are_those_of_calls_after_two_unmeasured():
     assert all(math.isfinite(each) and each >= 0 for each in times)
 
 
-def test_models_of_one_name_are_told_apart(tmp_path, monkeypatch):
+def test_models_of_one_name_are_told_apart(tmp_path, tiny_bundle, monkeypatch):
     monkeypatch.setattr("softquery.bench.match.SHAPES", {})
-    one, other, third = "a/model", "b/model", "c/wide"
+    places = [tmp_path / each for each in ("a/model", "b/model", "c/wide")]
+    for place in places:
+        shutil.copytree(tiny_bundle, place)
+    one, other, third = map(str, places)
     tasks = _tasks([one, other, third], 2, 0.1, tmp_path, lambda line: None)
-    assert list(tasks) == ["softquery a/model", "softquery b/model", "softquery wide"]
+    names = [one, other, "wide"]
+    assert list(tasks) == [f"softquery {name} float32" for name in names]
     assert [task["model"] for task in tasks.values()] == [one, other, third]
+
+
+def test_an_int8_model_competes_in_float32_as_well(tmp_path, tiny_bundle, monkeypatch):
+    from small_bundles import exported, labelled, make_bundle, random_pairs
+
+    monkeypatch.setattr("softquery.bench.match.SHAPES", {})
+    plain = make_bundle(tmp_path / "plain", size=8, outputs=2)
+    rows = labelled(random_pairs(40), ["0", "1"] * 20)
+    small = exported(plain, tmp_path / "small", int8=True, limit=100, rows=rows)
+    tasks = _tasks([str(small.bundle)], 2, 0.1, tmp_path, lambda line: None)
+    assert list(tasks) == ["softquery small int8", "softquery small float32"]
+    kinds = [load(task["model"]).bundle.metrics["export"]["precision"] for task in tasks.values()]
+    assert kinds == ["int8", "float32"]
 
 
 def test_ours_alone_makes_a_table(tiny_bundle, monkeypatch):
     monkeypatch.setattr("softquery.bench.match.SHAPES", {})
     heard = []
     bench = run_match_bench([str(tiny_bundle)], threads=1, rounds=2, seconds=0.01, say=heard.append)
-    assert list(bench.rows) == ["softquery tiny"]
-    assert heard == ["round 1 of 2: softquery tiny", "round 2 of 2: softquery tiny"]
-    assert bench.ratio("softquery tiny", "softquery tiny", "rank100_s") == 1
+    assert list(bench.rows) == ["softquery tiny float32"]
+    assert heard == [f"round {turn} of 2: softquery tiny float32" for turn in (1, 2)]
+    assert bench.ratio("softquery tiny float32", "softquery tiny float32", "rank100_s") == 1
     json.dumps(bench.rows, allow_nan=False)
 
 

@@ -121,3 +121,45 @@ def test_few_rows_hold_back_few_or_none(count, wanted):
     rows = premises(count, hypotheses=1)
     kept, held = split_rows(rows, share=0.05, seed=1)
     assert (len(kept), len(held)) == (count - wanted, wanted)
+
+
+def taught(probabilities, label="no", number=2):
+    made = row("a man", "eats", label, number)
+    return Row({**made.values, "probabilities": probabilities}, made.number, made.source)
+
+
+def test_a_teachers_probabilities_stand_for_the_label_where_there_are_some():
+    rows = [taught('{"yes": 0.75, "no": 0.25}'), taught(" ", "yes"), row("a", "man")]
+    pairs = encode_pairs(
+        rows,
+        pipeline(),
+        parse_label=TASK.parse_label,
+        parse_distribution=TASK.parse_distribution,
+    )
+    assert pairs.label.tolist() == [[0.25, 0.75], [0.0, 1.0], [1.0, 0.0]]
+    assert pairs.batch(torch.tensor([1]), 2).label.tolist() == [[0.0, 1.0]]
+    unread = encode_pairs(rows, pipeline(), parse_label=TASK.parse_label)
+    assert unread.label.tolist() == [0, 1, 0]
+
+
+def test_wrong_probabilities_are_named_by_file_and_row():
+    rows = [taught('{"yes": 1}'), taught('{"maybe": 1}', number=3)]
+    with pytest.raises(InputError, match=r"pairs\.tsv, row 3: label 'maybe' is not one of no, yes"):
+        encode_pairs(
+            rows,
+            pipeline(),
+            parse_label=TASK.parse_label,
+            parse_distribution=TASK.parse_distribution,
+        )
+
+
+def test_chosen_pairs_of_a_batch_change_sides():
+    pairs = Pairs(
+        Sentences.pack([[5, 6], [7]]), Sentences.pack([[8], [9, 10]]), torch.tensor([0, 1])
+    )
+    batch = pairs.batch(torch.tensor([0, 1]), 2)
+    swapped = batch.swapped(torch.tensor([False, True]))
+    assert swapped.first.ids.tolist() == [[5, 6], [9, 10]]
+    assert swapped.second.ids.tolist() == [[8, 0], [7, 0]]
+    assert swapped.second.mask.tolist() == [[True, False], [True, False]]
+    assert swapped.label.tolist() == [0, 1]

@@ -38,6 +38,21 @@ def test_an_empty_encoding_is_kept_as_well():
     assert cache.get(()) is not None
 
 
+def test_memory_is_bounded_too():
+    cache = EncodingCache(100, most_bytes=3 * vector(0).nbytes)
+    for number in (1, 2, 3, 3, 4):
+        cache.put((number,), vector(number))
+    assert [cache.get((number,)) is not None for number in (1, 2, 3, 4)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert cache.num_bytes == 3 * vector(0).nbytes
+    cache.put((5,), np.zeros(10, dtype=np.float32))
+    assert len(cache) == cache.num_bytes == 0
+
+
 def test_no_room_keeps_nothing():
     cache = EncodingCache(0)
     cache.put((1,), vector(1))

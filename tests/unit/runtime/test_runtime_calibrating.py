@@ -417,5 +417,5 @@ def test_a_fit_is_a_value(matcher, rows):
     assert saved["temperature"] == fitted.calibration.temperature
     assert json.loads(json.dumps(saved, allow_nan=False)) == saved
     assert replace(fitted, facts={}).to_dict().keys() == {
-        "temperature", "threshold", "abstain_below"
+        "temperature", "growth", "bias", "threshold", "abstain_below"
     }  # fmt: skip

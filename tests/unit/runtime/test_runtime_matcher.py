@@ -93,8 +93,6 @@ def test_rank_keeps_the_best(matcher):
 
 
 def test_equal_documents_keep_their_order(matcher):
-    # int8 scales of a recurrent state are taken by each thread for its share of the batch.
-    matcher = load(matcher.bundle.path, threads=1)
     hits = matcher.rank("w5", ["w1 w2", "w7", "w1 w2", "w1 w2"])
     assert [hit["corpus_id"] for hit in hits if hit["text"] == "w1 w2"] == [0, 2, 3]
 

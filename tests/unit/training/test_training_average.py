@@ -94,3 +94,16 @@ def test_an_average_is_taken_up_again():
 def test_a_decay_outside_the_range_is_quoted(decay):
     with pytest.raises(ValueError, match=f"average_decay must be between 0 and 1, got {decay}"):
         WeightAverage(layer(1.0), decay)
+
+
+def test_what_is_frozen_stays_bit_by_bit():
+    model = torch.nn.Linear(3, 2)
+    model.bias.requires_grad_(False)
+    before = model.bias.clone()
+    average = WeightAverage(model, 0.9)
+    assert average.names == ["weight"]
+    for step in range(20):
+        average.prepare(step)
+        average.update()
+    average.swap()
+    assert torch.equal(model.bias, before)

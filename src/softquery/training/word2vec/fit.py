@@ -12,7 +12,7 @@ import torch
 
 from softquery.bundle import RECORDS
 from softquery.errors import BundleError, ConfigError
-from softquery.files import Corpus
+from softquery.files import NumberedText
 from softquery.training.checkpoint import NAME, load_tensors, save_tensors
 from softquery.training.interrupt import StopRequest
 from softquery.training.logs import History
@@ -55,7 +55,7 @@ class WordFit:
     """
 
     def __init__(
-        self, engine: Engine, corpus: Corpus, training: WordTraining, folder: Path
+        self, engine: Engine, corpus: NumberedText, training: WordTraining, folder: Path
     ) -> None:
         self.engine, self.training, self.folder = engine, training, folder
         self.ids = corpus.ids()

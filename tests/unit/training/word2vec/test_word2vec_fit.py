@@ -7,7 +7,7 @@ import torch
 pytest.importorskip("numba", reason="the CPU engine needs the extra [train]")
 
 from softquery.errors import BundleError, ConfigError
-from softquery.files import write_corpus
+from softquery.files import write_numbered
 from softquery.models import Word2VecConfig
 from softquery.text import TextConfig
 from softquery.training.checkpoint import NAME
@@ -47,7 +47,7 @@ def corpus(tmp_path_factory):
     lines = [" ".join(draw.choice(topics[n % 2], 12)) for n in range(400)]
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "a.txt").write_text("\n".join(lines))
-    return write_corpus([folder / "a.txt"], TextConfig(), folder, min_count=1)
+    return write_numbered([folder / "a.txt"], TextConfig(), folder, min_count=1)
 
 
 @pytest.fixture(autouse=True)

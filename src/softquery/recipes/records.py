@@ -1,8 +1,7 @@
-"""What a run notes down: its settings, so that going on with it means the same run."""
+"""What a run notes about itself, by which it is resumed, and what goes when it is complete."""
 
 import json
 import shutil
-from collections.abc import Mapping
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -13,34 +12,12 @@ from softquery.files import write_json
 from softquery.recipes.places import SETTINGS
 
 DATA = "data_fingerprint"
-"""Where the fingerprint of the training data stands among the settings."""
 _MAY_CHANGE = {
     "training.checkpoint_seconds",
     "training.max_epochs",
     "training.max_steps",
     "training.patience",
 }
-
-
-def note_settings(folder: Path, settings: Mapping[str, Any], *, resume: bool) -> None:
-    """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
-    note = folder / RECORDS / SETTINGS
-    plain = json.loads(json.dumps(settings))
-    if resume and note.exists():
-        before, now = _flat(_read_settings(note)), _flat(plain)
-        if before.get(DATA) != now[DATA]:
-            raise ConfigError(f"{note}: the training data has changed since the run was started")
-        for key in now:
-            if before.get(key) != now[key] and key not in _MAY_CHANGE:
-                raise ConfigError(
-                    f"{note}: the interrupted run had {key} = {before.get(key)!r}, now {now[key]!r}"
-                )
-        return
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
-    write_json(note, plain)
 
 
 def is_finished(target: Path, folder: Path) -> bool:
@@ -56,6 +33,29 @@ def clear_up(folder: Path, target: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     for left in target.parent.glob(f".{escape(target.name[:40])}.*.tmp"):
         shutil.rmtree(left, ignore_errors=True)
+
+
+def note_settings(
+    folder: Path, settings: dict[str, Any], *, fingerprint: str, resume: bool
+) -> None:
+    """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
+    note = folder / RECORDS / SETTINGS
+    plain = json.loads(json.dumps({**settings, DATA: fingerprint}))
+    if resume and note.exists():
+        before, now = _flat(_read_settings(note)), _flat(plain)
+        if before.get(DATA) != now[DATA]:
+            raise ConfigError(f"{note}: the training data has changed since the run was started")
+        for key in now:
+            if before.get(key) != now[key] and key not in _MAY_CHANGE:
+                raise ConfigError(
+                    f"{note}: the interrupted run had {key} = {before.get(key)!r}, now {now[key]!r}"
+                )
+        return
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
+    write_json(note, plain)
 
 
 def _read_settings(note: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.errors import ConfigError, InputError
-from softquery.files import Phrases, corpus, open_corpus, write_corpus
+from softquery.files import Phrases, numbered, open_numbered, write_numbered
 from softquery.files.numbering import END, LONGEST_WORD, Numbering, answered, main
 from softquery.text import TextConfig, WordCutter
 
@@ -24,7 +24,7 @@ def write(folder, *texts, **options):
     for number, text in enumerate(texts):
         files.append(folder / f"{number}.txt")
         files[-1].write_text(text, encoding="utf-8")
-    return write_corpus(files, options.pop("text", TEXT), folder, **{"min_count": 1, **options})
+    return write_numbered(files, options.pop("text", TEXT), folder, **{"min_count": 1, **options})
 
 
 def spelt(made):
@@ -60,7 +60,7 @@ def test_a_corpus_is_its_frequent_words(tmp_path_factory, lines, min_count):
 
 
 def test_files_and_processes_make_no_difference(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(numbered, "WORTH_A_PROCESS", 1)
     texts = [f"the cat {number} sat on the mat\na dog {number} ran" for number in range(4)]
     (tmp_path / "one").mkdir()
     whole = write(tmp_path / "one", "\n".join(texts))
@@ -79,7 +79,7 @@ def test_files_and_processes_make_no_difference(tmp_path, monkeypatch):
 
 
 def test_a_fault_in_another_process_is_told_as_here(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(numbered, "WORTH_A_PROCESS", 1)
     good, bad = tmp_path / "a.txt", tmp_path / "b.txt"
     good.write_text("one two")
     bad.write_bytes(b"fine\ncaf\xe9\n")
@@ -87,7 +87,7 @@ def test_a_fault_in_another_process_is_told_as_here(tmp_path, monkeypatch):
         with pytest.raises(
             InputError, match=r"b.txt, row 2: not valid UTF-8 \(byte 0xe9"
         ) as caught:
-            write_corpus([good, bad], TEXT, tmp_path, min_count=1, processes=processes)
+            write_numbered([good, bad], TEXT, tmp_path, min_count=1, processes=processes)
         assert (caught.value.source, caught.value.row) == (str(bad), 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
@@ -143,12 +143,12 @@ def test_stretches_cover_whole_sentences(tmp_path_factory, lines, size):
 
 def test_a_corpus_is_found_again(tmp_path):
     made = write(tmp_path, "the cat sat on the mat")
-    again = open_corpus(tmp_path)
+    again = open_numbered(tmp_path)
     assert (again.words, again.ids().tolist()) == (made.words, made.ids().tolist())
     assert again.counts.tolist() == made.counts.tolist()
     made.path.write_bytes(made.path.read_bytes()[:-4])
-    assert open_corpus(tmp_path) is None
-    assert open_corpus(tmp_path / "none") is None
+    assert open_numbered(tmp_path) is None
+    assert open_numbered(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ A first pass cuts the text into words, numbers them as they come and writes the 
 holds the distinct words, never the text. A second pass gives the words their places in the
 vocabulary, most frequent first, and drops the rare ones from the sentences, so that windows reach
 across them (Mikolov et al. 2013b do the same).
+
+Language models have a form of their own, `softquery.data.write_corpus`: every word keeps a number,
+lines stand in both reading directions between `<bos>` and `<eos>`, and spellings lie beside them.
 """
 
 import json
@@ -38,7 +41,7 @@ _DROPPED: Final = -2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Corpus:
+class NumberedText:
     """Sentences as ids in a file, `END` after each."""
 
     path: Path
@@ -71,7 +74,7 @@ class Corpus:
         return np.array(cuts if cuts[-1] == place else [*cuts, place], dtype=np.int64)
 
 
-def write_corpus(
+def write_numbered(
     files: Sequence[Path],
     text: TextConfig,
     folder: Path,
@@ -81,7 +84,7 @@ def write_corpus(
     phrases: Phrases | None = None,
     processes: int = 1,
     say: Say = lambda line: None,
-) -> Corpus:
+) -> NumberedText:
     """Read text files into a folder as a corpus.
 
     Args:
@@ -109,7 +112,7 @@ def write_corpus(
         order = _ranked(words, counts, min_count, size)
         _refuse_poor(order, words, min_count, files)
         _place(raw, order, len(words), folder / IDS)
-    corpus = Corpus(
+    corpus = NumberedText(
         path=folder / IDS,
         words=[words[number] for number in order.tolist()],
         counts=counts[order],
@@ -120,11 +123,11 @@ def write_corpus(
     return corpus
 
 
-def open_corpus(folder: Path) -> Corpus | None:
-    """The corpus that `write_corpus` left in a folder, or None where it did not come to its end."""
+def open_numbered(folder: Path) -> NumberedText | None:
+    """What `write_numbered` left in a folder, or None where it did not come to its end."""
     try:
         noted = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-        corpus = Corpus(
+        corpus = NumberedText(
             path=folder / IDS,
             words=noted["words"],
             counts=np.array(noted["counts"], dtype=np.int64),
@@ -136,7 +139,7 @@ def open_corpus(folder: Path) -> Corpus | None:
         return None
 
 
-def _note(corpus: Corpus, folder: Path) -> None:
+def _note(corpus: NumberedText, folder: Path) -> None:
     """Written last: a folder with this file is complete."""
     facts = {
         "bytes": corpus.path.stat().st_size,

@@ -1,0 +1,23 @@
+#!/bin/sh
+# The main job on the shipped models, as `make demo` shows it. Run it from the root of a clone.
+set -e
+
+show() {
+    printf '\n$ %s\n' "$1"
+    eval "$1"
+}
+
+show 'softquery match "Two dogs are running through a field." "Some animals are outdoors." --model nli-en'
+show 'softquery match "How can I learn to play the guitar?" "What is the best way to start playing guitar?"'
+show 'softquery match "花呗怎么提额" "如何提高花呗额度" --model match-zh'
+show 'softquery match "花呗怎么提额" "花呗怎么还款" --model match-zh'
+show 'softquery rank "I want to play the guitar. How do I begin?" --candidates examples/faq.txt --top 3'
+
+mkdir -p demo-output
+show 'softquery explain "Two dogs are running through a field." "Some animals are outdoors." --model nli-en --output demo-output/alignment.svg'
+show 'softquery explain "花呗怎么提额" "如何提高花呗额度" --model match-zh --output demo-output/alignment-zh.html'
+show 'softquery models'
+
+printf '\ntorch in this installation: '
+python -c 'from importlib.util import find_spec; print("yes" if find_spec("torch") else "no")'
+echo "the alignments: $(pwd)/demo-output/alignment.svg and $(pwd)/demo-output/alignment-zh.html"

@@ -1,0 +1,92 @@
+"""The runs of one recipe with different seeds, of which one is shipped."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from softquery.bundle import RECORDS, Bundle, read_bundle
+from softquery.errors import BundleError, InputError
+
+SETTINGS = "run.json"
+LABELS = {
+    "nli-en": ("entailment", "neutral", "contradiction"),
+    "match-en": ("0", "1"),
+    "match-zh": ("0", "1"),
+}
+"""Of every shipped model; of two, the second is the one that a score is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRun:
+    """One trained bundle."""
+
+    bundle: Bundle
+    seed: str
+    settings: dict[str, Any]
+    """Its `run.json`; empty where there is none."""
+
+
+def read_seeds(name: str, paths: Sequence[Path]) -> list[SeedRun]:
+    """Open the bundles, after checking that they are float32 runs of the model to be shipped."""
+    runs = [_read(name, path) for path in paths]
+    seeds = [run.seed for run in runs]
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"expected different seeds, got {', '.join(seeds)}")
+    return runs
+
+
+def _read(name: str, path: Path) -> SeedRun:
+    bundle = read_bundle(path)
+    labels = tuple(bundle.config.task.get("labels", ()))
+    if labels != LABELS[name]:
+        raise BundleError(f"{path}: expected the labels {LABELS[name]}, found {labels}")
+    if bundle.metrics.get("export", {}).get("precision") == "int8":
+        raise BundleError(f"{path}: is int8 already; expected what training wrote")
+    seed = bundle.metrics.get("training", {}).get("seed", path.name)
+    return SeedRun(bundle, str(seed), _settings(path / RECORDS / SETTINGS))
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return settings
+
+
+def differing_settings(runs: Sequence[SeedRun]) -> list[str]:
+    """Settings other than the seed in which the runs differ, as runs of one recipe should not."""
+    flat = [_flat(without_paths(run.settings)) for run in runs]
+    keys = sorted({key for settings in flat for key in settings} - {"training.seed"})
+    return [
+        f"the runs differ in {key}, not only in their seed"
+        for key in keys
+        if len({repr(settings.get(key)) for settings in flat}) > 1
+    ]
+
+
+def without_paths(value: Any) -> Any:
+    """Settings in which every file is only its last name: folders of one machine help nobody else.
+
+    >>> without_paths({"vectors": ["vectors/glove.bin"], "name": "a/b"})
+    {'vectors': ['glove.bin'], 'name': 'a/b'}
+    """
+    if isinstance(value, dict):
+        return {
+            key: [Path(name).name for name in each] if key == "vectors" else without_paths(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [without_paths(each) for each in value]
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {prefix.rstrip("."): value}
+    return {
+        key: each
+        for name, part in value.items()
+        for key, each in _flat(part, f"{prefix}{name}.").items()
+    }

@@ -1,0 +1,128 @@
+"""Text as endless streams of words, for language models that read it window by window.
+
+A corpus lies on the disk as the numbers of its word types, once as written and once with every line
+turned round, and is mapped into memory, never loaded. Cut into S equal parts it makes S streams,
+which are read side by side; each step reads the next T words of every stream, so that the state of
+an LSTM can be carried from step to step (truncated backpropagation through time).
+
+B streams of a batch, T steps of a window, U distinct types in it, C characters of a type.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor
+
+from softquery.data.buckets import Slot
+from softquery.text import UNK_ID
+
+TYPES_MULTIPLE = 8
+"""Distinct types are filled up to a multiple of it, which matrix products on GPUs like."""
+
+
+class StreamBatch(NamedTuple):
+    """A window of B streams in both reading directions, with what comes next.
+
+    `forwards` and `backwards` are places in `characters`. The targets are numbers of the vocabulary
+    that is predicted, `<unk>` for all words beyond it.
+    """
+
+    characters: Shaped[Tensor, "U C"]
+    forwards: Int[Tensor, "B T"]
+    backwards: Int[Tensor, "B T"]
+    forward_targets: Int[Tensor, "B T"]
+    backward_targets: Int[Tensor, "B T"]
+    streams: Int[Tensor, " B"]
+    state: Any = None
+    """What the model kept of the words before, or None at the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Consecutive words as streams; the tensors may be mapped from a file, or lie on a GPU.
+
+    Attributes:
+        forwards: Type numbers as written; every line begins with `<bos>` and ends with `<eos>`.
+        backwards: The same with each line turned round: from `<eos>` to `<bos>`.
+        characters: How each type is spelt.
+        vocab_size: Types below it are predicted; all others count as `<unk>`.
+        num_streams: Parts that are read side by side.
+    """
+
+    forwards: Int[Tensor, " N"]
+    backwards: Int[Tensor, " N"]
+    characters: Shaped[Tensor, "types C"]
+    vocab_size: int
+    num_streams: int
+
+    @property
+    def stream_length(self) -> int:
+        """Words of one stream; what is left over at the end is not read."""
+        return len(self.forwards) // self.num_streams
+
+    def num_steps(self, unroll: int) -> int:
+        """Windows of `unroll` words that have a word after them."""
+        return max(0, self.stream_length - 1) // unroll
+
+    def part(self, start: int, end: int, *, num_streams: int) -> "Streams":
+        """Some of the words, cut into other streams."""
+        return replace(
+            self,
+            forwards=self.forwards[start:end],
+            backwards=self.backwards[start:end],
+            num_streams=num_streams,
+        )
+
+    def slot(self, start: int, length: int) -> Slot:
+        """The window of all streams that begins `start` words after their beginning."""
+        return Slot(torch.arange(self.num_streams) * self.stream_length + start, length)
+
+    def batch(self, rows: Int[Tensor, " B"], length: int) -> StreamBatch:
+        """The windows that begin at these places, on the device of `rows`."""
+        forwards, forward_targets = self._window(self.forwards, rows, length)
+        backwards, backward_targets = self._window(self.backwards, rows, length)
+        types, places = torch.unique(torch.stack([forwards, backwards]), return_inverse=True)
+        more = -len(types) % TYPES_MULTIPLE
+        types = torch.cat([types, types.new_full((more,), UNK_ID)])
+        return StreamBatch(
+            self.characters[types.to(self.characters.device)].to(rows.device),
+            places[0],
+            places[1],
+            torch.where(forward_targets < self.vocab_size, forward_targets, UNK_ID),
+            torch.where(backward_targets < self.vocab_size, backward_targets, UNK_ID),
+            rows // self.stream_length,
+        )
+
+    def _window(self, ids: Tensor, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
+        places = rows.unsqueeze(1) + torch.arange(length + 1, device=rows.device)
+        words = ids[places.to(ids.device)].to(rows.device, torch.int64)
+        return words[:, :-1], words[:, 1:]
+
+
+class StreamSlots(Sequence[Slot]):
+    """The windows of an epoch in reading order, made when they are asked for.
+
+    Args:
+        streams: What is read.
+        first: Number of the first window.
+        count: Windows.
+        unroll: Words of a window.
+    """
+
+    def __init__(self, streams: Streams, first: int, count: int, unroll: int) -> None:
+        self.streams, self.first, self.unroll = streams, first, unroll
+        self._length = count
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, place: Any) -> Any:
+        """One window's slot; slices are lists."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"there are {len(self)} windows, got {place}")
+        return self.streams.slot((self.first + place % len(self)) * self.unroll, self.unroll)

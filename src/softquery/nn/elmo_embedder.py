@@ -1,0 +1,223 @@
+"""Words in context as a brick: a biLM's mixed layers, to be put into any model of a task.
+
+B sentences, T tokens, C characters of a type, D width.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, get_args
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from softquery.nn.embedding import WordEmbedding
+from softquery.nn.mix import LayerMix
+from softquery.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+
+Place = Literal["input", "output"]
+Tuning = Literal["frozen", "tuned"]
+Ends = Literal["there", "added"]
+CHUNK = 1024
+"""Types that a frozen biLM reads at a time, beforehand."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ElmoSettings:
+    """How a task model uses a biLM; the defaults are the paper's for inference (Appendix A.2)."""
+
+    bundle: str = ""
+    """The biLM: a folder, or a name."""
+    places: tuple[Place, ...] = ("input", "output")
+    """Where its vectors come in, each with weights of its own."""
+    tuning: Tuning = "frozen"
+    """Whether the biLM itself learns along."""
+    beside_words: bool = True
+    """Whether a table of words is laid beside the vectors at the input."""
+    normalise: bool = False
+    penalty: float = 0.001
+    """λ of λ‖w‖² on the weights of the mix."""
+    dropout: float = 0.5
+    learn_scale: bool = True
+
+    def __post_init__(self) -> None:
+        _check("tuning", self.tuning, get_args(Tuning))
+        for place in self.places:
+            _check("places", place, get_args(Place))
+        if self.penalty < 0 or not 0 <= self.dropout < 1:
+            raise ValueError("penalty must not be negative, and dropout must be in [0, 1)")
+
+    def embedder(
+        self,
+        bilm: nn.Module,
+        characters: Shaped[Tensor, "types C"],
+        *,
+        word_size: int,
+        ends: Ends,
+    ) -> "ElmoEmbedder":
+        """The brick that these settings describe.
+
+        Args:
+            bilm: The biLM.
+            characters: How each id is spelt.
+            word_size: Width of the table of words, where there is one.
+            ends: Whether sentences come with their two ends.
+        """
+        mixes = {
+            place: LayerMix(
+                bilm.num_layers,  # type: ignore[arg-type]
+                normalise=self.normalise,
+                penalty=self.penalty,
+                dropout=self.dropout,
+                learn_scale=self.learn_scale,
+            )
+            for place in self.places
+        }
+        words = WordEmbedding(len(characters), word_size) if self.beside_words else None
+        made = ElmoEmbedder(bilm, characters, mixes, words=words, tuning=self.tuning, ends=ends)
+        made.settings = self
+        return made
+
+
+class Embedded(NamedTuple):
+    """Vectors for a model's input, and vectors to lay beside the states of its encoder."""
+
+    at_input: Float[Tensor, "B T D"]
+    at_output: Float[Tensor, "B T E"] | None = None
+
+
+class BiLm(Protocol):
+    """What is asked of a biLM; `softquery.models.Elmo` answers."""
+
+    num_layers: int
+    output_size: int
+
+    def read_tokens(self, characters: Tensor) -> Tensor:
+        """Vectors of tokens from characters alone."""
+
+    def contextualise(self, vectors: Tensor, mask: Tensor) -> Any:
+        """All `layers` for sentences of such vectors."""
+
+
+class ElmoEmbedder(nn.Module):
+    """From ids to ELMo vectors, beside those of a table of words (Peters et al. 2018, Section 3.3).
+
+    A mix at each place, with weights of its own. Ids beyond the table of words are types that only
+    the biLM can read; to the table they are `<unk>`.
+
+    Args:
+        bilm: A trained biLM; it becomes a part of this module.
+        characters: How each id is spelt (`softquery.text.spell_vocabulary`).
+        mixes: The mix of each place that gets one; `"input"`, `"output"` or both.
+        words: A table of words to lay beside the mix at the input; needed where there is none.
+        tuning: `"frozen"` keeps the biLM as it is, and its reading of types is done beforehand;
+            `"tuned"` trains it along.
+        ends: Whether sentences come with `<bos>` and `<eos>`, or have them added for the biLM.
+    """
+
+    characters: Tensor
+    vectors: Tensor
+
+    def __init__(
+        self,
+        bilm: nn.Module,
+        characters: Shaped[Tensor, "types C"],
+        mixes: dict[Place, LayerMix],
+        *,
+        words: WordEmbedding | None = None,
+        tuning: Tuning = "frozen",
+        ends: Ends = "added",
+    ) -> None:
+        super().__init__()
+        _check("tuning", tuning, get_args(Tuning))
+        _check("ends", ends, get_args(Ends))
+        for place in mixes:
+            _check("a place", place, get_args(Place))
+        if not mixes or (words is None and "input" not in mixes):
+            raise ValueError("without a table of words there must be a mix at the input")
+        self.bilm, self.words, self.tuning, self.ends = bilm, words, tuning, ends
+        self.settings: ElmoSettings | None = None
+        self.mixes = nn.ModuleDict(dict(mixes.items()))
+        width: int = bilm.output_size  # type: ignore[assignment]
+        own = 0 if words is None else words.output_size
+        self.output_size = own + (width if "input" in mixes else 0)
+        self.added_size = width if "output" in mixes else 0
+        self.register_buffer("characters", characters)
+        self.register_buffer("vectors", torch.empty(0), persistent=False)
+        # What was read beforehand goes when other weights come.
+        self.register_load_state_dict_post_hook(_forget_after_loading)  # type: ignore[no-untyped-call]
+        if tuning == "frozen":
+            bilm.requires_grad_(False).eval()
+
+    def forward(self, ids: Int[Tensor, "B T"]) -> Tensor | Embedded:
+        """Vectors for the input; with a mix at the output, both."""
+        layers = self._layers(ids)
+        mask = (ids != PAD_ID).unsqueeze(-1)
+        mixed = {place: mix(layers) * mask for place, mix in self.mixes.items()}
+        parts = [] if self.words is None else [self.words(self._known(ids, self.words))]
+        parts += [mixed["input"]] if "input" in mixed else []
+        inputs = torch.cat(parts, dim=-1)
+        return Embedded(inputs, mixed["output"]) if "output" in mixed else inputs
+
+    def regulariser(self) -> Float[Tensor, ""]:
+        """λ‖w‖² of every mix, to be added to the task's loss."""
+        return torch.stack([mix.regulariser() for mix in self.mixes.values()]).sum()  # type: ignore[operator]
+
+    def know(self, characters: Shaped[Tensor, "new C"]) -> None:
+        """Add types, whose ids follow those there are."""
+        self.characters = torch.cat([self.characters, characters.to(self.characters)])
+        self._forget()
+
+    def train(self, mode: bool = True) -> "ElmoEmbedder":
+        """A frozen biLM stays in evaluation, whatever the rest does."""
+        super().train(mode)
+        if self.tuning == "frozen":
+            self.bilm.eval()
+        return self
+
+    def _forget(self) -> None:
+        self.vectors = self.vectors[:0]
+
+    def _layers(self, ids: Tensor) -> Tensor:
+        """All layers at the tokens of `ids`."""
+        if self.ends == "there":
+            return self._contextual(ids)
+        wrapped = F.pad(ids, (1, 1), value=PAD_ID)
+        wrapped[:, 0] = BOS_ID
+        last = (ids != PAD_ID).sum(dim=1, keepdim=True) + 1
+        return self._contextual(wrapped.scatter(1, last, EOS_ID))[:, :, 1:-1]
+
+    def _contextual(self, ids: Tensor) -> Tensor:
+        bilm: BiLm = self.bilm  # type: ignore[assignment]
+        mask = ids != PAD_ID
+        if self.tuning == "frozen":
+            with torch.no_grad():
+                found: Tensor = bilm.contextualise(self._read_beforehand()[ids], mask).layers
+            return found
+        types, places = torch.unique(ids, return_inverse=True)
+        vectors = bilm.read_tokens(self.characters[types])
+        tuned: Tensor = bilm.contextualise(vectors[places], mask).layers
+        return tuned
+
+    @torch.no_grad()
+    def _read_beforehand(self) -> Tensor:
+        """The vectors of all types, read when they are first asked for."""
+        if len(self.vectors) != len(self.characters):
+            bilm: BiLm = self.bilm  # type: ignore[assignment]
+            parts = [bilm.read_tokens(some) for some in torch.split(self.characters, CHUNK)]
+            self.vectors = torch.cat(parts)
+        return self.vectors
+
+    @staticmethod
+    def _known(ids: Tensor, words: WordEmbedding) -> Tensor:
+        return torch.where(ids < words.table.num_embeddings, ids, UNK_ID)
+
+
+def _forget_after_loading(embedder: ElmoEmbedder, _: object) -> None:
+    embedder._forget()
+
+
+def _check(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")

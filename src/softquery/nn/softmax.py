@@ -1,0 +1,164 @@
+"""What comes next? Log-probabilities of words: exact, from a sample, or from a tree of clusters.
+
+Every layer here maps states and the words that came next to the log-probability of each of these
+words. In training it may be an estimate; in evaluation it is exact.
+
+N states, D width, V words of the vocabulary, S sampled words.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from softquery.nn.word_vectors import SpeltVectors, StoredVectors
+
+Sampler = Literal["log_uniform", "unigram"]
+ROWS = 1024
+"""States whose exact log-probabilities are held at a time."""
+
+
+def log_uniform(vocab_size: int) -> Float[Tensor, " V"]:
+    """A Zipfian guess at how frequent words are that are numbered by frequency.
+
+    P(k) = log((k + 2) / (k + 1)) / log(V + 1), k counted from 0.
+
+    >>> [round(share, 4) for share in log_uniform(3).tolist()]
+    [0.5, 0.2925, 0.2075]
+    """
+    rank = torch.arange(1, vocab_size + 1, dtype=torch.float64)
+    return (torch.log1p(1 / rank) / math.log(vocab_size + 1)).float()
+
+
+class WordSoftmax(nn.Module):
+    """A softmax over all words, learnt in full or from a sample.
+
+    With `num_samples`, a training step compares each state with the word that came and with S
+    different words drawn from a noise distribution, the same ones for the whole batch. Every logit
+    is lowered by the log of the chance that its word is drawn, so that frequent words, which are
+    drawn more often, are not pushed down more (Jozefowicz et al. 2016, Section 3.1, after Bengio &
+    Senécal 2008). A draw that hits the word that came is left out.
+
+    Use when: the full one up to some ten thousand words, the sampled one beyond. Compare: adaptive
+    softmax needs no sample and is exact, but gives rare words a narrower state.
+
+    Args:
+        words: The vectors that states are compared with.
+        vocab_size: Words.
+        never: Ids that can never come next, such as padding; their probability is exactly 0.
+        num_samples: S; 0, or as many as there are words, for the full softmax.
+    """
+
+    noise: Tensor
+    allowed: Tensor
+
+    def __init__(
+        self,
+        words: StoredVectors | SpeltVectors,
+        vocab_size: int,
+        *,
+        never: Sequence[int] = (),
+        num_samples: int = 0,
+    ) -> None:
+        super().__init__()
+        self.words = words
+        self.bias = nn.Parameter(torch.zeros(vocab_size))
+        allowed = torch.ones(vocab_size, dtype=torch.bool)
+        allowed[list(never)] = False
+        self.num_samples = num_samples if num_samples < int(allowed.sum()) else 0
+        self.register_buffer("allowed", allowed, persistent=False)
+        noise = torch.zeros(vocab_size)
+        noise[allowed] = log_uniform(int(allowed.sum()))
+        self.register_buffer("noise", noise, persistent=False)
+
+    def set_noise(self, counts: Float[Tensor, " V"]) -> None:
+        """Draw words as often as they were counted; no word that may come is ruled out."""
+        counts = counts.to(self.noise).clamp(min=1.0) * self.allowed
+        self.noise.copy_(counts / counts.sum())
+
+    def forward(
+        self, states: Float[Tensor, "N D"], targets: Int[Tensor, " N"]
+    ) -> Float[Tensor, " N"]:
+        """Log-probability of each target; in training an estimate where words are sampled."""
+        if self.num_samples and self.training:
+            return self._sampled(states, targets)
+        return self.exact(states, targets, self.words.table())
+
+    def exact(
+        self, states: Float[Tensor, "N D"], targets: Int[Tensor, " N"], table: Float[Tensor, "V D"]
+    ) -> Float[Tensor, " N"]:
+        """The same against all words, whose vectors (`words.table()`) are computed but once."""
+        bias = self.bias.masked_fill(~self.allowed, -math.inf)
+        parts = [
+            -F.cross_entropy(F.linear(some, table).float() + bias, theirs, reduction="none")
+            for some, theirs in zip(
+                torch.split(states, ROWS), torch.split(targets, ROWS), strict=True
+            )
+        ]
+        return torch.cat(parts)
+
+    def _sampled(self, states: Tensor, targets: Tensor) -> Tensor:
+        drawn, horizon = self.draw()
+        ids = torch.cat([targets, drawn])
+        offset = self.bias[ids] - self.log_chance(ids, horizon)
+        came, others = torch.split(self.words(ids), [len(targets), len(drawn)])
+        own = (states * came).sum(dim=-1).float() + offset[: len(targets)]
+        against = F.linear(states, others).float() + offset[len(targets) :]  # [N, S]
+        against = against.masked_fill(targets.unsqueeze(1) == drawn, -math.inf)
+        found: Tensor = own - torch.logaddexp(own, against.logsumexp(dim=1))
+        return found
+
+    @torch.no_grad()
+    def draw(self) -> tuple[Int[Tensor, " S"], Float[Tensor, ""]]:
+        """S different words, and the horizon of the draw.
+
+        Each word rings after a time that is exponential with its share of the noise as rate; the
+        first S to ring are drawn, and the horizon is when the next one would have rung.
+        """
+        rings = torch.empty_like(self.noise).exponential_() / self.noise
+        times, words = rings.topk(self.num_samples + 1, largest=False)
+        return words[:-1], times[-1]
+
+    def log_chance(self, ids: Int[Tensor, " N"], horizon: Float[Tensor, ""]) -> Float[Tensor, " N"]:
+        """Log of the chance that words ring before the horizon, the expected count of each."""
+        chance = -torch.expm1(-horizon * self.noise[ids])
+        return chance.clamp(min=torch.finfo(chance.dtype).tiny).log()
+
+
+class AdaptiveSoftmax(nn.Module):
+    """Frequent words at once, rare ones in clusters of ever narrower states (Grave et al. 2017).
+
+    Words must be numbered by frequency, most frequent first. Exact in training, too.
+
+    Args:
+        size: Width of a state.
+        vocab_size: Words.
+        cutoffs: Where the clusters begin; empty for a choice by the size of the vocabulary.
+    """
+
+    def __init__(self, size: int, vocab_size: int, cutoffs: Sequence[int] = ()) -> None:
+        super().__init__()
+        chosen = list(cutoffs) or default_cutoffs(vocab_size)
+        self.layer = nn.AdaptiveLogSoftmaxWithLoss(size, vocab_size, chosen, head_bias=True)
+
+    def forward(
+        self, states: Float[Tensor, "N D"], targets: Int[Tensor, " N"]
+    ) -> Float[Tensor, " N"]:
+        """Log-probability of each target."""
+        with torch.autocast(states.device.type, enabled=False):  # torch's layer mixes dtypes there
+            found: Tensor = self.layer(states.float(), targets).output
+        return found
+
+
+def default_cutoffs(vocab_size: int) -> list[int]:
+    """A head of about a tenth of the words, and two clusters.
+
+    >>> default_cutoffs(100_000), default_cutoffs(8)
+    ([10000, 40000], [1, 4])
+    """
+    head = max(1, vocab_size // 10)
+    return [head, max(head + 1, min(4 * head, vocab_size - 1))]

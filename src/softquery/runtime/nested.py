@@ -1,0 +1,56 @@
+"""A biLM inside another model, as a bundle's config describes it. Needs torch."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from softquery.models import Elmo
+from softquery.nn import ElmoEmbedder, ElmoSettings
+
+KEY = "embedder"
+"""Under which a model's config holds its nested embedder."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Nested:
+    """An embedder as plain values: what it is, how it is used, and how many words it can spell."""
+
+    name: str
+    config: dict[str, Any]
+    settings: dict[str, Any]
+    num_types: int
+    word_size: int
+    ends: str
+
+    def build(
+        self,
+        build_bilm: Callable[[str, dict[str, Any]], Elmo],
+        build_settings: Callable[[dict[str, Any]], ElmoSettings],
+    ) -> ElmoEmbedder:
+        """The brick with random weights; its words are spelt by what is then loaded into it."""
+        bilm = build_bilm(self.name, self.config)
+        longest = bilm.config.characters.max_characters
+        return build_settings(self.settings).embedder(
+            bilm,
+            torch.zeros(self.num_types, longest, dtype=torch.int16),
+            word_size=self.word_size,
+            ends=self.ends,  # type: ignore[arg-type]
+        )
+
+
+def describe(embedder: ElmoEmbedder) -> dict[str, Any]:
+    """What a bundle's config says of a nested biLM; its softmax stays behind."""
+    bilm, words = embedder.bilm, embedder.words
+    if not isinstance(bilm, Elmo) or embedder.settings is None:
+        raise TypeError("only an embedder that settings have made can be described")
+    nested = Nested(
+        name="elmo",
+        config={**asdict(bilm.config), "softmax": {"kind": "none"}},
+        settings=asdict(embedder.settings),
+        num_types=len(embedder.characters),
+        word_size=0 if words is None else words.output_size,
+        ends=embedder.ends,
+    )
+    return asdict(nested)

@@ -1,0 +1,122 @@
+"""The models inside the package: complete, small, carded, and answering as they promise."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from running import softquery as run_softquery
+
+import softquery
+from softquery.bundle import read_bundle
+from softquery.zoo import shipped
+
+NAMES = ("match-en", "match-zh", "nli-en")
+ASKED = {
+    "match-en": [
+        (
+            "How can I learn to play the guitar?",
+            "What is the best way to start playing guitar?",
+            "1",
+        ),
+        ("Where can I buy cheap flights to Paris?", "How tall is the Eiffel tower?", "0"),
+    ],
+    "match-zh": [
+        ("花呗怎么提额", "如何提高花呗额度", "1"),
+        ("花呗怎么提额", "今天天气怎么样", "0"),
+    ],
+    "nli-en": [
+        ("Two dogs are running through a field.", "Some animals are outdoors.", "entailment"),
+        ("Two dogs are running through a field.", "The dogs are asleep.", "contradiction"),
+    ],
+}
+
+
+def test_these_are_shipped():
+    entries = shipped()
+    assert tuple(entry.name for entry in entries) == NAMES
+    assert [entry.problem for entry in entries] == [None] * len(NAMES)
+    assert all(entry.size_bytes < 15e6 for entry in entries)
+    assert sum(entry.size_bytes for entry in entries) < 45e6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_answer(name):
+    matcher = softquery.load(name)
+    for first, second, label in ASKED[name]:
+        [answer] = matcher.predict([(first, second)])
+        assert answer.label == label
+        assert sum(answer.probabilities.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_line_answers_with_the_contracts_keys(name):
+    first, second, label = ASKED[name][0]
+    told = json.loads(run_softquery("match", first, second, "--model", name, "--json").out)
+    assert list(told) == ["sentence1", "sentence2", "label", "score", "probabilities"]
+    assert (told["sentence1"], told["sentence2"], told["label"]) == (first, second, label)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_measured_figures_are_those_that_were_promised(name):
+    metrics = read_bundle(softquery.load(name).bundle.path).metrics
+    assert metrics["export"]["precision"] == "int8"
+    assert metrics["export"]["gate"]["lost_points"] <= 0.5
+    assert metrics["calibration"]["ece_after"] <= 0.02
+    assert len(metrics["seeds"]["runs"]) == 3
+    sources = metrics["sources"]
+    least = {
+        "nli-en": {"snli_100k": 0.835},
+        "match-en": {"qqp_20k": 0.78},
+        "match-zh": {"lcqmc": 0.82, "bq": 0.80},
+    }[name]
+    for source, bar in least.items():
+        assert sources[source]["shipped"]["accuracy"] >= bar
+        assert sources[source]["second_half"]["accuracy"] >= bar
+        assert sources[source]["seeds"]["mean"] >= bar
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_tells_data_licence_numbers_and_limits(name):
+    card = softquery.load(name).bundle.card
+    for title in ("Data", "Training", "Numbers", "Calibration", "Limits", "Licence"):
+        assert f"\n## {title}\n" in card
+    assert ("research-only" in card) == (name != "nli-en")
+    for kind in ("Negation", "Antonyms", "Numbers, units", "Long texts"):
+        assert kind in card
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_company_and_length_change_nothing(name):
+    draw = random.Random(1)
+    texts = [text for *pair, _ in ASKED[name] for text in pair]
+    space = "" if name.endswith("zh") else " "
+    pairs = [
+        (
+            space.join(draw.choices(texts, k=draw.choice([1, 1, 1, 2, 9]))),
+            space.join(draw.choices(texts, k=draw.choice([1, 1, 1, 3, 20]))),
+        )
+        for _ in range(120)
+    ]
+    together = softquery.load(name).probabilities(pairs)
+    matcher = softquery.load(name, threads=1)
+    alone = np.concatenate([matcher.probabilities([pair]) for pair in pairs])
+    assert np.abs(together - alone).max() < 0.02
+    assert (together.argmax(axis=1) == alone.argmax(axis=1)).mean() >= 0.997
+
+
+@pytest.mark.parametrize("name", ["match-en", "match-zh"])
+def test_order_hardly_matters_to_a_matcher(name):
+    matcher = softquery.load(name)
+    for first, second, _ in ASKED[name]:
+        one, other = matcher.predict([(first, second), (second, first)])
+        assert one.label == other.label
+        assert one.score == pytest.approx(other.score, abs=0.1)
+
+
+def test_torch_answers_alike_from_the_same_weights():
+    pytest.importorskip("torch")
+    pairs = [(first, second) for first, second, _ in ASKED["nli-en"]]
+    on_torch, on_onnx = (softquery.load("nli-en", backend=name) for name in ("torch", "onnx"))
+    difference = np.abs(on_torch.probabilities(pairs) - on_onnx.probabilities(pairs))
+    assert difference.max() < 0.05

@@ -1,0 +1,13 @@
+import doctest
+import importlib
+
+import pytest
+
+MODULES = ("data_facts", "dev_rows", "figures", "probe_frames", "seeds")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_hold(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
+    assert result.failed == 0
