@@ -1,4 +1,4 @@
-"""One file a system. `MODELS`, `EMBEDDERS`: from a name in a bundle's config to what builds it."""
+"""One file a system. `MODELS`, `EMBEDDERS`, `GENERATORS`: from a name to what it builds."""
 
 from softquery.models.elmo import (
     BiLmState,
@@ -10,8 +10,19 @@ from softquery.models.elmo import (
     SoftmaxConfig,
 )
 from softquery.models.esim import Esim, EsimConfig
+from softquery.models.generator import (
+    Generator,
+    GeneratorOutput,
+    Stepped,
+    TorchState,
+    TorchStep,
+    generate,
+    select_rows,
+)
 from softquery.models.pair_output import PairOutput
+from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
+from softquery.models.transformer import Looks, Transformer, TransformerConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -21,19 +32,38 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors."""
 
+GENERATORS: dict[
+    str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
+] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
+"""Likewise for models that write."""
+
 __all__ = [
-    "EMBEDDERS",
-    "MODELS",
+    "AskingConfig",
     "BiLmState",
     "CharacterConfig",
     "Contextual",
+    "EMBEDDERS",
     "Elmo",
     "ElmoConfig",
     "Esim",
     "EsimConfig",
+    "GENERATORS",
+    "Generator",
+    "GeneratorOutput",
     "LanguageModelOutput",
+    "Looks",
+    "MODELS",
     "PairOutput",
+    "Seq2Seq",
+    "Seq2SeqConfig",
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "Stepped",
+    "TorchState",
+    "TorchStep",
+    "Transformer",
+    "TransformerConfig",
+    "generate",
+    "select_rows",
 ]

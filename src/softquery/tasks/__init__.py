@@ -1,13 +1,16 @@
 """One file a question: loss, labels and metric, without parameters."""
 
+from softquery.tasks.generate import Generation, TokenLikelihood
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 
 __all__ = [
+    "Generation",
     "LanguageModel",
     "Likelihood",
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "TokenLikelihood",
     "task_from_dict",
 ]

@@ -1,0 +1,42 @@
+"""Searches over a step: greedy, beam, sampling, and the rules that texts must keep to."""
+
+from softquery.decoding.beam import Beam, beam_search
+from softquery.decoding.decode import Strategy, decode
+from softquery.decoding.greedy import Greedy, greedy, likelihood
+from softquery.decoding.hypothesis import Hypothesis, Ranking
+from softquery.decoding.rules import Constraint, Rules
+from softquery.decoding.sample import Sampling, sample
+from softquery.decoding.step import (
+    Candidates,
+    Step,
+    Wanted,
+    WholeStep,
+    all_tokens,
+    candidates_of,
+    likeliest,
+    with_watched,
+)
+
+__all__ = [
+    "Beam",
+    "Candidates",
+    "Constraint",
+    "Greedy",
+    "Hypothesis",
+    "Ranking",
+    "Rules",
+    "Sampling",
+    "Step",
+    "Strategy",
+    "Wanted",
+    "WholeStep",
+    "all_tokens",
+    "beam_search",
+    "candidates_of",
+    "decode",
+    "greedy",
+    "likelihood",
+    "likeliest",
+    "sample",
+    "with_watched",
+]
