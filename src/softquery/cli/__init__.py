@@ -14,6 +14,7 @@ from softquery.cli.export import export
 from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
+from softquery.cli.probe import probe
 from softquery.cli.train import recipes, train
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app.command()(evaluate)
 app.command()(calibrate)
 app.command()(export)
 app.add_typer(imports, name="import")
+app.add_typer(probe, name="probe")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
