@@ -128,32 +128,31 @@ PROBE_TAGS = [
         title="no text to measure on",
         command=TAGS,
         damage=gone("tags/dev.conllu"),
-        said="tags: expected one file for dev such as dev.conllu, found none among: train.conllu",
+        said="tags: no file for dev, such as dev.txt or dev.jsonl.gz; found: train.conllu",
     ),
     Case(
         title="two files for one split",
         command=TAGS,
-        damage=file("tags/en-dev.conllu", ""),
-        said="tags: expected one file for dev such as dev.conllu, found 2 among: dev.conllu, "
-        "en-dev.conllu, train.conllu",
+        damage=file("tags/dev.tsv", ""),
+        said="tags: expected one file for dev, found dev.conllu, dev.tsv",
     ),
     Case(
         title="a line with too few columns",
         command=TAGS,
         damage=file("tags/train.conllu", "1\tcat\tNOUN\n"),
-        said="tags/train.conllu, row 1: expected 10 columns (CoNLL-U), found 3",
+        said="tags/train.conllu, row 1: expected 10 columns, found 3",
     ),
     Case(
         title="a word without a tag",
         command=TAGS,
         damage=file("tags/train.conllu", "1\tcat" + "\t_" * 8 + "\n"),
-        said="tags/train.conllu, row 1: expected a word and its part of speech (UPOS)",
+        said="tags/train.conllu, row 1: expected a tag for this word, found _",
     ),
     Case(
         title="an empty file",
         command=TAGS,
         damage=file("tags/train.conllu", ""),
-        said="tags/train.conllu: holds no sentence",
+        said="tags/train.conllu: is empty",
     ),
     Case(
         title="an .xz that breaks off",

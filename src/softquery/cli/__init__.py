@@ -15,11 +15,12 @@ from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
+from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
 
 app = typer.Typer(
     name="softquery",
-    help="Attention-based text understanding: train, measure and use matching models.",
+    help="Attention-based text understanding: train, measure and use models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(tag)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)
@@ -51,7 +53,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Attention-based text understanding: train, measure and use matching models."""
+    """Attention-based text understanding: train, measure and use models."""
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from softquery.measure.probed import Probed
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
+from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Scaling",
     "Slice",
     "Symmetry",
+    "TagReport",
     "Threshold",
     "accuracy",
     "auc",
@@ -53,6 +55,7 @@ __all__ = [
     "f1_by_label",
     "fit_kneser_ney",
     "fit_linear",
+    "f1_of_counts",
     "fit_temperature",
     "grouped_interval",
     "interval",
@@ -60,6 +63,7 @@ __all__ = [
     "mean_interval",
     "measure_slices",
     "pearson",
+    "ratio_of_counts",
     "reliability",
     "spearman",
     "symmetry",

@@ -1,4 +1,4 @@
-"""One file a system. `MODELS`, `EMBEDDERS`: from a name in a bundle's config to what builds it."""
+"""One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
 from softquery.models.elmo import (
     BiLmState,
@@ -12,11 +12,15 @@ from softquery.models.elmo import (
 from softquery.models.esim import Esim, EsimConfig
 from softquery.models.pair_output import PairOutput
 from softquery.models.siamese import Siamese, SiameseConfig
+from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
     "siamese": (SiameseConfig, Siamese),
 }
+
+TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
+"""Likewise for models that read one text."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors."""
@@ -24,6 +28,7 @@ EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig
 __all__ = [
     "EMBEDDERS",
     "MODELS",
+    "TEXT_MODELS",
     "BiLmState",
     "CharacterConfig",
     "Contextual",
@@ -36,4 +41,8 @@ __all__ = [
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "SpellingConfig",
+    "TagOutput",
+    "Tagger",
+    "TaggerConfig",
 ]

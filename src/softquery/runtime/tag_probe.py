@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import InputError
-from softquery.files.conllu import TaggedSentence, find_conllu, read_conllu
+from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
 from softquery.measure.linear_probe import fit_linear
 from softquery.measure.probed import Probed
 from softquery.runtime.layers import Advance, WordLayers, layer_names, read_layers
@@ -18,12 +19,19 @@ BASELINE = "commonest tag"
 TRAIN, MEASURED = "train", "dev"
 
 
+class Labelled(NamedTuple):
+    """Words and their tags, one each."""
+
+    tokens: list[str]
+    tags: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class TagSets:
     """Text to learn tags from, and text to measure on."""
 
-    train: list[TaggedSentence]
-    dev: list[TaggedSentence]
+    train: list[Labelled]
+    dev: list[Labelled]
 
     def words(self) -> set[str]:
         """Every token of both."""
@@ -36,8 +44,18 @@ class TagSets:
 
 
 def read_tag_sets(folder: str | PathLike[str]) -> TagSets:
-    """`train.conllu` and `dev.conllu` of a folder, compressed or not."""
-    return TagSets(*(read_conllu(find_conllu(folder, split)) for split in (TRAIN, MEASURED)))
+    """`train` and `dev` of a folder in any form that has tags, such as `train.conllu.xz`."""
+    paths = [find_split(folder, split, forms=TAGGED_FORMS) for split in (TRAIN, MEASURED)]
+    return TagSets(*([_with_tags(each) for each in read_tagged(path)] for path in paths))
+
+
+def _with_tags(sentence: TaggedSentence) -> Labelled:
+    """The sentence, unless a word of it is left without a tag (`_` in CoNLL-U)."""
+    tags = sentence.tags or []
+    if "_" in tags:
+        row = sentence.rows[tags.index("_")]
+        raise InputError("expected a tag for this word, found _", source=sentence.source, row=row)
+    return Labelled(sentence.tokens, tags)
 
 
 def probe_tags(
@@ -87,7 +105,7 @@ def _commonest(sets: TagSets) -> list[str]:
 
 
 def _stacked(
-    source: WordLayers, sentences: list[TaggedSentence], advance: Advance
+    source: WordLayers, sentences: list[Labelled], advance: Advance
 ) -> NDArray[np.float32]:
     """Layers × words of all sentences × width."""
     num_words = sum(len(sentence.tokens) for sentence in sentences)

@@ -2,6 +2,7 @@
 
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
+from softquery.tasks.tag import Tagging
 
 __all__ = [
     "LanguageModel",
@@ -9,5 +10,6 @@ __all__ = [
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "Tagging",
     "task_from_dict",
 ]
