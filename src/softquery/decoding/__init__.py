@@ -1,4 +1,4 @@
-"""Searches over a step: greedy, beam, sampling, and the rules that texts must keep to."""
+"""From scores to answers: greedy, beam, sampling and Viterbi, and rules that texts keep to."""
 
 from softquery.decoding.beam import Beam, beam_search
 from softquery.decoding.decode import Strategy, decode
@@ -16,6 +16,7 @@ from softquery.decoding.step import (
     likeliest,
     with_watched,
 )
+from softquery.decoding.viterbi import Path, viterbi
 
 __all__ = [
     "Beam",
@@ -23,6 +24,7 @@ __all__ = [
     "Constraint",
     "Greedy",
     "Hypothesis",
+    "Path",
     "Ranking",
     "Rules",
     "Sampling",
@@ -38,5 +40,6 @@ __all__ = [
     "likelihood",
     "likeliest",
     "sample",
+    "viterbi",
     "with_watched",
 ]

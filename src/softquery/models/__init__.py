@@ -1,4 +1,4 @@
-"""One file a system. `MODELS`, `EMBEDDERS`, `GENERATORS`: from a name to what it builds."""
+"""One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
 from softquery.models.elmo import (
     BiLmState,
@@ -22,12 +22,16 @@ from softquery.models.generator import (
 from softquery.models.pair_output import PairOutput
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
+from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
     "siamese": (SiameseConfig, Siamese),
 }
+
+TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
+"""Likewise for models that read one text."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors."""
@@ -38,28 +42,33 @@ GENERATORS: dict[
 """Likewise for models that write."""
 
 __all__ = [
+    "EMBEDDERS",
+    "GENERATORS",
+    "MODELS",
+    "TEXT_MODELS",
     "AskingConfig",
     "BiLmState",
     "CharacterConfig",
     "Contextual",
-    "EMBEDDERS",
     "Elmo",
     "ElmoConfig",
     "Esim",
     "EsimConfig",
-    "GENERATORS",
     "Generator",
     "GeneratorOutput",
     "LanguageModelOutput",
     "Looks",
-    "MODELS",
     "PairOutput",
     "Seq2Seq",
     "Seq2SeqConfig",
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "SpellingConfig",
     "Stepped",
+    "TagOutput",
+    "Tagger",
+    "TaggerConfig",
     "TorchState",
     "TorchStep",
     "Transformer",

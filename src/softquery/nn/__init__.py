@@ -3,10 +3,12 @@
 from softquery.nn.asking import Asking, ScoreName
 from softquery.nn.bridge import Bridge
 from softquery.nn.character_cnn import Activation, CharacterCnn
+from softquery.nn.crf import Crf, Transitions, log_likelihood, log_partition, path_score
 from softquery.nn.dropout import VariationalDropout
 from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
+from softquery.nn.lexicon import Lexicon
 from softquery.nn.maxout import Maxout
 from softquery.nn.mix import LayerMix
 from softquery.nn.own_words import OwnWords
@@ -17,6 +19,7 @@ from softquery.nn.reader import Direction, Read, Reader
 from softquery.nn.recurrence import CellState, Recurrence, RecurrentCell
 from softquery.nn.recurrent import BiRecurrent, Cell, beside, reverse_within
 from softquery.nn.softmax import AdaptiveSoftmax, Sampler, WordSoftmax, log_uniform
+from softquery.nn.spelt_words import CharacterLstm, SpeltWords
 from softquery.nn.transformer import (
     BlockActivation,
     DecoderBlock,
@@ -44,6 +47,8 @@ __all__ = [
     "DecoderBlock",
     "DecoderOutput",
     "Direction",
+    "CharacterLstm",
+    "Crf",
     "ElmoEmbedder",
     "ElmoSettings",
     "Embedded",
@@ -51,6 +56,7 @@ __all__ = [
     "FeedForward",
     "Highway",
     "LayerMix",
+    "Lexicon",
     "LstmStack",
     "LstmState",
     "Maxout",
@@ -66,8 +72,10 @@ __all__ = [
     "Sampler",
     "ScoreName",
     "SpeltVectors",
+    "SpeltWords",
     "StoredVectors",
     "Tie",
+    "Transitions",
     "VariationalDropout",
     "Way",
     "Weights",
@@ -75,9 +83,12 @@ __all__ = [
     "WordSoftmax",
     "WordTables",
     "beside",
+    "log_likelihood",
+    "log_partition",
     "log_uniform",
     "max_pool",
     "mean_pool",
+    "path_score",
     "reverse_within",
     "sinusoids",
 ]

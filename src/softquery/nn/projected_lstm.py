@@ -28,8 +28,9 @@ class ProjectedLstm(nn.Module):
     """One layer in one direction (Sak et al. 2014, Section 2, without peepholes).
 
     Both ways share the weights. `"exact"` clips the cell and the projection after every step, as
-    the published ELMo does; `"fast"` leaves both clips out and runs in cuDNN on a GPU. Gates stand
-    in torch's order: input, forget, candidate, output.
+    the published ELMo does; `"fast"` runs in cuDNN on a GPU and clips a state only where it is
+    carried on, lest a cell that counts up for thousands of steps leaves what was learnt from. Gates
+    stand in torch's order: input, forget, candidate, output.
 
     Args:
         input_size: Width of a step's input.
@@ -88,7 +89,8 @@ class ProjectedLstm(nn.Module):
         if self.way == "exact":
             outputs, last = self._exact(inputs, mask, start)
         else:  # without a state to carry on, padding may be read like any other step
-            outputs, last = self._fast(inputs, None if state is None else mask, start)
+            outputs, (hidden, cell) = self._fast(inputs, None if state is None else mask, start)
+            last = (_clipped(hidden, self.projection_clip), _clipped(cell, self.cell_clip))
         if mask is not None:
             outputs = outputs * mask.unsqueeze(-1)
         return outputs, None if state is None else last

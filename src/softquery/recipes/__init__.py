@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching
+from softquery.recipes import language, matching, tagging
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import PairFiles, Run, Vocabulary
+from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
 
 RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "esim": matching.esim,
@@ -21,9 +21,13 @@ RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "siamese": matching.siamese,
     "siamese-snli": matching.siamese_snli,
     "siamese-graded": matching.siamese_graded,
+    "tagger": tagging.tagger,
+    "tagger-elmo": tagging.tagger_elmo,
+    "pos": tagging.pos,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
+    "elmo-en": language.elmo_en,
 }
 
 
@@ -38,10 +42,11 @@ def recipe(name: str) -> Run | LanguageRun:
 
 __all__ = [
     "RECIPES",
+    "Files",
     "LanguageRun",
-    "PairFiles",
     "Run",
     "StreamFiles",
+    "TagSettings",
     "Targets",
     "Vocabulary",
     "override",

@@ -3,6 +3,7 @@
 from softquery.tasks.generate import Generation, TokenLikelihood
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
+from softquery.tasks.tag import Tagging
 
 __all__ = [
     "Generation",
@@ -12,5 +13,6 @@ __all__ = [
     "PairGrading",
     "PairTask",
     "TokenLikelihood",
+    "Tagging",
     "task_from_dict",
 ]
