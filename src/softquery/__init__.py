@@ -8,15 +8,15 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from softquery.runtime import Matcher, WordSpace, evaluate, load, load_vectors
+    from softquery.runtime import Matcher, Tagger, WordSpace, evaluate, load, load_vectors
 
 __version__ = "0.1.0"
-__all__ = ["Matcher", "WordSpace", "__version__", "evaluate", "load", "load_vectors"]
+__all__ = ["Matcher", "Tagger", "WordSpace", "__version__", "evaluate", "load", "load_vectors"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is asked for: `import softquery` stays quick and free of torch."""
-    if name in ("Matcher", "WordSpace", "evaluate", "load", "load_vectors"):
+    if name in ("Matcher", "Tagger", "WordSpace", "evaluate", "load", "load_vectors"):
         from softquery import runtime
 
         return getattr(runtime, name)

@@ -20,6 +20,7 @@ from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
+from hostile_probe import PROBE_SENSES, PROBE_TAGS
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
@@ -29,6 +30,8 @@ from tiny_text import settings as text_settings
 from tiny_text import write_text
 
 from published_elmo import options_of, random_arrays, write_published
+from small_elmo import write_elmo
+from small_senses import write_senses, write_tags
 from softquery.bundle import read_bundle
 from softquery.export import export_matcher
 from softquery.recipes import override, recipe
@@ -47,6 +50,8 @@ CASES = {
     "calibrate": CALIBRATE,
     "explain": EXPLAIN,
     "bench": BENCH,
+    "probe senses": PROBE_SENSES,
+    "probe tags": PROBE_TAGS,
     "models": MODELS,
     "recipes": RECIPES,
     "vectors": VECTORS,
@@ -93,6 +98,9 @@ def sound(tmp_path_factory) -> Path:
     data = write_folder(folder / "data", english(60), num_dev=10)
     write_tsv(folder / "test.tsv", english(40, seed=2))
     write_text(folder / "text")
+    write_senses(folder / "senses")
+    write_tags(folder / "tags")
+    write_elmo(folder / "elmo")
     if find_spec("h5py"):
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
@@ -123,6 +131,9 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
+        if case.verb == "probe":
+            for name in ("senses", "tags", "elmo", "model"):
+                shutil.copytree(sound / name, place / name)
         if "interrupted" in case.needs:
             full = "full" if "disk" in case.needs else "."
             shutil.copytree(sound / "interrupted.partial", place / full / "model.partial")

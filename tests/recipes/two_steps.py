@@ -18,10 +18,13 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import torch
 from tiny_pairs import chinese, english, graded, inference, write_folder
+from tiny_tags import SMALL as SMALL_TAGS
+from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
 
 from small_elmo import write_elmo
+from softquery.models import TaggerConfig
 from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
 from softquery.recipes.kinds import train
 from softquery.tasks import PairClassification, PairGrading
@@ -31,7 +34,9 @@ TWO_STEPS = ["model.dropout=0", "training.max_steps=2", "training.log_every=1", 
 SMALL = ["model.hidden_size=6", "model.embedding_size=5", "data.batch_size=8", *TWO_STEPS]
 # Samples are drawn differently by processors, too.
 LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS,
-            "model.softmax.kind=full"]  # fmt: skip
+            "model.softmax.kind=full", "training.precision=32-true"]  # fmt: skip
+TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
+        "model.word_dropout=0"]  # fmt: skip
 # Of so small a corpus an epoch is a step.
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
@@ -56,6 +61,8 @@ class Losses:
 def small(name: str) -> AnyRun:
     """The recipe at a size for tests."""
     run = recipe(name)
+    if isinstance(run.model, TaggerConfig):
+        return override(run, TAGS)
     run = override(run, SETTINGS[type(run)])
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
@@ -66,6 +73,10 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
         return write_text(folder)
     if isinstance(run, WordRun):
         return write_sentences(folder)
+    if isinstance(run.model, TaggerConfig):
+        if run.name == "pos":
+            return write_tagged(folder, parts_of_speech(60), ending=".conllu")
+        return write_tagged(folder, named(60))
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":

@@ -43,7 +43,7 @@ class Ours:
     """
 
     def __init__(self, model: str, threads: int, candidates: Sequence[str]) -> None:
-        from softquery.runtime import load
+        from softquery.runtime.matcher import load
 
         self.matcher = load(model, backend="onnx", threads=threads)
         self.candidates = list(candidates)

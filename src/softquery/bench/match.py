@@ -14,7 +14,7 @@ from typing import Any
 from softquery.bench.contestants import SHAPES, write_graph
 from softquery.bundle import read_bundle
 from softquery.errors import ConfigError
-from softquery.runtime import load
+from softquery.runtime.matcher import load
 from softquery.zoo import resolve
 
 SCENES = ("pair_s", "batch32_s", "rank100_s")

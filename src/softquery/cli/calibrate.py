@@ -33,8 +33,8 @@ def calibrate(
     """
     from softquery.bundle import RECORDS
     from softquery.files import parse_columns, read_rows
-    from softquery.runtime import load
     from softquery.runtime.calibrating import fit_calibration, save_calibration
+    from softquery.runtime.matcher import load
 
     chosen = _aim(aim)
     matcher = load(model)

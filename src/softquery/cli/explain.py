@@ -26,7 +26,7 @@ def explain(
 ) -> None:
     """Show why two sentences match: which words looked at which."""
     from softquery.explain.write import require_ending
-    from softquery.runtime import load
+    from softquery.runtime.matcher import load
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
         if not text.strip():

@@ -4,18 +4,19 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table, print_text
-from softquery.cli.progress import counting_pairs
+from softquery.cli.progress import counting
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from softquery.files import Row
     from softquery.runtime import Matcher
 
+Item = TypeVar("Item")
 MODEL_HELP = "A name from the zoo, or a bundle's folder."
 THREADS_HELP = "Threads that one call may use; all cores by default."
 
@@ -85,7 +86,7 @@ def _refuse_empty(**texts: str) -> None:
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Matcher":
-    from softquery.runtime import load
+    from softquery.runtime.matcher import load
 
     return load(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
@@ -133,7 +134,7 @@ def _many(
     if output is None:
         _note_cuts(stream_rows(matcher, rows, print_text), matcher)
         return
-    with counting_pairs() as advance:
+    with counting("pairs") as advance:
         result = match_rows(matcher, rows, output, advance=advance)
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
     note(f"{result.num_rows:,} pairs answered{resumed}: {output}")
@@ -160,7 +161,7 @@ class BadRows:
         self.file: IO[str] | None = None
         self.count = 0
 
-    def kept_beside(self, rows: Iterator["Row"]) -> Iterator["Row"]:
+    def kept_beside(self, rows: Iterator[Item]) -> Iterator[Item]:
         """The rows, with the bad ones among them written down."""
         if self.path is None:
             yield from rows

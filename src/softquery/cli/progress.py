@@ -114,8 +114,8 @@ def _short(value: float) -> str:
 
 
 @contextmanager
-def counting_pairs() -> Iterator[Callable[[int], None]]:
-    """A counter of pairs with its speed on a terminal; nothing elsewhere."""
+def counting(noun: str) -> Iterator[Callable[[int], None]]:
+    """A counter of things with its speed on a terminal; nothing elsewhere."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -123,12 +123,12 @@ def counting_pairs() -> Iterator[Callable[[int], None]]:
     if not console.is_terminal:
         yield lambda done: None
         return
-    columns = [SpinnerColumn(), TextColumn("{task.completed:,} pairs  {task.fields[speed]}")]
+    columns = [SpinnerColumn(), TextColumn(f"{{task.completed:,}} {noun}  {{task.fields[speed]}}")]
     with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
-        task = bar.add_task("pairs", total=None, speed="")
+        task = bar.add_task(noun, total=None, speed="")
 
         def advance(done: int) -> None:
             rate = bar.tasks[0].speed
-            bar.update(task, completed=done, speed=f"{rate:,.0f} pairs/s" if rate else "")
+            bar.update(task, completed=done, speed=f"{rate:,.0f} {noun}/s" if rate else "")
 
         yield advance

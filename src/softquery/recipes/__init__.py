@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, words
+from softquery.recipes import language, matching, tagging, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import PairFiles, Run, Vocabulary
+from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
 from softquery.recipes.words import WordList, WordRun
 
 AnyRun = Run | LanguageRun | WordRun
@@ -25,9 +25,13 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "siamese": matching.siamese,
     "siamese-snli": matching.siamese_snli,
     "siamese-graded": matching.siamese_graded,
+    "tagger": tagging.tagger,
+    "tagger-elmo": tagging.tagger_elmo,
+    "pos": tagging.pos,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
+    "elmo-en": language.elmo_en,
     "word2vec": words.word2vec,
     "word2vec-cbow": words.word2vec_cbow,
 }
@@ -45,10 +49,11 @@ def recipe(name: str) -> AnyRun:
 __all__ = [
     "RECIPES",
     "AnyRun",
+    "Files",
     "LanguageRun",
-    "PairFiles",
     "Run",
     "StreamFiles",
+    "TagSettings",
     "Targets",
     "Vocabulary",
     "WordList",

@@ -8,9 +8,9 @@ from typing import Any
 
 from softquery.errors import ConfigError
 from softquery.recipes import AnyRun, LanguageRun, Run, WordRun, execute
-from softquery.recipes.prepare import Say
 from softquery.recipes.pretrain import pretrain
 from softquery.recipes.train_words import train_words
+from softquery.recipes.work import Say
 from softquery.training import Observer
 
 ARGUMENTS = {"init": "init", "devices": "devices", "columns": "rename"}

@@ -23,9 +23,9 @@ from softquery.files import (
     write_numbered,
 )
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
-from softquery.recipes.prepare import Say
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.words import WordRun
+from softquery.recipes.work import Say
 from softquery.training import Observer
 from softquery.training.word2vec import num_cores
 from softquery.training.word2vec.engine import Engine, Subject

@@ -4,7 +4,8 @@ from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
 from softquery.text.cutting import WordCutter
 from softquery.text.ngrams import ngram_buckets
-from softquery.text.normalise import normalise
+from softquery.text.normalise import normalise, visible_form
+from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
 from softquery.text.spelling import (
     MAX_CHARACTERS,
@@ -52,12 +53,15 @@ __all__ = [
     "WordCutter",
     "build_pipeline",
     "ngram_buckets",
+    "in_parts",
     "normalise",
     "pipeline_from_words",
+    "rejoined",
     "reserved_tokens",
     "spell",
     "spell_sentences",
     "spell_tokens",
     "spell_vocabulary",
     "unspell",
+    "visible_form",
 ]

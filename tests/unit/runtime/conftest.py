@@ -4,7 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-NEED_TORCH = [f"test_runtime_{name}.py" for name in ("batches", "bulk", "cache", "load", "matcher")]
+TORCHED = ("batches", "bulk", "cache", "elmo_layers", "load", "matcher")
+NEED_TORCH = [f"test_runtime_{name}.py" for name in TORCHED]
 collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else NEED_TORCH
 
 
