@@ -201,7 +201,7 @@ def test_the_batch_is_left_as_it_was(case):
     model = case.build(dropout=0.5)
     batch, untouched = case.batch(model), case.batch(model)
     loss_of(model, batch).backward()
-    for part, same in zip(batch[:-1], untouched[:-1], strict=True):
+    for part, same in zip(batch[:6], untouched[:6], strict=True):
         assert torch.equal(part, same)
     assert not batch.state.forwards.hidden.any()
 

@@ -17,9 +17,11 @@ from safetensors.numpy import load_file
 from tiny_text import settings, write_text
 
 from softquery.bundle import read_bundle
-from softquery.errors import ConfigError
+from softquery.data import write_corpus
+from softquery.errors import ConfigError, InputError
+from softquery.files import find_texts, read_texts
 from softquery.recipes import override, recipe
-from softquery.recipes.execute import train
+from softquery.recipes.kinds import train
 from softquery.runtime.network import load_embedder
 from softquery.text import TextConfig, TextPipeline, spell_sentences
 
@@ -213,6 +215,27 @@ def test_full_goes_on_from_sampled_and_other_kinds_are_kept(trained, data, tmp_p
     assert config(tmp_path / "full")["softmax"]["kind"] == "full"
     go(run(**changes, model__softmax__kind="characters"), data, tmp_path / "kept", init=trained[0])
     assert config(tmp_path / "kept")["softmax"]["kind"] == "sampled"
+
+
+def test_numbered_text_is_trained_on_as_the_text_is(data, undisturbed, tmp_path):
+    made = run(**RESUMED, model__way="fast")
+    write_corpus(
+        tmp_path / "corpus",
+        train=lambda: read_texts(find_texts(data, "train")),
+        valid=lambda: read_texts(find_texts(data, "valid")),
+        config=made.text,
+    )
+    go(made, tmp_path / "corpus", tmp_path / "model")
+    found, wanted = (folder / "model.safetensors" for folder in (
+        tmp_path / "model", undisturbed / "fast"))  # fmt: skip
+    assert found.read_bytes() == wanted.read_bytes()
+
+
+def test_numbered_text_must_fit_the_bundle_to_start_from(trained, data, tmp_path):
+    corpus = tmp_path / "corpus"
+    write_corpus(corpus, train=lambda: ["b a", "c"], valid=lambda: ["a"], config=run().text)
+    with pytest.raises(InputError, match="is numbered otherwise than .*; give the text itself"):
+        go(run(), corpus, tmp_path / "out", init=trained[0])
 
 
 def config(folder):

@@ -11,7 +11,7 @@ from running import settings, softquery, train
 from tiny_pairs import chinese, graded, write_folder
 
 import softquery as sq
-from softquery.data import split_rows
+from softquery.data import first_sentence, split_rows
 from softquery.files import read_rows
 
 STILL = {"lr": 1e-20}
@@ -102,7 +102,7 @@ def test_the_best_weights_are_those_of_the_bundle(english_run, english_data):
     assert training["best_epoch"] < training["epochs"] == len(epochs)
 
     rows = list(read_rows(english_data / "train.tsv", columns=("sentence1", "sentence2", "label")))
-    _, held_back = split_rows(rows, share=0.2, seed=1)
+    _, held_back = split_rows(rows, key=first_sentence, share=0.2, seed=1)
     evaluation = sq.evaluate(sq.load(folder), held_back)
     assert evaluation.report()["accuracy"] == pytest.approx(scores[best], abs=1e-6)
     chosen = evaluation.probabilities[np.arange(len(held_back)), evaluation.gold]

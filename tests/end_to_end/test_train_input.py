@@ -12,7 +12,7 @@ from running import settings, train
 from tiny_pairs import COLUMNS, english, write_folder
 
 import softquery as sq
-from softquery.data import split_rows
+from softquery.data import first_sentence, split_rows
 from softquery.files import read_rows
 
 STILL = {"lr": 1e-20}
@@ -89,7 +89,9 @@ def test_a_label_that_was_only_held_back_is_a_label(tmp_path):
     rows[0] = ("First 0.", "Second.", "rare")
     data = write_folder(tmp_path / "data", [*rows, *rows[1:21]], num_dev=20)
     known = list(read_rows(data / "train.tsv", columns=COLUMNS))
-    held_back = (split_rows(known, share=0.05, seed=seed)[1] for seed in range(99))
+    held_back = (
+        split_rows(known, key=first_sentence, share=0.05, seed=seed)[1] for seed in range(99)
+    )
     seed = next(seed for seed, rows in enumerate(held_back) if known[0] in rows)
     train("esim", data, tmp_path / "model", *settings(training=ONE_STEP), "--seed", seed)
     assert config(tmp_path / "model")["task"]["labels"] == ["a", "b", "rare"]

@@ -212,3 +212,13 @@ def test_bfloat16_is_near(way, mask):
     torch.testing.assert_close(found.float(), wanted, rtol=0.1, atol=0.1)
     found.float().sum().backward()
     assert all(parameter.grad.dtype == torch.float32 for parameter in layer.parameters())
+
+
+def test_the_fast_way_clips_what_it_carries_on():
+    torch.manual_seed(0)
+    lstm = ProjectedLstm(3, 6, 2, cell_clip=0.1, projection_clip=0.05, way="fast")
+    inputs, start = torch.randn(4, 5, 3), (torch.zeros(4, 2), torch.zeros(4, 6))
+    outputs, (hidden, cell) = lstm(inputs, None, start)
+    assert cell.abs().max() == 0.1
+    assert hidden.abs().max() == 0.05
+    assert outputs.abs().max() > 0.05  # within a window nothing is clipped

@@ -1,7 +1,34 @@
-"""What answers look like, without torch: labels, grades, and who matched."""
+"""What answers look like, without torch: labels, grades, tags, spans, and who matched."""
 
 from softquery.answers.calibration import Calibration
 from softquery.answers.labels import parse_class, parse_distribution, parse_grade
 from softquery.answers.match import Match
+from softquery.answers.schemes import (
+    Scheme,
+    Span,
+    converted,
+    detect_scheme,
+    misfit,
+    spans_of,
+    tags_of,
+)
+from softquery.answers.tag_set import TagError, TagSet
+from softquery.answers.tagged import Tagged
 
-__all__ = ["Calibration", "Match", "parse_class", "parse_distribution", "parse_grade"]
+__all__ = [
+    "Calibration",
+    "Match",
+    "Scheme",
+    "Span",
+    "TagError",
+    "TagSet",
+    "Tagged",
+    "converted",
+    "detect_scheme",
+    "misfit",
+    "parse_class",
+    "parse_distribution",
+    "parse_grade",
+    "spans_of",
+    "tags_of",
+]

@@ -15,11 +15,14 @@ from softquery.cli.export import export
 from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
+from softquery.cli.probe import probe
+from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
+from softquery.cli.vectors import vectors
 
 app = typer.Typer(
     name="softquery",
-    help="Attention-based text understanding: train, measure and use matching models.",
+    help="Attention-based text understanding: train, measure and use models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,14 +32,17 @@ app.command()(match)
 app.command()(rank)
 app.command()(explain)
 app.command()(embed)
+app.command()(tag)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)
 app.command()(export)
 app.add_typer(imports, name="import")
+app.add_typer(probe, name="probe")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
+app.add_typer(vectors, name="vectors")
 
 
 def _version(asked: bool) -> None:
@@ -51,7 +57,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Attention-based text understanding: train, measure and use matching models."""
+    """Attention-based text understanding: train, measure and use models."""
 
 
 def main() -> None:

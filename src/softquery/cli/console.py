@@ -34,6 +34,19 @@ def print_text(text: str) -> None:
         print(text)
 
 
+def print_line(pieces: Sequence[tuple[str, str]]) -> None:
+    """One line of texts, each in a style of its own; colours on a terminal alone."""
+    from rich.console import Console
+    from rich.text import Text
+
+    line = Text()
+    for text, style in pieces:
+        line.append(text, style=style)
+    line.rstrip()
+    with _answering():
+        Console().print(line, soft_wrap=True, highlight=False)
+
+
 def note(line: str) -> None:
     """A line of progress on standard error, where it does not mix with answers."""
     print(line, file=sys.stderr, flush=True)

@@ -3,14 +3,13 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
-from softquery.errors import InputError
+from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from softquery.runtime.evaluation import Mistake
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
-    data: Annotated[Path, typer.Option(help="Labelled rows: sentence1, sentence2, label.")],
+    data: Annotated[
+        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+    ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
     ] = None,
@@ -34,18 +35,32 @@ def evaluate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a model on labelled data, with bootstrap intervals."""
+    """Measure a model on labelled data, with bootstrap intervals.
+
+    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`).
+    """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
     from softquery.runtime import load_matcher
 
     if errors is not None:
         _check_place(errors, data)
+    rename = parse_columns(columns) if columns else None
+    if _kind(model) == "tagger":
+        from softquery.cli.evaluate_tags import evaluate_tagger
+
+        if order:
+            raise ConfigError("--order compares pairs; a tagger reads one text")
+        found, mistakes = evaluate_tagger(model, data, rename, slices or [])
+        if errors is not None:
+            write_mistakes(errors, mistakes)
+        _tell(found, f"{model} on {data}", errors, as_json)
+        return
     rows = list(
         read_rows(
             data,
             columns=("sentence1", "sentence2", "label"),
-            rename=parse_columns(columns) if columns else None,
+            rename=rename,
             keep_others=bool(slices) or errors is not None,
         )
     )
@@ -60,13 +75,24 @@ def evaluate(
     if evaluation.num_cut:
         result["sentences_cut"] = evaluation.num_cut
     if errors is not None:
-        _write_mistakes(errors, evaluation.mistakes())
+        write_mistakes(errors, [_record(each) for each in evaluation.mistakes()])
+    _tell(result, f"{model} on {data}", errors, as_json)
+
+
+def _kind(model: str) -> str:
+    from softquery.bundle import read_bundle
+    from softquery.zoo import resolve
+
+    return read_bundle(resolve(model)).config.kind
+
+
+def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(result)
-    else:
-        _show(result, f"{model} on {data}")
-        if errors is not None:
-            note(f"mistakes written: {errors}")
+        return
+    _show(result, title)
+    if errors is not None:
+        note(f"mistakes written: {errors}")
 
 
 def _show(result: dict[str, Any], title: str) -> None:
@@ -76,6 +102,10 @@ def _show(result: dict[str, Any], title: str) -> None:
         shown = f"{bounds[0]:.4f} to {bounds[1]:.4f}" if bounds and None not in bounds else ""
         rows.append((name, value, shown))
     print_table(title, ("metric", "value", "95 % interval"), rows)
+    if "by_label" in result:
+        heads = ("", *next(iter(result["by_label"].values()), {}))
+        table = [(label, *each.values()) for label, each in result["by_label"].items()]
+        print_table("by label", heads, table)
     if "confusion" in result:
         names = list(result["confusion"])
         table = [(gold, *result["confusion"][gold].values()) for gold in names]
@@ -104,25 +134,36 @@ def _check_place(path: Path, data: Path) -> None:
         raise InputError("is the data itself; name another file for the mistakes", source=path)
 
 
-def _write_mistakes(path: Path, mistakes: Sequence["Mistake"]) -> None:
+def _record(mistake: "Mistake") -> dict[str, Any]:
+    return {
+        **mistake.row.values,
+        "predicted": mistake.predicted,
+        "confidence": round(mistake.confidence, 4),
+        "row": mistake.row.number,
+    }
+
+
+def write_mistakes(path: Path, records: list[dict[str, Any]]) -> None:
+    """Write records by the ending of the file; lists become words with spaces between them."""
     from softquery.files import write_text
 
-    records = [
-        {**each.row.values, "predicted": each.predicted, "confidence": round(each.confidence, 4),
-         "row": each.row.number}
-        for each in mistakes
-    ]  # fmt: skip
     if path.suffix == ".jsonl":
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     else:
-        text = _delimited(records, "\t" if path.suffix == ".tsv" else ",")
+        flat = [{name: _flat(value) for name, value in each.items()} for each in records]
+        text = _delimited(flat, "\t" if path.suffix == ".tsv" else ",")
     write_text(path, text)
+
+
+def _flat(value: Any) -> Any:
+    return " ".join(value) if isinstance(value, list) else value
 
 
 def _delimited(records: list[dict[str, Any]], delimiter: str) -> str:
     # Objects of a JSONL file need not all have the same further names.
     found = dict.fromkeys(name for record in records for name in record if name not in LAST)
-    names = [*(found or ("sentence1", "sentence2", "label")), *LAST]
+    last = [name for name in LAST if not records or any(name in each for each in records)]
+    names = [*(found or ("sentence1", "sentence2", "label")), *last]
     if delimiter == "\t":  # our TSV knows no quoting: a separator inside a text becomes a space
         rows = [[str(record.get(name, "")) for name in names] for record in records]
         lines = [names, *([" ".join(text.split()) for text in row] for row in rows)]

@@ -1,4 +1,4 @@
-"""`softquery import`: other people's weights as bundles."""
+"""`softquery import`: what other tools have trained, as bundles."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,21 +11,27 @@ from softquery.cli.export import require_onnx
 from softquery.errors import InputError
 
 imports = typer.Typer(
-    help="Write other people's weights as a bundle.", no_args_is_help=True, add_completion=False
+    help="Write what other tools have trained as a bundle.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+Output = Annotated[Path, typer.Option(help="The bundle to write.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @imports.callback()
 def group() -> None:
-    """Write other people's weights as a bundle."""
+    """Write what other tools have trained as a bundle."""
 
 
 @imports.command()
 def elmo(
     weights: Annotated[Path, typer.Option(help="The published weights, an HDF5 file.")],
     options: Annotated[Path, typer.Option(help="The options that go with them, a JSON file.")],
-    output: Annotated[Path, typer.Option(help="The bundle to write.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Output,
+    as_json: Json = False,
 ) -> None:
     """A published ELMo of any size; it embeds words, and `train elmo --init` adapts it."""
     from softquery.bundle import read_bundle
@@ -48,3 +54,20 @@ def elmo(
         print_json({"bundle": str(output), **settings})
     else:
         print_table(str(output), ("elmo", ""), list(facts.items()))
+
+
+@imports.command()
+def vectors(
+    file: Annotated[Path, typer.Argument(help="Vectors of GloVe or word2vec, text or binary.")],
+    output: Output,
+    as_json: Json = False,
+) -> None:
+    """Word vectors of GloVe, word2vec or fastText's .vec files."""
+    from softquery.bundle import read_bundle
+    from softquery.runtime.vector_files import import_vectors
+
+    metrics = read_bundle(import_vectors(file, output)).metrics
+    if as_json:
+        print_json({"bundle": str(output), **metrics})
+    else:
+        print_table(str(output), ("vectors", ""), list(metrics.items()))

@@ -13,11 +13,15 @@ class TrainingBar:
     """Shows loss, rate, speed and time left; a line for each epoch stays behind.
 
     Of several processes only the first one shows anything.
+
+    Args:
+        counted: What the run's progress is counted in, a step or a word.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counted: str = "step") -> None:
         from rich.console import Console
 
+        self._counted = counted
         self.console = Console(stderr=True)
         self._bar: Any = None
         self._task: Any = None
@@ -60,17 +64,17 @@ class TrainingBar:
         """The run starts, or goes on, at step `done`."""
         self._total = total_steps
         if done:
-            self.say(f"resumed at step {done:,} of at most {total_steps:,}")
+            self.say(f"resumed at {self._counted} {done:,} of at most {total_steps:,}")
         if self._bar is not None:
             self._task = self._bar.add_task("training", total=total_steps, completed=done, facts="")
 
     def step(self, done: int, facts: dict[str, float]) -> None:
         """A step is done."""
         if self._bar is not None:
-            rate, unit = _speed(facts)
+            rate, unit = self._speed(facts)
             shown = "  ".join(
                 f"{name} {_short(facts[key])}"
-                for key, name in (("loss", "loss"), (rate, unit))
+                for key, name in (("loss", "loss"), ("lr", "lr"), (rate, unit))
                 if key in facts
             )
             metric = next((key for key in facts if key.startswith("tune_")), None)
@@ -85,9 +89,17 @@ class TrainingBar:
             if name.startswith("tune_")
         )
         loss = f"loss {facts['loss']:.4f}  " if "loss" in facts else ""
-        rate, unit = _speed(facts)
+        rate, unit = self._speed(facts)
         best = "  (best so far)" if improved else ""
-        self.say(f"epoch {number + 1}: {loss}{measured}  {facts.get(rate, 0.0):,.0f} {unit}{best}")
+        parts = [f"{loss}{measured}".rstrip(), f"{facts.get(rate, 0.0):,.0f} {unit}{best}"]
+        self.say(f"epoch {number + 1}: {'  '.join(part for part in parts if part)}")
+
+    def _speed(self, facts: dict[str, float]) -> tuple[str, str]:
+        """The fact that tells how fast a run is, and its unit."""
+        if "tokens_per_second" in facts:
+            return "tokens_per_second", "tokens/s"
+        examples = "examples" if self._counted == "step" else f"{self._counted}s"
+        return "examples_per_second", f"{examples}/s"
 
     def say(self, line: str) -> None:
         """A line that stays."""
@@ -97,20 +109,13 @@ class TrainingBar:
             print(line, file=sys.stderr, flush=True)
 
 
-def _speed(facts: dict[str, float]) -> tuple[str, str]:
-    """The fact that tells how fast a run is, and its unit."""
-    if "tokens_per_second" in facts:
-        return "tokens_per_second", "tokens/s"
-    return "examples_per_second", "examples/s"
-
-
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.4f}"
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """A counter of `what`, such as pairs, with its speed on a terminal; nothing elsewhere."""
+def counting(noun: str) -> Iterator[Callable[[int], None]]:
+    """A counter of things with its speed on a terminal; nothing elsewhere."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -118,13 +123,12 @@ def counting(what: str) -> Iterator[Callable[[int], None]]:
     if not console.is_terminal:
         yield lambda done: None
         return
-    shown = f"{{task.completed:,}} {what}  {{task.fields[speed]}}"
-    columns = [SpinnerColumn(), TextColumn(shown)]
+    columns = [SpinnerColumn(), TextColumn(f"{{task.completed:,}} {noun}  {{task.fields[speed]}}")]
     with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
-        task = bar.add_task(what, total=None, speed="")
+        task = bar.add_task(noun, total=None, speed="")
 
         def advance(done: int) -> None:
             rate = bar.tasks[0].speed
-            bar.update(task, completed=done, speed=f"{rate:,.0f} {what}/s" if rate else "")
+            bar.update(task, completed=done, speed=f"{rate:,.0f} {noun}/s" if rate else "")
 
         yield advance

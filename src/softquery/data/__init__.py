@@ -1,10 +1,26 @@
 """Rows to typed, length-bucketed batches of tensors."""
 
-from softquery.data.buckets import Slot, bucketed, in_order, round_up
-from softquery.data.corpus import Corpus, read_corpus, write_corpus
-from softquery.data.pairs import PairBatch, Pairs, encode_pairs, split_rows
+from softquery.data.buckets import Slot, bucketed, budgeted, in_order, round_up
+from softquery.data.corpus import (
+    Corpus,
+    corpus_fingerprint,
+    is_corpus,
+    read_corpus,
+    write_corpus,
+)
+from softquery.data.pairs import (
+    PairBatch,
+    Pairs,
+    encode_pairs,
+    first_sentence,
+    split_rows,
+    take_share,
+)
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
+from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
 from softquery.data.tokens import Sentences, Tokens
+from softquery.data.translations import TranslationBatch, Translations, encode_translations
+from softquery.data.windows import Windows
 
 __all__ = [
     "Corpus",
@@ -15,12 +31,25 @@ __all__ = [
     "StreamBatch",
     "StreamSlots",
     "Streams",
+    "TextBatch",
+    "Texts",
     "Tokens",
+    "Windows",
+    "TranslationBatch",
+    "Translations",
     "bucketed",
+    "budgeted",
+    "build_lexicon",
     "encode_pairs",
+    "encode_translations",
+    "encode_words",
+    "first_sentence",
     "in_order",
+    "corpus_fingerprint",
+    "is_corpus",
     "read_corpus",
     "round_up",
     "split_rows",
+    "take_share",
     "write_corpus",
 ]

@@ -2,6 +2,9 @@
 
 Numbers are given by frequency. The vocabulary that a language model predicts is thus the beginning
 of the list of types, and how large it is can be decided later.
+
+word2vec has a form of its own, `softquery.files.write_numbered`, which needs no torch: rare words
+are dropped from the text, there is one reading direction, and -1 stands between sentences.
 """
 
 import json
@@ -18,7 +21,7 @@ from numpy.typing import NDArray
 
 from softquery.data.streams import Streams
 from softquery.errors import BundleError, InputError
-from softquery.files import LONGEST_LINE, whole_folder, write_json
+from softquery.files import LONGEST_LINE, fingerprint, whole_folder, write_json
 from softquery.text import (
     MAX_CHARACTERS,
     TextConfig,
@@ -112,6 +115,16 @@ def write_corpus(
         np.save(fresh / CHARACTERS, spell_vocabulary(types, max_characters))
         write_json(fresh / TYPES, types)
         write_json(fresh / NOTE, totals)
+
+
+def is_corpus(folder: Path) -> bool:
+    """Whether a folder looks like one that `write_corpus` wrote."""
+    return (folder / NOTE).is_file() and (folder / TYPES).is_file()
+
+
+def corpus_fingerprint(folder: Path) -> str:
+    """A hash of the types, their counts and the lengths of a corpus; the words are not read."""
+    return fingerprint([folder / NOTE, folder / TYPES, folder / COUNTS])
 
 
 def read_corpus(folder: Path) -> Corpus:

@@ -1,9 +1,9 @@
 """Pairs of sentences with a label: rows of a file to batches of tensors."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Int, Shaped
@@ -14,6 +14,7 @@ from softquery.errors import InputError
 from softquery.files import Row
 from softquery.text import TextPipeline
 
+Item = TypeVar("Item")
 CHUNK = 4096
 """Rows that are tokenised at a time."""
 
@@ -149,17 +150,36 @@ def _softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Te
     return soft
 
 
-def split_rows(rows: list[Row], *, share: float, seed: int) -> tuple[list[Row], list[Row]]:
+def first_sentence(row: Row) -> str:
+    """What pairs are held back together by."""
+    return row.values["sentence1"]
+
+
+def split_rows(
+    rows: list[Item], *, share: float, seed: int, key: Callable[[Item], Hashable]
+) -> tuple[list[Item], list[Item]]:
     """Hold back a seeded share of the rows, in the order of the file: (kept, held back).
 
-    Pairs that share their first sentence stay together, so that nothing is tuned on premises that
-    were trained on.
+    Rows with the same key stay together, so that nothing is tuned on what was trained on.
     """
-    groups: Mapping[str, int] = {
-        text: place
-        for place, text in enumerate(dict.fromkeys(row.values["sentence1"] for row in rows))
-    }
+    keys = [key(row) for row in rows]
+    groups = {each: place for place, each in enumerate(dict.fromkeys(keys))}
     order = torch.randperm(len(groups), generator=torch.Generator().manual_seed(seed))
     held = set(order[: round(share * len(groups))].tolist())
-    kept = [row for row in rows if groups[row.values["sentence1"]] not in held]
-    return kept, [row for row in rows if groups[row.values["sentence1"]] in held]
+    kept = [row for row, each in zip(rows, keys, strict=True) if groups[each] not in held]
+    return kept, [row for row, each in zip(rows, keys, strict=True) if groups[each] in held]
+
+
+def take_share(rows: list[Item], *, share: float, seed: int) -> list[Item]:
+    """A seeded share of the rows, at least one, in the order of the file.
+
+    Larger shares hold the smaller ones of the same seed.
+
+    >>> [len(take_share(list(range(50)), share=share, seed=1)) for share in (1, 0.1, 0.001)]
+    [50, 5, 1]
+    """
+    if share >= 1:
+        return rows
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))
+    chosen = order[: max(1, round(share * len(rows)))].sort().values
+    return [rows[place] for place in chosen.tolist()]

@@ -18,9 +18,14 @@ from torch import Tensor
 
 from softquery.data.buckets import Slot
 from softquery.text import UNK_ID
+from softquery.text.spelling import FILLER
 
 TYPES_MULTIPLE = 8
 """Distinct types are filled up to a multiple of it, which matrix products on GPUs like."""
+
+
+CROPS = (16, 24)
+"""Characters to which short types are cropped; half of all types fit the first."""
 
 
 class StreamBatch(NamedTuple):
@@ -38,6 +43,9 @@ class StreamBatch(NamedTuple):
     streams: Int[Tensor, " B"]
     state: Any = None
     """What the model kept of the words before, or None at the beginning."""
+    crops: tuple[tuple[int, int], ...] = ()
+    """How many types, from the first on, are told by so many of their characters; all by all where
+    there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,9 @@ class Streams:
         characters: How each type is spelt.
         vocab_size: Types below it are predicted; all others count as `<unk>`.
         num_streams: Parts that are read side by side.
+        lengths: Characters to which types are cropped by class, see `cropped`.
+        classes: The class of each type, an index of `lengths`.
+        multiple: Types of a class are filled up to a multiple of it.
     """
 
     forwards: Int[Tensor, " N"]
@@ -57,6 +68,9 @@ class Streams:
     characters: Shaped[Tensor, "types C"]
     vocab_size: int
     num_streams: int
+    lengths: tuple[int, ...] = ()
+    classes: Int[Tensor, " types"] | None = None
+    multiple: int = TYPES_MULTIPLE
 
     @property
     def stream_length(self) -> int:
@@ -76,6 +90,28 @@ class Streams:
             num_streams=num_streams,
         )
 
+    def cropped(self, *, widest: int, multiple: int = TYPES_MULTIPLE) -> "Streams":
+        """The same, with short types told by fewer characters in each batch.
+
+        Filters that take the strongest of all places lose nothing, so long as one place is left
+        that sees filling alone.
+
+        Args:
+            widest: Characters that the widest filter sees.
+            multiple: Types of a class are filled up to a multiple of it; the larger, the fewer
+                shapes a batch can have.
+        """
+        whole = self.characters.shape[1]
+        lengths = [length for length in CROPS if widest < length < whole]
+        needed = (self.characters != FILLER).sum(dim=1) + widest
+        limits = torch.tensor(lengths, device=needed.device, dtype=needed.dtype)
+        return replace(
+            self,
+            lengths=(*lengths, whole),
+            classes=torch.searchsorted(limits, needed),
+            multiple=multiple,
+        )
+
     def slot(self, start: int, length: int) -> Slot:
         """The window of all streams that begins `start` words after their beginning."""
         return Slot(torch.arange(self.num_streams) * self.stream_length + start, length)
@@ -85,8 +121,8 @@ class Streams:
         forwards, forward_targets = self._window(self.forwards, rows, length)
         backwards, backward_targets = self._window(self.backwards, rows, length)
         types, places = torch.unique(torch.stack([forwards, backwards]), return_inverse=True)
-        more = -len(types) % TYPES_MULTIPLE
-        types = torch.cat([types, types.new_full((more,), UNK_ID)])
+        types, position, crops = self._arranged(types)
+        places = position[places]
         return StreamBatch(
             self.characters[types.to(self.characters.device)].to(rows.device),
             places[0],
@@ -94,7 +130,26 @@ class Streams:
             torch.where(forward_targets < self.vocab_size, forward_targets, UNK_ID),
             torch.where(backward_targets < self.vocab_size, backward_targets, UNK_ID),
             rows // self.stream_length,
+            crops=crops,
         )
+
+    def _arranged(self, types: Tensor) -> tuple[Tensor, Tensor, tuple[tuple[int, int], ...]]:
+        """Types class by class and filled up, where each of them went, and how they are cropped."""
+        device = types.device
+        if self.classes is None:
+            counts, order = [len(types)], torch.arange(len(types), device=device)
+        else:
+            classes = self.classes[types.to(self.classes.device)].to(device)
+            order = torch.argsort(classes, stable=True)
+            counts = torch.bincount(classes, minlength=len(self.lengths)).tolist()
+        filled = [-(-count // self.multiple) * self.multiple for count in counts]
+        gaps = torch.tensor([0, *(f - c for f, c in zip(filled, counts, strict=True))])[:-1]
+        shift = gaps.cumsum(0).repeat_interleave(torch.tensor(counts)).to(device)
+        position = torch.empty_like(order)
+        position[order] = torch.arange(len(types), device=device) + shift
+        arranged = types.new_full((sum(filled),), UNK_ID)
+        arranged[position] = types
+        return arranged, position, tuple(zip(filled, self.lengths, strict=False))
 
     def _window(self, ids: Tensor, rows: Tensor, length: int) -> tuple[Tensor, Tensor]:
         places = rows.unsqueeze(1) + torch.arange(length + 1, device=rows.device)

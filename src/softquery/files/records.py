@@ -159,7 +159,7 @@ def _refuse_empty(values: Mapping[str, str], required: Sequence[str]) -> None:
 def _to_text(value: object, name: str) -> str:
     """A value as the text that a TSV would hold; nothing (None) is empty text."""
     if isinstance(value, str):
-        return _sound(value, name)
+        return sound_text(value, name)
     if value is None:
         return ""
     if isinstance(value, (bool, np.bool_)):
@@ -180,12 +180,13 @@ def _to_text_or_json(value: object, name: str) -> str:
 
 def _decoded(value: bytes, name: str) -> str:
     try:
-        return _sound(value.decode(), name)
+        return sound_text(value.decode(), name)
     except UnicodeDecodeError as error:
         raise InputError(f"{name} is not valid UTF-8 text") from error
 
 
-def _sound(text: str, name: str) -> str:
+def sound_text(text: str, name: str) -> str:
+    """Refuse text that no file of UTF-8 could hold, or that is too long."""
     if len(text) > LONGEST_LINE:
         raise InputError(f"{name} is longer than {LONGEST_LINE:,} characters")
     if "\0" in text:

@@ -70,8 +70,15 @@ def read_rows(
     return reader(path, wanted, report)
 
 
-def find_split(folder: str | PathLike[str], split: str) -> Path:
+def find_split(
+    folder: str | PathLike[str], split: str, *, forms: Sequence[str] | None = None
+) -> Path:
     """The one file of a data folder that holds a split, such as train.tsv or train.jsonl.gz.
+
+    Args:
+        folder: The data folder.
+        split: Such as `"train"`.
+        forms: Endings that may hold it; those that `read_rows` knows by default.
 
     Raises:
         InputError: Where there is no such file or more than one, listing what is there.
@@ -82,15 +89,15 @@ def find_split(folder: str | PathLike[str], split: str) -> Path:
         raise InputError("is a file, expected a folder", source=folder) from error
     except OSError as error:
         raise InputError(f"no such folder ({error.strerror})", source=folder) from error
-    known = {split + form + packed for form in _READERS for packed in ["", *COMPRESSIONS]}
+    endings = tuple(_READERS) if forms is None else tuple(forms)
+    known = {split + form + packed for form in endings for packed in ["", *COMPRESSIONS]}
     found = [name for name in names if name in known]
     if len(found) == 1:
         return Path(folder) / found[0]
     if found:
         raise InputError(f"expected one file for {split}, found {listed(found)}", source=folder)
-    message = (
-        f"no file for {split}, such as {split}.tsv or {split}.jsonl.gz; found: {listed(names)}"
-    )
+    examples = f"{split}{endings[0]} or {split}.jsonl.gz"
+    message = f"no file for {split}, such as {examples}; found: {listed(names)}"
     raise InputError(message, source=folder)
 
 

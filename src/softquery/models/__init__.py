@@ -1,4 +1,4 @@
-"""One file a system. `MODELS`, `EMBEDDERS`: from a name in a bundle's config to what builds it."""
+"""One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
 from softquery.models.elmo import (
     BiLmState,
@@ -10,20 +10,44 @@ from softquery.models.elmo import (
     SoftmaxConfig,
 )
 from softquery.models.esim import Esim, EsimConfig
+from softquery.models.generator import (
+    Generator,
+    GeneratorOutput,
+    Stepped,
+    TorchState,
+    TorchStep,
+    generate,
+    select_rows,
+)
 from softquery.models.pair_output import PairOutput
+from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
+from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.transformer import Looks, Transformer, TransformerConfig
+from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
     "siamese": (SiameseConfig, Siamese),
 }
 
+TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
+"""Likewise for models that read one text."""
+
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
-"""Likewise for models that give words vectors."""
+"""Likewise for models that give words vectors in their context."""
+
+GENERATORS: dict[
+    str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
+] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
+"""Likewise for models that write."""
 
 __all__ = [
     "EMBEDDERS",
+    "GENERATORS",
     "MODELS",
+    "TEXT_MODELS",
+    "AskingConfig",
     "BiLmState",
     "CharacterConfig",
     "Contextual",
@@ -31,9 +55,28 @@ __all__ = [
     "ElmoConfig",
     "Esim",
     "EsimConfig",
+    "Generator",
+    "GeneratorOutput",
     "LanguageModelOutput",
+    "Looks",
     "PairOutput",
+    "Seq2Seq",
+    "Seq2SeqConfig",
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "WindowOutput",
+    "Word2Vec",
+    "Word2VecConfig",
+    "SpellingConfig",
+    "Stepped",
+    "TagOutput",
+    "Tagger",
+    "TaggerConfig",
+    "TorchState",
+    "TorchStep",
+    "Transformer",
+    "TransformerConfig",
+    "generate",
+    "select_rows",
 ]

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from softquery.data import StreamBatch
 from softquery.nn import (
@@ -189,15 +190,14 @@ class Elmo(nn.Module):
         self, batch: StreamBatch
     ) -> tuple[Float[Tensor, "B T P"], Float[Tensor, "B T P"], BiLmState | None]:
         """The highest states of both directions over the streams, each in its own order."""
-        vectors = self.read_tokens(batch.characters)
+        vectors = self.read_types(batch)
         state: BiLmState | None = batch.state
+        # A lookup, whose backward pass does not mind that some words come a thousand times.
         with beside(vectors) as joined:
-            back, backwards = self.backwards(
-                vectors[batch.backwards], None, None if state is None else state.backwards
-            )
-        ahead, forwards = self.forwards(
-            vectors[batch.forwards], None, None if state is None else state.forwards
-        )
+            words = F.embedding(batch.backwards, vectors)
+            back, backwards = self.backwards(words, None, state and state.backwards)
+        words = F.embedding(batch.forwards, vectors)
+        ahead, forwards = self.forwards(words, None, state and state.forwards)
         joined()
         after = None if state is None else BiLmState(forwards, backwards)
         return self.dropout(ahead[-1]), self.dropout(back[-1]), after
@@ -219,6 +219,14 @@ class Elmo(nn.Module):
         """Tokens without their context, from characters alone."""
         vectors: Tensor = self.reader(characters.int())
         return vectors
+
+    def read_types(self, batch: StreamBatch) -> Float[Tensor, "U P"]:
+        """The distinct words of some streams, short ones from fewer characters."""
+        if not batch.crops:
+            return self.read_tokens(batch.characters)
+        parts = torch.split(batch.characters, [count for count, _ in batch.crops])
+        crops = zip(parts, batch.crops, strict=True)
+        return torch.cat([self.read_tokens(part[:, :length]) for part, (_, length) in crops])
 
     def contextualise(
         self,

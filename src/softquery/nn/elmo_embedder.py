@@ -4,6 +4,7 @@ B sentences, T tokens, C characters of a type, D width.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
@@ -13,12 +14,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.nn.embedding import WordEmbedding
+from softquery.nn.lexicon import Lexicon
 from softquery.nn.mix import LayerMix
 from softquery.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 Place = Literal["input", "output"]
 Tuning = Literal["frozen", "tuned"]
 Ends = Literal["there", "added"]
+Layers = Literal["all", "last"]
 CHUNK = 1024
 """Types that a frozen biLM reads at a time, beforehand."""
 
@@ -40,9 +43,12 @@ class ElmoSettings:
     """λ of λ‖w‖² on the weights of the mix."""
     dropout: float = 0.5
     learn_scale: bool = True
+    layers: Layers = "all"
+    """What is mixed; `"last"` takes the highest layer alone."""
 
     def __post_init__(self) -> None:
         _check("tuning", self.tuning, get_args(Tuning))
+        _check("layers", self.layers, get_args(Layers))
         for place in self.places:
             _check("places", place, get_args(Place))
         if self.penalty < 0 or not 0 <= self.dropout < 1:
@@ -55,18 +61,22 @@ class ElmoSettings:
         *,
         word_size: int,
         ends: Ends,
+        num_words: int | None = None,
+        word_dropout: float = 0.0,
     ) -> "ElmoEmbedder":
         """The brick that these settings describe.
 
         Args:
             bilm: The biLM.
-            characters: How each id is spelt.
+            characters: How each id is spelt; no rows where batches bring a lexicon.
             word_size: Width of the table of words, where there is one.
             ends: Whether sentences come with their two ends.
+            num_words: Rows of that table; one for each of `characters` by default.
+            word_dropout: Share of words that the table reads as `<unk>` in training.
         """
         mixes = {
             place: LayerMix(
-                bilm.num_layers,  # type: ignore[arg-type]
+                1 if self.layers == "last" else bilm.num_layers,  # type: ignore[arg-type]
                 normalise=self.normalise,
                 penalty=self.penalty,
                 dropout=self.dropout,
@@ -74,7 +84,10 @@ class ElmoSettings:
             )
             for place in self.places
         }
-        words = WordEmbedding(len(characters), word_size) if self.beside_words else None
+        words = None
+        if self.beside_words:
+            size = len(characters) if num_words is None else num_words
+            words = WordEmbedding(size, word_size, word_dropout=word_dropout)
         made = ElmoEmbedder(bilm, characters, mixes, words=words, tuning=self.tuning, ends=ends)
         made.settings = self
         return made
@@ -103,12 +116,14 @@ class BiLm(Protocol):
 class ElmoEmbedder(nn.Module):
     """From ids to ELMo vectors, beside those of a table of words (Peters et al. 2018, Section 3.3).
 
-    A mix at each place, with weights of its own. Ids beyond the table of words are types that only
-    the biLM can read; to the table they are `<unk>`.
+    A mix at each place, with weights of its own. Where a lexicon comes with the ids, they are its
+    rows, and every word is spelt by its own characters; else ids are those of `characters`, of
+    which those beyond the table of words are `<unk>` to it.
 
     Args:
         bilm: A trained biLM; it becomes a part of this module.
-        characters: How each id is spelt (`softquery.text.spell_vocabulary`).
+        characters: How each id is spelt (`softquery.text.spell_vocabulary`) where no lexicon comes
+            with it.
         mixes: The mix of each place that gets one; `"input"`, `"output"` or both.
         words: A table of words to lay beside the mix at the input; needed where there is none.
         tuning: `"frozen"` keeps the biLM as it is, and its reading of types is done beforehand;
@@ -150,12 +165,16 @@ class ElmoEmbedder(nn.Module):
         if tuning == "frozen":
             bilm.requires_grad_(False).eval()
 
-    def forward(self, ids: Int[Tensor, "B T"]) -> Tensor | Embedded:
+    def forward(self, ids: Int[Tensor, "B T"], lexicon: Lexicon | None = None) -> Tensor | Embedded:
         """Vectors for the input; with a mix at the output, both."""
-        layers = self._layers(ids)
+        lexicon = self._own() if lexicon is None else lexicon
+        layers = self._layers(ids, lexicon)
         mask = (ids != PAD_ID).unsqueeze(-1)
-        mixed = {place: mix(layers) * mask for place, mix in self.mixes.items()}
-        parts = [] if self.words is None else [self.words(self._known(ids, self.words))]
+        mixed = {
+            place: mix(layers[-len(mix.weights) :]) * mask  # type: ignore[arg-type]
+            for place, mix in self.mixes.items()
+        }
+        parts = [] if self.words is None else [self.words(ids, lexicon)]
         parts += [mixed["input"]] if "input" in mixed else []
         inputs = torch.cat(parts, dim=-1)
         return Embedded(inputs, mixed["output"]) if "output" in mixed else inputs
@@ -179,39 +198,45 @@ class ElmoEmbedder(nn.Module):
     def _forget(self) -> None:
         self.vectors = self.vectors[:0]
 
-    def _layers(self, ids: Tensor) -> Tensor:
+    @torch.no_grad()
+    def read(self, lexicon: Lexicon) -> Lexicon:
+        """The lexicon with what a frozen biLM reads in its words, to be used again and again."""
+        if self.tuning != "frozen":
+            return lexicon
+        bilm: BiLm = self.bilm  # type: ignore[assignment]
+        parts = [bilm.read_tokens(some) for some in torch.split(lexicon.characters, CHUNK)]
+        return lexicon._replace(vectors=torch.cat(parts))
+
+    def _own(self) -> Lexicon:
+        """The closed vocabulary; a frozen biLM reads it when it is first asked for."""
+        words = torch.arange(len(self.characters), device=self.characters.device)
+        if self.words is not None:
+            words = torch.where(words < self.words.table.num_embeddings, words, UNK_ID)
+        lexicon = Lexicon(self.characters, words)
+        if self.tuning == "frozen" and len(self.vectors) != len(self.characters):
+            self.vectors = self.read(lexicon).vectors  # type: ignore[assignment]
+        return lexicon._replace(vectors=self.vectors) if self.tuning == "frozen" else lexicon
+
+    def _layers(self, ids: Tensor, lexicon: Lexicon) -> Tensor:
         """All layers at the tokens of `ids`."""
         if self.ends == "there":
-            return self._contextual(ids)
+            return self._contextual(ids, lexicon)
         wrapped = F.pad(ids, (1, 1), value=PAD_ID)
         wrapped[:, 0] = BOS_ID
         last = (ids != PAD_ID).sum(dim=1, keepdim=True) + 1
-        return self._contextual(wrapped.scatter(1, last, EOS_ID))[:, :, 1:-1]
+        return self._contextual(wrapped.scatter(1, last, EOS_ID), lexicon)[:, :, 1:-1]
 
-    def _contextual(self, ids: Tensor) -> Tensor:
+    def _contextual(self, ids: Tensor, lexicon: Lexicon) -> Tensor:
         bilm: BiLm = self.bilm  # type: ignore[assignment]
         mask = ids != PAD_ID
-        if self.tuning == "frozen":
-            with torch.no_grad():
-                found: Tensor = bilm.contextualise(self._read_beforehand()[ids], mask).layers
-            return found
-        types, places = torch.unique(ids, return_inverse=True)
-        vectors = bilm.read_tokens(self.characters[types])
-        tuned: Tensor = bilm.contextualise(vectors[places], mask).layers
-        return tuned
-
-    @torch.no_grad()
-    def _read_beforehand(self) -> Tensor:
-        """The vectors of all types, read when they are first asked for."""
-        if len(self.vectors) != len(self.characters):
-            bilm: BiLm = self.bilm  # type: ignore[assignment]
-            parts = [bilm.read_tokens(some) for some in torch.split(self.characters, CHUNK)]
-            self.vectors = torch.cat(parts)
-        return self.vectors
-
-    @staticmethod
-    def _known(ids: Tensor, words: WordEmbedding) -> Tensor:
-        return torch.where(ids < words.table.num_embeddings, ids, UNK_ID)
+        with torch.no_grad() if self.tuning == "frozen" else nullcontext():
+            if lexicon.vectors is not None:
+                vectors = lexicon.vectors[ids]
+            else:
+                types, places = torch.unique(ids, return_inverse=True)
+                vectors = bilm.read_tokens(lexicon.characters[types])[places]
+            layers: Tensor = bilm.contextualise(vectors, mask).layers
+        return layers
 
 
 def _forget_after_loading(embedder: ElmoEmbedder, _: object) -> None:

@@ -3,9 +3,6 @@
 B sequences, T steps, D input width, H width of the cell, P width of the projection, L layers.
 """
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
 import torch
@@ -13,6 +10,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from softquery.nn.precision import autocast_dtype, quiet_about_weights
 
 Way = Literal["exact", "fast"]
 """Step by step with the two clips, or one call into cuDNN, which knows no clip of the cell."""
@@ -29,8 +28,9 @@ class ProjectedLstm(nn.Module):
     """One layer in one direction (Sak et al. 2014, Section 2, without peepholes).
 
     Both ways share the weights. `"exact"` clips the cell and the projection after every step, as
-    the published ELMo does; `"fast"` leaves both clips out and runs in cuDNN on a GPU. Gates stand
-    in torch's order: input, forget, candidate, output.
+    the published ELMo does; `"fast"` runs in cuDNN on a GPU and clips a state only where it is
+    carried on, lest a cell that counts up for thousands of steps leaves what was learnt from. Gates
+    stand in torch's order: input, forget, candidate, output.
 
     Args:
         input_size: Width of a step's input.
@@ -89,7 +89,8 @@ class ProjectedLstm(nn.Module):
         if self.way == "exact":
             outputs, last = self._exact(inputs, mask, start)
         else:  # without a state to carry on, padding may be read like any other step
-            outputs, last = self._fast(inputs, None if state is None else mask, start)
+            outputs, (hidden, cell) = self._fast(inputs, None if state is None else mask, start)
+            last = (_clipped(hidden, self.projection_clip), _clipped(cell, self.cell_clip))
         if mask is not None:
             outputs = outputs * mask.unsqueeze(-1)
         return outputs, None if state is None else last
@@ -123,7 +124,7 @@ class ProjectedLstm(nn.Module):
     def _fast(
         self, inputs: Tensor, mask: Tensor | None, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        kind = _autocast_dtype(inputs)
+        kind = autocast_dtype(inputs)
         # Cast here: torch's own autocast of cuDNN's LSTM knows float16 only.
         weights = [
             weight.to(kind)
@@ -136,7 +137,7 @@ class ProjectedLstm(nn.Module):
             )
         ]
         start = [part.to(kind).unsqueeze(0) for part in state]
-        with torch.autocast(inputs.device.type, enabled=False), _quiet():
+        with torch.autocast(inputs.device.type, enabled=False), quiet_about_weights():
             if mask is None:
                 outputs, hidden, cell = torch.lstm(
                     inputs.to(kind), start, weights, True, 1, 0.0, self.training, False, True
@@ -221,22 +222,3 @@ class LstmStack(nn.Module):
 
 def _clipped(values: Tensor, limit: float) -> Tensor:
     return values.clamp(-limit, limit) if limit else values
-
-
-def _autocast_dtype(inputs: Tensor) -> torch.dtype:
-    """The dtype in which autocast would multiply here."""
-    if torch.is_autocast_enabled(inputs.device.type):
-        return torch.get_autocast_dtype(inputs.device.type)
-    return inputs.dtype
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence torch where it misses a faster path that is not to be had.
-
-    On a GPU the weights were just cast and are gathered anew, some megabytes; on a CPU, oneDNN has
-    no projection.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield

@@ -15,6 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from softquery.nn.precision import autocast_dtype
+from softquery.nn.sampled import log_share
 from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 
 Sampler = Literal["log_uniform", "unigram"]
@@ -105,12 +107,18 @@ class WordSoftmax(nn.Module):
         drawn, horizon = self.draw()
         ids = torch.cat([targets, drawn])
         offset = self.bias[ids] - self.log_chance(ids, horizon)
-        came, others = torch.split(self.words(ids), [len(targets), len(drawn)])
-        own = (states * came).sum(dim=-1).float() + offset[: len(targets)]
-        against = F.linear(states, others).float() + offset[len(targets) :]  # [N, S]
-        against = against.masked_fill(targets.unsqueeze(1) == drawn, -math.inf)
-        found: Tensor = own - torch.logaddexp(own, against.logsumexp(dim=1))
-        return found
+        kind = autocast_dtype(states)
+        split = [len(targets), len(drawn)]
+        came, others = torch.split(self.words(ids).to(kind), split)
+        came_offset, others_offset = torch.split(offset, split)
+        hits = self._hits(targets, drawn)
+        return log_share(states.to(kind), came, others, came_offset, others_offset, hits)
+
+    def _hits(self, targets: Tensor, drawn: Tensor) -> Int[Tensor, " N"]:
+        """The place of each target among the drawn words, or one beyond them all."""
+        places = torch.full_like(self.noise, len(drawn), dtype=torch.int64)
+        places[drawn] = torch.arange(len(drawn), device=drawn.device)
+        return places[targets]
 
     @torch.no_grad()
     def draw(self) -> tuple[Int[Tensor, " S"], Float[Tensor, ""]]:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from softquery.bundle import Card, CardData, CardNumber, make_card
-from softquery.recipes.prepare import Prepared
+from softquery.recipes.work import Prepared, Work
 
 
-def run_card(prepared: Prepared, metrics: Mapping[str, Any], *, name: str) -> str:
+def run_card(prepared: Prepared, work: Work, metrics: Mapping[str, Any], *, name: str) -> str:
     """The card as Markdown. Licence and limits are the user's to state, and the card says so."""
     run, metric = prepared.run, prepared.task.steers_by
     card = Card(
@@ -28,12 +28,12 @@ def run_card(prepared: Prepared, metrics: Mapping[str, Any], *, name: str) -> st
             "best epoch": metrics["training"]["best_epoch"],
             "steps": metrics["training"]["steps"],
             "seconds": metrics["training"]["seconds"],
-            "dev pairs that also stand in train": metrics["training"]["dev_rows_in_train"],
+            f"dev {work.noun} that also stand in train": metrics["training"]["dev_rows_in_train"],
         },
         numbers=_numbers(metric, metrics["dev"]),
         limits=["Measured on one dev set only; no limits have been probed."],
     )
-    return make_card(card, kind="matcher")
+    return make_card(card, kind=work.kind)
 
 
 def _numbers(metric: str, dev: Mapping[str, Any]) -> list[CardNumber]:

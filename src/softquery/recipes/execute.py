@@ -1,4 +1,4 @@
-"""Run a recipe: read, train, measure, and leave a bundle.
+"""Run a recipe for a task: read, train, measure, and leave a bundle.
 
 While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is
 complete.
@@ -6,32 +6,40 @@ complete.
 
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.data import Pairs
-from softquery.models import MODELS, Esim, Siamese
+from softquery.models import MODELS, TEXT_MODELS
 from softquery.recipes.card import run_card
-from softquery.recipes.language_run import LanguageRun
-from softquery.recipes.nesting import nested_elmo, penalised, recordable
-from softquery.recipes.pair_plan import PairPlan
+from softquery.recipes.nesting import (
+    base_of,
+    nested_elmo,
+    own_weights,
+    penalised,
+    read_beforehand,
+    recordable,
+    spelt_alike,
+)
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
-from softquery.recipes.prepare import Prepared, Say, encode, prepare, read_source
-from softquery.recipes.pretrain import pretrain
+from softquery.recipes.prepare import prepare, read_source
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
-from softquery.runtime.network import build_model, config_of, pair_logits
+from softquery.recipes.work import Prepared, Say, Work
+from softquery.recipes.works import work_of
+from softquery.runtime.network import TaskModel, build_model, config_of
 from softquery.training import (
     BEST,
     Fit,
     Fitted,
     Observer,
+    Plan,
     draw_curves,
     launch,
     leave,
@@ -40,7 +48,7 @@ from softquery.training import (
 
 
 def train(
-    run: Run | LanguageRun,
+    run: Run,
     *,
     data: str | PathLike[str],
     output: str | PathLike[str],
@@ -51,7 +59,7 @@ def train(
     devices: int = 1,
     rename: Mapping[str, str] | None = None,
 ) -> Path:
-    """Train a model and write its bundle.
+    """Train a model for a task and write its bundle.
 
     Args:
         run: The recipe, with its overrides.
@@ -64,11 +72,6 @@ def train(
         devices: Processes, started by torchrun where there are several.
         rename: Our column names to those of the files.
     """
-    if isinstance(run, LanguageRun):
-        return pretrain(
-            run, data=data, output=output, observer=observer, say=say, resume=resume, init=init,
-            devices=devices, rename=rename,
-        )  # fmt: skip
     target, folder = Path(output), partial_folder(output)
     finished = resume and is_finished(target, folder)
     if not finished:
@@ -79,14 +82,17 @@ def train(
         if fabric.is_global_zero:
             clear_up(folder, target)
         return target
-    source = read_source(run, data, rename, lines)
+    work = work_of(run)
+    source = read_source(run, work, data, rename, lines)
     start = None if init is None else read_start(init)
     if start is not None:
         run = start.shape(run, source, lines)
-    prepared = prepare(run, source, lines, pipeline=None if start is None else start.pipeline)
-    model = _build(prepared, start, lines)
-    plan = _plan(prepared, fabric.device, lines)
-    dev = encode(source.dev, prepared, lines, "dev")  # a bad row is told now, not after hours
+    prepared = prepare(run, work, source, lines, pipeline=None if start is None else start.pipeline)
+    model, prepared = _build(prepared, start, lines)
+    model.to(fabric.device)
+    plan = _plan(work, prepared, model, fabric.device, lines)
+    # A bad row is told now, not after hours.
+    dev = work.encode(source.dev, prepared, lines, "dev")
     with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
         if fabric.is_global_zero:
             note_settings(
@@ -109,19 +115,24 @@ def train(
             with suppress(OSError):  # a full disk has been told of already
                 fit.history.close()
         if fabric.is_global_zero:
-            _finish(prepared, model, dev, fitted, fit.progress.rows, folder, target, lines)
+            _finish(prepared, work, model, dev, fitted, fit.progress.rows, folder, target)
+            lines(f"bundle written: {target}")
     leave(fabric)
     return target
 
 
-def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
-    """The model, filled from pretrained vectors or from the bundle that the run starts from."""
+def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel, Prepared]:
+    """The model, filled from pretrained vectors or from the bundle that the run starts from.
+
+    A biLM inside has its say about the run: how words are spelt.
+    """
     run = prepared.run
     if run.elmo is None:
         model = build_model(run.model_name(), asdict(run.model))
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
-        model = MODELS[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
+        run = spelt_alike(run, embedder)
+        model = {**MODELS, **TEXT_MODELS}[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
     words = model.embedder if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
@@ -129,41 +140,36 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> Esim | Siamese:
         start.fill(model, prepared.task, say)
     if run.vocabulary.frozen and words is not None:
         words.requires_grad_(False)
-    return model
+    return model, replace(prepared, run=run)
 
 
-def _plan(prepared: Prepared, device: torch.device, say: Say) -> PairPlan:
-    train_pairs = encode(prepared.source.train, prepared, say, "train", taught=True)
-    tune_pairs = encode(prepared.source.tune, prepared, say, "held back")
-    say(f"{len(train_pairs):,} pairs to train on, {len(tune_pairs):,} held back to tune by")
-    return PairPlan(
-        train=train_pairs.to(device),
-        tune=tune_pairs.to(device),
-        lengths=train_pairs.lengths(),
-        task=prepared.task,
-        files=prepared.run.data,
-        seed=prepared.run.training.seed,
+def _plan(work: Work, prepared: Prepared, model: TaskModel, device: torch.device, say: Say) -> Plan:
+    train_set = work.encode(prepared.source.train, prepared, say, "train", taught=True)
+    tune_set = work.encode(prepared.source.tune, prepared, say, "held back")
+    say(f"{len(train_set):,} {work.noun} to train on, {len(tune_set):,} held back to tune by")
+    return work.plan(
+        prepared,
+        read_beforehand(train_set.to(device), model),
+        read_beforehand(tune_set.to(device), model),
     )
 
 
 def _finish(
     prepared: Prepared,
-    model: Esim | Siamese,
-    dev: Pairs,
+    work: Work,
+    model: TaskModel,
+    dev: Any,
     fitted: Fitted,
     rows: list[dict[str, float]],
     folder: Path,
     target: Path,
-    say: Say,
 ) -> None:
     """Measure the best weights on dev and write the bundle."""
     best, _ = load_tensors(folder / BEST)
     model.load_state_dict(best)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
-    probabilities = prepared.task.probabilities(
-        pair_logits(model, dev.to(next(model.parameters()).device))
-    )
-    report = prepared.task.report(dev.label.numpy(), probabilities.numpy())
+    device = next(model.parameters()).device
+    report = work.report(prepared, model, read_beforehand(dev.to(device), model))
     metrics = {
         "dev": report,
         "tune": {prepared.task.steers_by: fitted.best, "n": len(prepared.source.tune)},
@@ -176,21 +182,22 @@ def _finish(
             "dev_rows_in_train": prepared.source.num_shared,
         },
     }
+    base = base_of(model)
     draw_curves(rows, f"tune_{prepared.task.steers_by}", folder / RECORDS / "curves.png")
     write_bundle(
         target,
         config=BundleConfig(
-            kind="matcher",
+            kind=work.kind,
             model={"name": prepared.run.model_name(), "config": config_of(model)},
             task=prepared.task.to_dict(),
             text=prepared.pipeline.config.to_dict(),
             library_version=__version__,
+            base=base,
         ),
         tokenizer_json=prepared.pipeline.tokenizer.to_str(),
-        weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
+        weights=own_weights(model, base),
         metrics=metrics,
-        card=run_card(prepared, metrics, name=target.name),
+        card=run_card(prepared, work, metrics, name=target.name),
         records=folder / RECORDS,
     )
     clear_up(folder, target)
-    say(f"bundle written: {target}")

@@ -38,12 +38,16 @@ class StreamFiles:
     """Parts of the text that are read side by side: the size of a batch."""
     unroll: int = 20
     """Words of each stream that a step reads, and through which it learns."""
+    fresh_share: float = 0.1
+    """Share of the streams that begin anew at each step, so that the model learns to set out."""
     rounds: int = 1
     """Parts into which a pass over the text is cut; the run is measured after each."""
 
     def __post_init__(self) -> None:
         if not 0 < self.tune_share < 1:
             raise ValueError(f"tune_share must be between 0 and 1, got {self.tune_share}")
+        if not 0 <= self.fresh_share <= 1:
+            raise ValueError(f"fresh_share must be from 0 to 1, got {self.fresh_share}")
         for name in ("num_streams", "unroll", "rounds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -66,9 +70,6 @@ class LanguageRun:
     def __post_init__(self) -> None:
         if not 0 <= self.training.seed < 2**32:
             raise ValueError(f"seed must be from 0 to {2**32 - 1:,}, got {self.training.seed:,}")
-        if self.training.graphs != "off":
-            # Every batch has its own number of distinct words, and a recorded step but one shape.
-            raise ValueError("graphs must be off: no two batches have as many distinct words")
         if self.model.softmax.kind == "none":
             raise ValueError("softmax.kind must not be none: nothing could be learnt")
         if self.text.unit in ("bpe", "wordpiece"):

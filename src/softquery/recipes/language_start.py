@@ -8,7 +8,7 @@ from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.models import Elmo, SoftmaxConfig
 from softquery.recipes.language_run import LanguageRun
-from softquery.recipes.prepare import Say
+from softquery.recipes.work import Say
 from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.network import load_embedder
 from softquery.text import TextPipeline

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from softquery.models import EsimConfig, SiameseConfig
 from softquery.nn import ElmoSettings
-from softquery.recipes.run import PairFiles, Run, Vocabulary
+from softquery.recipes.run import Files, Run, Vocabulary
 from softquery.tasks import PairClassification, PairGrading
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
@@ -36,7 +36,7 @@ def esim_snli() -> Run:
         task=PairClassification(labels=NLI, consistency=1.0),
         text=TextConfig(max_tokens=96, boundaries=True),
         vocabulary=Vocabulary(from_vectors=20_000),
-        data=PairFiles(batch_size=256),
+        data=Files(batch_size=256),
         optim=Optim(lr=1e-3),
         schedule=Schedule(warmup_steps=300, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=12, patience=12, average_decay=0.999),
@@ -65,7 +65,7 @@ def esim_zh() -> Run:
         summary="ESIM on your own Chinese pairs, by characters (any labels)",
         model=EsimConfig(hidden_size=200, embedding_size=200),
         text=TextConfig(unit="characters", simplify=True, max_tokens=96),
-        data=PairFiles(batch_size=64),
+        data=Files(batch_size=64),
     )
 
 
@@ -78,7 +78,7 @@ def nli_en() -> Run:
         task=PairClassification(labels=NLI),
         text=TextConfig(max_tokens=256, boundaries=True),
         vocabulary=Vocabulary(min_count=2, from_vectors=20_000),
-        data=PairFiles(batch_size=256, tune="tune"),
+        data=Files(batch_size=256, tune="tune"),
         optim=Optim(lr=1e-3),
         schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=8, patience=8, average_decay=0.999),
@@ -94,7 +94,7 @@ def match_en() -> Run:
         task=PairClassification(labels=SAME, symmetric=True, consistency=1.0),
         text=TextConfig(max_tokens=256, boundaries=True),
         vocabulary=Vocabulary(min_count=3, from_vectors=20_000),
-        data=PairFiles(batch_size=256, tune="tune"),
+        data=Files(batch_size=256, tune="tune"),
         optim=Optim(lr=1e-3),
         schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=7, patience=7, average_decay=0.999),
@@ -110,7 +110,7 @@ def match_zh() -> Run:
         task=PairClassification(labels=SAME, symmetric=True, consistency=1.0),
         text=TextConfig(unit="characters", simplify=True, max_tokens=256, boundaries=True),
         vocabulary=Vocabulary(min_count=5),
-        data=PairFiles(batch_size=256, tune="tune"),
+        data=Files(batch_size=256, tune="tune"),
         optim=Optim(lr=1e-3),
         schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=5, patience=5, average_decay=0.999),
@@ -134,7 +134,7 @@ def siamese() -> Run:
         summary="Siamese BiLSTM on your own English pairs (any labels)",
         model=SiameseConfig(),
         vocabulary=Vocabulary(from_vectors=20_000),
-        data=PairFiles(batch_size=64),
+        data=Files(batch_size=64),
     )
 
 
@@ -147,7 +147,7 @@ def siamese_snli() -> Run:
         task=PairClassification(labels=NLI),
         text=TextConfig(max_tokens=96),
         vocabulary=Vocabulary(from_vectors=20_000),
-        data=PairFiles(batch_size=64),
+        data=Files(batch_size=64),
     )
 
 

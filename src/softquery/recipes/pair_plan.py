@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from softquery.data import PairBatch, Pairs, Slot, bucketed
 from softquery.errors import ConfigError
 from softquery.measure import accuracy, spearman
-from softquery.recipes.run import PairFiles
+from softquery.recipes.run import Files
 from softquery.runtime.network import pair_logits
 from softquery.tasks import PairClassification, PairTask
 
@@ -24,7 +24,7 @@ class PairPlan:
     lengths: Tensor
     """Of the training pairs, on the CPU, where batches are planned."""
     task: PairTask
-    files: PairFiles
+    files: Files
     seed: int
 
     def slots(self, epoch: int) -> Sequence[Slot]:

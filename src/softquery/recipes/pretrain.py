@@ -16,7 +16,14 @@ from lightning_fabric import Fabric
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.data import Corpus, Streams, read_corpus, write_corpus
+from softquery.data import (
+    Corpus,
+    Streams,
+    corpus_fingerprint,
+    is_corpus,
+    read_corpus,
+    write_corpus,
+)
 from softquery.errors import InputError
 from softquery.files import find_texts, fingerprint, read_texts
 from softquery.models import Elmo
@@ -24,33 +31,50 @@ from softquery.recipes.language_card import language_card
 from softquery.recipes.language_run import LanguageRun
 from softquery.recipes.language_start import LanguageStart, read_language_start
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
-from softquery.recipes.prepare import Say
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.stream_plan import StreamMemory, StreamPlan
+from softquery.recipes.work import Say
 from softquery.runtime.network import build_embedder, config_of
 from softquery.runtime.perplexity import text_likelihood
 from softquery.tasks import LanguageModel
 from softquery.text import TextPipeline, pipeline_from_words, spell_vocabulary
-from softquery.training import BEST, Fit, Fitted, Observer, draw_curves, launch, leave, load_tensors
+from softquery.training import (
+    BEST,
+    Fit,
+    Fitted,
+    Observer,
+    Training,
+    draw_curves,
+    launch,
+    leave,
+    load_tensors,
+)
 
 CORPUS = "corpus"
 """The folder with the numbered text, inside that of the run."""
 RESIDENT_SHARE = 0.25
 """Of a GPU's free memory that numbered text may take; more stays on the disk."""
-MEASURED_STREAMS = 32
+MEASURED_STREAMS = 128
 """Streams in which the text of `valid` is measured at most."""
+TYPES_MULTIPLE = {"cpu": 8, "cuda": 256}
+"""Distinct types of a batch are filled up to it; on a GPU, each shape is recorded."""
 TASK = LanguageModel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextSource:
-    """The files of every split."""
+    """The files of every split; none where the text was numbered before."""
 
     train: list[Path]
     valid: list[Path]
     rename: Mapping[str, str] | None
     fingerprint: str
     folder: Path
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether `folder` is a corpus that `data.write_corpus` wrote."""
+        return not self.train
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +122,8 @@ def pretrain(
             note_settings(folder, run.to_dict(), fingerprint=source.fingerprint, resume=resume)
             _number(run, source, folder / CORPUS, start, lines)
         fabric.barrier()
-        settled = _settle(run, source, read_corpus(folder / CORPUS), start, lines)
+        corpus = read_corpus(source.folder if source.is_numbered else folder / CORPUS)
+        settled = _settle(run, source, corpus, start, lines)
         model = _build(settled, start, lines)
         fit = Fit(
             fabric,
@@ -107,7 +132,7 @@ def pretrain(
             loss=TASK.loss,
             optim=run.optim,
             schedule=run.schedule,
-            training=run.training,
+            training=_recordable(run),
             folder=folder,
         )
         try:
@@ -122,6 +147,9 @@ def pretrain(
 
 
 def _find_source(run: LanguageRun, folder: Path, rename: Mapping[str, str] | None) -> TextSource:
+    if is_corpus(folder):
+        mark = corpus_fingerprint(folder)
+        return TextSource(train=[], valid=[], rename=None, fingerprint=mark, folder=folder)
     train = [path for split in run.data.train for path in find_texts(folder, split)]
     valid = find_texts(folder, run.data.valid)
     return TextSource(
@@ -136,8 +164,8 @@ def _find_source(run: LanguageRun, folder: Path, rename: Mapping[str, str] | Non
 def _number(
     run: LanguageRun, source: TextSource, folder: Path, start: LanguageStart | None, say: Say
 ) -> None:
-    """Turn the text into numbers, unless an interrupted run has done so."""
-    if folder.exists():
+    """Turn the text into numbers, unless that has been done."""
+    if folder.exists() or source.is_numbered:
         return
     count = len(source.train)
     say(f"reading {count} file{'s' * (count != 1)} of training text, twice")
@@ -157,6 +185,11 @@ def _settle(
 ) -> Settled:
     """Decide which words are predicted."""
     if start is not None and start.vocabulary:
+        if corpus.types[: len(start.vocabulary)] != start.vocabulary:  # numbered without --init
+            raise InputError(
+                f"is numbered otherwise than {start.bundle.path}; give the text itself",
+                source=source.folder,
+            )
         size, origin = len(start.vocabulary), f", those of {start.bundle.path}"
     else:
         size = corpus.known(size=run.targets.size, min_count=run.targets.min_count)
@@ -186,7 +219,10 @@ def _plan(settled: Settled, model: Elmo, fabric: Fabric, say: Say) -> StreamPlan
     whole = _streams(settled, "train", fabric.device)
     num_held = max(2, round(files.tune_share * len(whole.forwards)))
     num_kept = len(whole.forwards) - num_held
-    train = whole.part(0, num_kept, num_streams=files.num_streams)
+    train = whole.part(0, num_kept, num_streams=files.num_streams).cropped(
+        widest=max(settled.run.model.characters.widths),
+        multiple=TYPES_MULTIPLE[fabric.device.type],
+    )
     if train.num_steps(files.unroll) < files.rounds:
         needed = files.num_streams * (files.rounds * files.unroll + 1)
         raise InputError(
@@ -207,7 +243,15 @@ def _plan(settled: Settled, model: Elmo, fabric: Fabric, say: Say) -> StreamPlan
         memory=memory,
         unroll=files.unroll,
         rounds=files.rounds,
+        fresh_share=files.fresh_share,
     )
+
+
+def _recordable(run: LanguageRun) -> Training:
+    """Two kinds of softmax choose by content what they compute, which no recording can."""
+    if run.model.softmax.kind in ("adaptive", "characters"):
+        return replace(run.training, graphs="off")
+    return run.training
 
 
 def _num_measured(num_words: int, most: int) -> int:

@@ -2,11 +2,11 @@
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from softquery.models import MODELS, EsimConfig, SiameseConfig
+from softquery.models import MODELS, TEXT_MODELS, EsimConfig, SiameseConfig, TaggerConfig
 from softquery.nn import ElmoSettings
-from softquery.tasks import PairClassification, PairTask
+from softquery.tasks import PairClassification, PairTask, Tagging
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -34,7 +34,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PairFiles:
+class Files:
     """Which files of the data folder are read, and how they are cut into batches."""
 
     train: tuple[str, ...] = ("train",)
@@ -43,32 +43,53 @@ class PairFiles:
     """Share of the training rows that is held back to stop early by and to tune on."""
     tune: str | None = None
     """A split to tune on, in place of a share of the training rows."""
+    share: float = 1.0
+    """Share of what is then left that is trained on, to see how much of it is needed."""
     batch_size: int = 32
     pad_multiple: int = 8
 
     def __post_init__(self) -> None:
         if not 0 < self.tune_share < 1:
             raise ValueError(f"tune_share must be between 0 and 1, got {self.tune_share}")
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share must be above 0 and at most 1, got {self.share}")
         if self.batch_size < 1 or self.pad_multiple < 1:
             raise ValueError("batch_size and pad_multiple must be positive")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TagSettings:
+    """How tags stand in files, and how they are learnt."""
+
+    given: Literal["auto", "plain", "iob1", "iob2", "bioes", "bmes"] = "auto"
+    """`"auto"` looks at the training file; `"plain"` tags stand for no spans."""
+    learnt: Literal["iob1", "iob2", "bioes", "bmes"] = "bioes"
+    decoding: Literal["legal", "any"] = "legal"
+    """Whether only sequences of tags that the scheme allows are answered."""
+
+
+ModelConfig = EsimConfig | SiameseConfig | TaggerConfig
+Task = PairTask | Tagging
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """Everything that determines a training run of a matching model, its data aside."""
+    """Everything that determines a training run of a model of a task, its data aside."""
 
     name: str
     summary: str
-    model: EsimConfig | SiameseConfig
-    task: PairTask | None = None
-    """Without one, the classes are the labels found in the training file."""
+    model: ModelConfig
+    task: Task | None = None
+    """Without one, classes and tags are those found in the training file."""
+    tags: TagSettings | None = None
+    """For taggers."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
     """Files of pretrained word vectors, laid side by side."""
     elmo: ElmoSettings | None = None
     """A biLM that gives the words vectors in their context."""
-    data: PairFiles = field(default_factory=PairFiles)
+    data: Files = field(default_factory=Files)
     optim: Optim = field(default_factory=Optim)
     schedule: Schedule = field(default_factory=Schedule)
     training: Training = field(default_factory=Training)
@@ -81,7 +102,8 @@ class Run:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        return next(name for name, (config, _) in MODELS.items() if isinstance(self.model, config))
+        known = {**MODELS, **TEXT_MODELS}
+        return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for `run.json`."""

@@ -8,15 +8,18 @@ from torch import nn
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError
-from softquery.models import Esim, Siamese
-from softquery.recipes.prepare import PairSource, Say, found_labels
-from softquery.recipes.run import Run
+from softquery.models import Esim, Tagger
+from softquery.recipes.pair_work import PairWork, found_labels
+from softquery.recipes.run import Run, Task
+from softquery.recipes.work import Say, Source
+from softquery.recipes.works import work_of
 from softquery.runtime.fitting import fitting_pipeline
-from softquery.runtime.network import load_model
-from softquery.tasks import PairClassification, PairTask
+from softquery.runtime.network import TaskModel, load_task_model
+from softquery.tasks import PairClassification
 from softquery.text import TextPipeline
 
-SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head")
+SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head", "hidden_sizes",
+         "spelling", "decoder")  # fmt: skip
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
 
 
@@ -25,7 +28,7 @@ class Start:
     """A bundle that a run starts from."""
 
     bundle: Bundle
-    model: Esim | Siamese
+    model: TaskModel
     pipeline: TextPipeline
 
     @property
@@ -33,12 +36,13 @@ class Start:
         """Its classes; none where it grades."""
         return tuple(self.bundle.config.task.get("labels", ()))
 
-    def shape(self, run: Run, source: PairSource, say: Say) -> Run:
+    def shape(self, run: Run, source: Source, say: Say) -> Run:
         """The run with the bundle's sizes, and with its order of labels where they are the same."""
         if run.vectors:
             raise ConfigError("--init brings its own word vectors; leave --vectors away")
         say(f"vocabulary: {self.pipeline.vocab_size:,} entries, those of {self.bundle.path}")
-        if run.task is None and sorted(self.labels) == sorted(found_labels(source)):
+        is_pair = isinstance(work_of(run), PairWork)
+        if is_pair and run.task is None and sorted(self.labels) == sorted(found_labels(source)):
             run = dataclasses.replace(run, task=PairClassification(labels=self.labels))
         if type(run.model) is not type(self.model.config):
             return run
@@ -56,10 +60,10 @@ class Start:
         except ValueError as error:
             raise ConfigError(f"--init: {error}") from None
 
-    def fill(self, model: Esim | Siamese, task: PairTask, say: Say) -> None:
+    def fill(self, model: TaskModel, task: Task, say: Say) -> None:
         """Take over every weight of the same name and shape, but no answer to other labels."""
         own, given = model.state_dict(), self.model.state_dict()
-        labels = task.labels if isinstance(task, PairClassification) else ()
+        labels = tuple(getattr(task, "labels", ()))
         left_out = set() if labels == self.labels else _last_layer(model)
         fitting = {
             name: value
@@ -77,11 +81,13 @@ class Start:
 def read_start(folder: str | PathLike[str]) -> Start:
     """Open a bundle to start from."""
     bundle = read_bundle(folder)
-    return Start(bundle, load_model(bundle), fitting_pipeline(bundle))
+    return Start(bundle, load_task_model(bundle), fitting_pipeline(bundle))
 
 
-def _last_layer(model: Esim | Siamese) -> set[str]:
+def _last_layer(model: TaskModel) -> set[str]:
     """The weights of the layer whose outputs are the labels; a cosine has none."""
+    if isinstance(model, Tagger):
+        return {name for name in model.state_dict() if name.startswith(("output.", "crf."))}
     head = "classifier" if isinstance(model, Esim) else "head"
     layers = [
         name

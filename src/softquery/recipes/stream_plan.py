@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from softquery.data import Slot, StreamBatch, Streams, StreamSlots
@@ -55,7 +57,7 @@ class StreamMemory:
         if self._restored:  # from now on, each process speaks for what it reads
             self._owned.zero_()
             self._restored = False
-        self._owned[batch.streams] = True
+        self._owned.index_fill_(0, batch.streams, True)  # a recording takes no scalar otherwise
         for name, values in self._state.items():
             way, part = name.split(".")
             found = getattr(getattr(output.state, way), part).detach()
@@ -74,6 +76,19 @@ class StreamMemory:
         self._restored = True
 
 
+def scattered(places: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """Numbers in [0, 1) that follow from places in the text, whichever process reads them.
+
+    >>> share = scattered(torch.arange(20_000)) < 0.1
+    >>> 0.09 < share.double().mean() < 0.11
+    tensor(True)
+    """
+    for factor in (2654435761, 0x45D9F3B, 0x45D9F3B):
+        places = places * factor & 0xFFFFFFFF
+        places = places ^ places >> 16
+    return places.double() / 2**32
+
+
 @dataclass(frozen=True, kw_only=True)
 class StreamPlan:
     """The training text of a run and the part of it that was held back."""
@@ -83,6 +98,9 @@ class StreamPlan:
     memory: StreamMemory
     unroll: int
     rounds: int
+    fresh_share: float = 0.0
+    """Streams that begin anew at each window, on average: a model learns to set out from zero."""
+    shaped_by_content: ClassVar[bool] = True
 
     def slots(self, epoch: int) -> Sequence[Slot]:
         """The windows of one round over the text."""
@@ -96,7 +114,11 @@ class StreamPlan:
     def make_batch(self, rows: Tensor, length: int) -> StreamBatch:
         """The windows at these places, with the state that was carried to them."""
         batch = self.train.batch(rows, length)
-        return batch._replace(state=self.memory.of(batch.streams))
+        state = self.memory.of(batch.streams)
+        if self.fresh_share:
+            goes_on = (scattered(rows) >= self.fresh_share).unsqueeze(-1)
+            state = BiLmState(*(LstmState(*(v * goes_on for v in way)) for way in state))
+        return batch._replace(state=state)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """Log-likelihood of a held-back word, which steers, and perplexities."""

@@ -18,8 +18,10 @@ class BiLmSizes:
     hidden_size: int
     residual: bool
     cell_clip: float
-    """0 for none, as for a model that was trained without."""
+    """After every step; 0 for none, as for a model that was trained without."""
     projection_clip: float
+    carried_clips: tuple[float, float]
+    """Of outputs and cells that are carried on to the next sentence; 0 for none."""
     max_characters: int
     widths: tuple[int, ...]
     filters: tuple[int, ...]
@@ -40,13 +42,15 @@ class BiLmSizes:
         """
         try:
             reads, clips = config["characters"], config["way"] == "exact"
+            limits = float(config["projection_clip"]), float(config["cell_clip"])
             sizes = cls(
                 num_layers=config["num_layers"],
                 width=config["projection_size"],
                 hidden_size=config["hidden_size"],
                 residual=config["residual"],
-                cell_clip=float(config["cell_clip"]) if clips else 0.0,
-                projection_clip=float(config["projection_clip"]) if clips else 0.0,
+                cell_clip=limits[1] if clips else 0.0,
+                projection_clip=limits[0] if clips else 0.0,
+                carried_clips=limits,
                 max_characters=reads["max_characters"],
                 widths=tuple(reads["widths"]),
                 filters=tuple(reads["filters"]),

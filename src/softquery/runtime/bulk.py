@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from softquery.answers import Match
 from softquery.bundle import Bundle
@@ -19,8 +20,39 @@ from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime.matcher import CHUNK, Matcher
 from softquery.runtime.partial_file import Partial, check_output
+from softquery.zoo import resolve
 
 SIDES = ("sentence1", "sentence2")
+
+
+class NumberedRow(Protocol):
+    """What is asked of a row: where it stands."""
+
+    @property
+    def source(self) -> str:
+        """The file."""
+
+    @property
+    def number(self) -> int:
+        """As an editor counts lines."""
+
+
+class Answerer(Protocol):
+    """A model that answers rows of some kind, a chunk at a time."""
+
+    chunk: ClassVar[int]
+
+    def identity(self) -> dict[str, str]:
+        """What the answers depend on besides the rows."""
+
+    def lines(self, chunk: list[Any]) -> Iterator[str]:
+        """A line of JSON for each row."""
+
+    def repeats(self, row: Any, record: Any) -> bool:
+        """Whether an answer is that to a row: answers repeat their input."""
+
+    def num_cut(self, chunk: list[Any]) -> int:
+        """Sentences that are longer than the model's limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +67,9 @@ class BulkResult:
     """Sentences that were longer than the model's limit."""
 
 
-def match_rows(
-    matcher: Matcher,
-    rows: Iterable[Row],
+def answer_rows(
+    answerer: Answerer,
+    rows: Iterable[NumberedRow],
     output: Path,
     *,
     advance: Callable[[int], object] = lambda done: None,
@@ -45,44 +77,92 @@ def match_rows(
     """Answer every row into a JSONL file that appears when it is complete.
 
     Args:
-        matcher: The model; an interrupted run is resumed only with the same one.
-        rows: With `sentence1` and `sentence2`; read from the beginning also when resuming.
+        answerer: The model; an interrupted run is resumed only with the same one.
+        rows: What it answers; read from the beginning also when resuming.
         output: Ends in `.jsonl` and does not exist yet.
         advance: Told how many rows are done.
     """
     check_output(output)
     stream = iter(rows)
     done = total = num_cut = 0
-    with Partial(output, identity(matcher.bundle, matcher.backend.name)) as partial:
-        for lines in partial.answered(CHUNK):
-            chunk = list(islice(stream, CHUNK))
-            _check_answered(chunk, lines, partial, before=done)
+    with Partial(output, answerer.identity()) as partial:
+        for lines in partial.answered(answerer.chunk):
+            chunk = list(islice(stream, answerer.chunk))
+            _check_answered(answerer, chunk, lines, partial, before=done)
             done += len(chunk)
-            num_cut += _num_cut(matcher, chunk)
+            num_cut += answerer.num_cut(chunk)
             advance(done)
         total = done
-        for chunk in _chunks(stream):
-            partial.append("".join(_lines(matcher, chunk)).encode())
+        for chunk in _chunks(stream, answerer.chunk):
+            partial.append("".join(answerer.lines(chunk)).encode())
             total += len(chunk)
-            num_cut += _num_cut(matcher, chunk)
+            num_cut += answerer.num_cut(chunk)
             advance(total)
         partial.complete()
     return BulkResult(output, total, done, num_cut)
 
 
-def stream_rows(matcher: Matcher, rows: Iterable[Row], write: Callable[[str], object]) -> int:
+def stream_answers(
+    answerer: Answerer, rows: Iterable[NumberedRow], write: Callable[[str], object]
+) -> int:
     """Answer every row, a chunk of lines at a time; the number of sentences that were cut.
 
     Args:
-        matcher: The model.
-        rows: With `sentence1` and `sentence2`.
+        answerer: The model.
+        rows: What it answers.
         write: Takes the lines of a chunk, without the last line end.
     """
     num_cut = 0
-    for chunk in _chunks(iter(rows)):
-        write("".join(_lines(matcher, chunk)).removesuffix("\n"))
-        num_cut += _num_cut(matcher, chunk)
+    for chunk in _chunks(iter(rows), answerer.chunk):
+        write("".join(answerer.lines(chunk)).removesuffix("\n"))
+        num_cut += answerer.num_cut(chunk)
     return num_cut
+
+
+class PairAnswers:
+    """A matcher's answers to rows with `sentence1` and `sentence2`.
+
+    Args:
+        matcher: The model.
+    """
+
+    chunk: ClassVar[int] = CHUNK
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+
+    def identity(self) -> dict[str, str]:
+        """What the answers depend on besides the rows."""
+        return identity(self.matcher)
+
+    def lines(self, chunk: list[Row]) -> Iterator[str]:
+        """A line of JSON for each row."""
+        pairs = [(row.values["sentence1"], row.values["sentence2"]) for row in chunk]
+        return map(answer_line, chunk, self.matcher.predict(pairs))
+
+    def repeats(self, row: Row, record: Any) -> bool:
+        """Whether both sentences are those of the row."""
+        return all(record[side] == row.values[side] for side in SIDES)
+
+    def num_cut(self, chunk: list[Row]) -> int:
+        """Sentences of either side."""
+        return self.matcher.num_cut([row.values[side] for row in chunk for side in SIDES])
+
+
+def match_rows(
+    matcher: Matcher,
+    rows: Iterable[Row],
+    output: Path,
+    *,
+    advance: Callable[[int], object] = lambda done: None,
+) -> BulkResult:
+    """Answer pairs as `answer_rows` does."""
+    return answer_rows(PairAnswers(matcher), rows, output, advance=advance)
+
+
+def stream_rows(matcher: Matcher, rows: Iterable[Row], write: Callable[[str], object]) -> int:
+    """Answer pairs as `stream_answers` does."""
+    return stream_answers(PairAnswers(matcher), rows, write)
 
 
 def answer_line(row: Row, match: Match) -> str:
@@ -91,18 +171,35 @@ def answer_line(row: Row, match: Match) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def identity(bundle: Bundle, backend: str) -> dict[str, str]:
+class HasBackend(Protocol):
+    """What answers, and what computes for it."""
+
+    @property
+    def bundle(self) -> Bundle:
+        """The model folder."""
+
+    @property
+    def backend(self) -> Any:
+        """It has a `name`."""
+
+
+def identity(model: HasBackend) -> dict[str, str]:
     """What the answers depend on besides the rows: the model's files, and what computes."""
     found = hashlib.sha256()
-    folder = bundle.path
+    folder, base = model.bundle.path, model.bundle.config.base
     names = ["config.json", "tokenizer.json", "model.safetensors", "calibration.json"]
-    for path in [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]:
+    paths = [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]
+    if base is not None:
+        paths.append(resolve(base) / "model.safetensors")
+    for path in paths:
         if path.is_file():
             found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return {"model": found.hexdigest(), "backend": backend}
+    return {"model": found.hexdigest(), "backend": model.backend.name}
 
 
-def _check_answered(chunk: list[Row], lines: list[bytes], partial: Partial, *, before: int) -> None:
+def _check_answered(
+    answerer: Answerer, chunk: list[Any], lines: list[bytes], partial: Partial, *, before: int
+) -> None:
     """Refuse to go on from answers to other rows."""
     if len(chunk) < len(lines):
         raise InputError(
@@ -110,7 +207,7 @@ def _check_answered(chunk: list[Row], lines: list[bytes], partial: Partial, *, b
             source=partial.path,
         )
     for row, line in zip(chunk, lines, strict=True):
-        if _sides_of(line) != tuple(row.values[side] for side in SIDES):
+        if not _is_answered(answerer, row, line):
             raise InputError(
                 f"is not the row that was answered in {partial.path}; remove that file",
                 source=row.source,
@@ -118,23 +215,13 @@ def _check_answered(chunk: list[Row], lines: list[bytes], partial: Partial, *, b
             )
 
 
-def _sides_of(line: bytes) -> tuple[object, ...] | None:
+def _is_answered(answerer: Answerer, row: Any, line: bytes) -> bool:
     try:
-        record = json.loads(line)
-        return tuple(record[side] for side in SIDES)
+        return answerer.repeats(row, json.loads(line))
     except (ValueError, KeyError, TypeError):
-        return None
+        return False
 
 
-def _lines(matcher: Matcher, chunk: list[Row]) -> Iterator[str]:
-    pairs = [(row.values["sentence1"], row.values["sentence2"]) for row in chunk]
-    return map(answer_line, chunk, matcher.predict(pairs))
-
-
-def _num_cut(matcher: Matcher, chunk: list[Row]) -> int:
-    return matcher.num_cut([row.values[side] for row in chunk for side in SIDES])
-
-
-def _chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    while chunk := list(islice(rows, CHUNK)):
+def _chunks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    while chunk := list(islice(rows, size)):
         yield chunk

@@ -8,10 +8,10 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 from softquery.files import LONGEST_LINE
 from softquery.runtime.backend import Floats
+from softquery.runtime.choosing import Backend
 from softquery.runtime.context_backend import ContextBackend, ContextState
 from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.layer_choice import Choice, Mix, check_choice, chosen
-from softquery.runtime.matcher import Backend
 from softquery.runtime.opening import Source, opened
 from softquery.runtime.word_reader import CACHE_BYTES
 from softquery.runtime.words_in_context import (

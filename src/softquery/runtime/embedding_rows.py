@@ -61,7 +61,7 @@ def embed_rows(
     check_output(output, forms=FORMS, what="vectors")
     check_choice(layers, embedder.num_layers)
     depends_on = {
-        **identity(embedder.bundle, embedder.backend.name),
+        **identity(embedder),
         "layers": str(layers),
         "precision": precision,
         "state": state,

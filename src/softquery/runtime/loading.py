@@ -4,11 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 from softquery.errors import BundleError
+from softquery.runtime.choosing import Backend
 from softquery.runtime.embedder import open_embedder
-from softquery.runtime.matcher import Backend, load_matcher
+from softquery.runtime.matcher import load_matcher
 from softquery.runtime.opening import Source, opened
+from softquery.runtime.tagger import load_tagger
 
-OPENERS: dict[str, Callable[..., Any]] = {"matcher": load_matcher, "embedder": open_embedder}
+OPENERS: dict[str, Callable[..., Any]] = {
+    "matcher": load_matcher,
+    "embedder": open_embedder,
+    "tagger": load_tagger,
+}
 """What opens each kind of bundle."""
 
 
@@ -30,13 +36,15 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher` for a bundle of kind matcher, an `Embedder` for one of kind embedder.
+        A `Matcher`, a `Tagger` or an `Embedder`, by the kind of the bundle.
     """
     bundle = opened(name_or_path)
-    opener = OPENERS.get(bundle.config.kind)
-    if opener is None:
+    kind = bundle.config.kind
+    if kind == "vectors":
+        raise BundleError(f"{bundle.path}: holds word vectors; open it with softquery.load_vectors")
+    if kind not in OPENERS:
         raise BundleError(
-            f"{bundle.path}: a bundle of kind {bundle.config.kind!r} cannot be opened "
+            f"{bundle.path}: a bundle of kind {kind!r} cannot be opened "
             f"(known: {', '.join(OPENERS)})"
         )
-    return opener(bundle, backend=backend, threads=threads, device=device)
+    return OPENERS[kind](bundle, backend=backend, threads=threads, device=device)

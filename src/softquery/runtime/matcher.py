@@ -1,24 +1,23 @@
 """A matching bundle that answers."""
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Calibration, Match, parse_class, parse_grade
 from softquery.bundle import Bundle
-from softquery.errors import BundleError, ConfigError, MissingExtra
+from softquery.errors import BundleError
 from softquery.explain import PairAlignment
 from softquery.runtime.backend import Floats, PairBackend
+from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
 from softquery.runtime.opening import Source, opened
 from softquery.text import UNK, Encoded
 
-Backend = Literal["auto", "onnx", "torch"]
 Pair = tuple[str, str]
 CHUNK = 256
 """Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
@@ -266,19 +265,7 @@ def load_matcher(
     bundle = opened(name_or_path)
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
-    if backend not in ("auto", "onnx", "torch"):
-        raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
-    if threads is not None and threads < 1:
-        raise ConfigError(f"threads must be at least 1, got {threads}")
-    if threads is not None:
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    if backend == "auto":
-        backend = "onnx" if bundle.is_exported and device is None else "torch"
-    if backend == "onnx":
-        if device is not None:
-            raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
-        if not bundle.is_exported:
-            raise BundleError(f"{bundle.path}: not exported yet; run `softquery export` on it")
+    if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.onnx_backend import OnnxBackend
 
         return Matcher(bundle, OnnxBackend(bundle, threads))
@@ -286,10 +273,6 @@ def load_matcher(
 
 
 def _torch_backend(bundle: Bundle, device: str | None, threads: int | None) -> PairBackend:
-    try:
+    with needs_torch():
         from softquery.runtime.torch_backend import TorchBackend
-    except ImportError as error:
-        if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
-            raise MissingExtra("train", needed_for="running a model on torch") from None
-        raise
     return TorchBackend(bundle, device, threads)

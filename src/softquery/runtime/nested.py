@@ -1,16 +1,24 @@
 """A biLM inside another model, as a bundle's config describes it. Needs torch."""
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from softquery.bundle import Bundle, read_bundle
+from softquery.errors import BundleError
 from softquery.models import Elmo
 from softquery.nn import ElmoEmbedder, ElmoSettings
+from softquery.runtime.weights import Array, Weights, dequantised
+from softquery.zoo import resolve
 
 KEY = "embedder"
 """Under which a model's config holds its nested embedder."""
+PREFIX = "embedder.bilm."
+"""Before the names of the biLM's weights inside a model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,8 +29,11 @@ class Nested:
     config: dict[str, Any]
     settings: dict[str, Any]
     num_types: int
+    """Words of a closed vocabulary that it spells; none where batches bring a lexicon."""
     word_size: int
     ends: str
+    num_words: int | None = None
+    """Rows of the table of words; as many as there are types by default."""
 
     def build(
         self,
@@ -37,6 +48,7 @@ class Nested:
             torch.zeros(self.num_types, longest, dtype=torch.int16),
             word_size=self.word_size,
             ends=self.ends,  # type: ignore[arg-type]
+            num_words=self.num_words,
         )
 
 
@@ -48,9 +60,27 @@ def describe(embedder: ElmoEmbedder) -> dict[str, Any]:
     nested = Nested(
         name="elmo",
         config={**asdict(bilm.config), "softmax": {"kind": "none"}},
-        settings=asdict(embedder.settings),
+        settings={**asdict(embedder.settings), "bundle": Path(embedder.settings.bundle).name},
         num_types=len(embedder.characters),
         word_size=0 if words is None else words.output_size,
         ends=embedder.ends,
+        num_words=None if words is None else words.table.num_embeddings,
     )
     return asdict(nested)
+
+
+def with_base(bundle: Bundle, weights: Weights) -> dict[str, Array]:
+    """A head's weights, and those of the biLM that it was trained on, which it does not hold."""
+    base = bundle.config.base
+    if base is None:
+        return dict(weights)
+    found = read_bundle(resolve(base))
+    ours = dict(bundle.config.model["config"].get(KEY, {}).get("config", {}), softmax=None)
+    theirs = dict(found.config.model["config"], softmax=None, vocab_size=ours.get("vocab_size"))
+    if json.dumps(ours, sort_keys=True) != json.dumps(theirs, sort_keys=True):
+        raise BundleError(f"was made for another {base} than {found.path}")
+    inside = dequantised(found.read_weights())
+    return {
+        **weights,
+        **{f"{PREFIX}{name}": v for name, v in inside.items() if not name.startswith("softmax.")},
+    }

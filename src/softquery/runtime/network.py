@@ -4,42 +4,50 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar, get_type_hints
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from softquery.bundle import Bundle
-from softquery.data import Pairs, in_order
+from softquery.data import Pairs, Texts, in_order
 from softquery.errors import BundleError
 from softquery.models import (
     EMBEDDERS,
     MODELS,
+    TEXT_MODELS,
     Elmo,
     ElmoConfig,
     Esim,
     EsimConfig,
     Siamese,
     SiameseConfig,
+    Tagger,
+    TaggerConfig,
+    TagOutput,
 )
 from softquery.nn import ElmoEmbedder, ElmoSettings
-from softquery.runtime.nested import KEY, Nested, describe
+from softquery.runtime.nested import KEY, Nested, describe, with_base
+from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
+TaskModel = Esim | Siamese | Tagger
+TASK_MODELS: dict[str, tuple[Any, Any]] = {**MODELS, **TEXT_MODELS}
 
 
-def build_model(name: str, settings: dict[str, Any]) -> Esim | Siamese:
-    """The matching model that a bundle's config describes, with random weights."""
-    if name not in MODELS:
-        raise BundleError(f"unknown model {name!r} (known: {', '.join(MODELS)})")
+def build_model(name: str, settings: dict[str, Any]) -> TaskModel:
+    """The model of a task that a bundle's config describes, with random weights."""
+    if name not in TASK_MODELS:
+        raise BundleError(f"unknown model {name!r} (known: {', '.join(TASK_MODELS)})")
     own = {key: value for key, value in settings.items() if key != KEY}
     embedder = _nested(settings[KEY]) if KEY in settings else None
-    model: Esim | Siamese = _built(name, own, *MODELS[name], embedder)
+    model: TaskModel = _built(name, own, *TASK_MODELS[name], embedder)
     return model
 
 
 def _nested(settings: dict[str, Any]) -> ElmoEmbedder:
-    """The biLM inside a matcher."""
+    """The biLM inside another model."""
     try:
         return Nested(**settings).build(
             build_embedder,
@@ -87,9 +95,25 @@ def _config(name: str, settings: dict[str, Any], config_class: Any) -> Any:
     return config_class(**plain)
 
 
-def load_model(bundle: Bundle) -> Esim | Siamese:
+def load_task_model(bundle: Bundle) -> TaskModel:
     """The model of a bundle with its weights, in evaluation mode."""
     return _loaded(bundle, build_model)
+
+
+def load_model(bundle: Bundle) -> Esim | Siamese:
+    """Likewise for a matcher."""
+    model = load_task_model(bundle)
+    if not isinstance(model, (Esim, Siamese)):
+        raise BundleError(f"{bundle.path}: expected a matcher, found a {bundle.config.kind}")
+    return model
+
+
+def load_tagger(bundle: Bundle) -> Tagger:
+    """Likewise for a tagger."""
+    model = load_task_model(bundle)
+    if not isinstance(model, Tagger):
+        raise BundleError(f"{bundle.path}: expected a tagger, found a {bundle.config.kind}")
+    return model
 
 
 def load_embedder(bundle: Bundle) -> Elmo:
@@ -103,7 +127,7 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
     except BundleError as error:
         raise BundleError(f"{bundle.path / 'config.json'}: {error}") from None
     try:
-        stored = dequantised(bundle.read_weights())
+        stored = with_base(bundle, dequantised(bundle.read_weights()))
     except BundleError as error:
         raise BundleError(f"{bundle.weights_path}: {error}") from None
     weights = {name: torch.from_numpy(array) for name, array in stored.items()}
@@ -120,10 +144,38 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
 
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
-    config: EsimConfig | SiameseConfig | ElmoConfig = model.config  # type: ignore[assignment]
+    config: EsimConfig | SiameseConfig | TaggerConfig | ElmoConfig = model.config  # type: ignore[assignment]
     embedder = getattr(model, "embedder", None)
     nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
     return {**dataclasses.asdict(config), **nested}
+
+
+def max_characters(config: object) -> int:
+    """Symbols by which a model's words are spelt; a few where it reads no characters."""
+    spelling = getattr(config, "spelling", None)
+    return 3 if spelling is None else int(spelling.max_characters)
+
+
+@torch.inference_mode()
+def tag_scores(
+    model: nn.Module, texts: Texts, *, batch_size: int = 256
+) -> tuple[list[Floats], Chain | None]:
+    """Scores [T, C] of the tags of every sentence, in their order, and of tags in a chain."""
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    lengths = texts.lengths().cpu()
+    scores: list[Floats] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
+    chain = None
+    for slot in in_order(lengths, batch_size=batch_size):
+        output: TagOutput = model(texts.batch(slot.rows.to(device), slot.length))
+        found = output.logits.float().cpu().numpy()
+        for place, row in enumerate(slot.rows.tolist()):
+            scores[row] = found[place, : int(lengths[row])]
+        if chain is None and output.transitions is not None:
+            chain = Chain(*(part.float().cpu().numpy() for part in output.transitions))
+    model.train(was_training)
+    return scores, chain
 
 
 @torch.inference_mode()

@@ -102,7 +102,20 @@ class OnnxContext:
                 found[row] = _joined(ahead[0], back[0], place, lengths[row])
             for whole, part in zip(last, (ahead[1], back[1]), strict=True):
                 whole.hidden[:, rows], whole.cell[:, rows] = part
-        return found, None if state is None else last
+        return found, None if state is None else self._clipped(last)
+
+    def _clipped(self, state: ContextState) -> ContextState:
+        """A state as the model was taught to go on from; clipped already where every step is."""
+        ways = [
+            DirectionState(
+                *(
+                    _within(values, limit)
+                    for values, limit in zip(way, self._sizes.carried_clips, strict=True)
+                )
+            )  # fmt: skip
+            for way in state
+        ]
+        return ContextState(*ways)
 
     def _run(
         self,
@@ -138,6 +151,10 @@ class OnnxContext:
             raise BundleError(f"{folder / FOLDER}: cannot be run ({short_reason(error)})") from None
         if layers.shape != (self._sizes.num_layers, characters.shape[1], 2 * self._sizes.width):
             raise BundleError(f"{folder / FOLDER}: the graphs do not fit config.json")
+
+
+def _within(values: Floats, limit: float) -> Floats:
+    return np.clip(values, -limit, limit) if limit else values
 
 
 def _joined(ahead: list[Floats], back: list[Floats], place: int, length: int) -> Floats:

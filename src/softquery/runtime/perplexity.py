@@ -8,7 +8,7 @@ from softquery.tasks import Likelihood
 
 
 @torch.inference_mode()
-def text_likelihood(model: Elmo, streams: Streams, *, unroll: int = 64) -> Likelihood:
+def text_likelihood(model: Elmo, streams: Streams, *, unroll: int = 20) -> Likelihood:
     """The likelihood of every word after the first of each stream, against all of the vocabulary.
 
     State is carried along each stream, so that a word is foreseen from all that came before it.
@@ -16,7 +16,8 @@ def text_likelihood(model: Elmo, streams: Streams, *, unroll: int = 64) -> Likel
     Args:
         model: With its softmax.
         streams: The text; few streams lose little at their beginnings, many are faster.
-        unroll: Words read at a time, which changes memory and speed alone.
+        unroll: Words read at a time; where a biLM runs the fast way, its state is clipped after
+            each of them, as it was in training.
     """
     was_training = model.training
     model.eval()

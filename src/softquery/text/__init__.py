@@ -2,7 +2,10 @@
 
 from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
-from softquery.text.normalise import normalise
+from softquery.text.cutting import WordCutter
+from softquery.text.ngrams import ngram_buckets
+from softquery.text.normalise import normalise, visible_form
+from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
 from softquery.text.spelling import (
     MAX_CHARACTERS,
@@ -48,9 +51,13 @@ __all__ = [
     "TextPipeline",
     "UnicodeForm",
     "Unit",
+    "WordCutter",
     "build_pipeline",
+    "ngram_buckets",
+    "in_parts",
     "normalise",
     "pipeline_from_words",
+    "rejoined",
     "reserved_tokens",
     "spell",
     "spell_bytes",
@@ -58,4 +65,5 @@ __all__ = [
     "spell_tokens",
     "spell_vocabulary",
     "unspell",
+    "visible_form",
 ]

@@ -9,6 +9,7 @@ Traditional Chinese becomes Simplified where asked.
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -48,6 +49,16 @@ def normalise(text: str, config: TextConfig) -> str:
     prepared = simplified(text) if config.simplify else repaired(text)
     spelling: str = _cached_normaliser(config).normalize_str(prepared)
     return spelling
+
+
+def visible_form(word: str, config: TextConfig) -> str:
+    r"""A word as models of characters read it: composed, tidied, its case and accents kept.
+
+    >>> visible_form("Cafe\u0301\u200b", TextConfig())
+    'Café'
+    """
+    kept = replace(config, lowercase=False, strip_accents=False, unicode_form="NFC")
+    return normalise(word, kept)
 
 
 def build_normaliser(config: TextConfig) -> normalizers.Normalizer:

@@ -12,7 +12,7 @@ from softquery.errors import InputError
 from softquery.text.chinese import WordSegmenter
 from softquery.text.config import TextConfig
 from softquery.text.forking import keep_quiet_on_fork
-from softquery.text.normalise import repaired, simplified
+from softquery.text.normalise import normalise, repaired, simplified
 from softquery.text.spans import Span, tidy_spans
 from softquery.text.storage import read_tokenizer, write_tokenizer
 from softquery.text.vocabulary import PAD_ID, UNK_ID, reserved_tokens
@@ -141,6 +141,33 @@ class TextPipeline:
             raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
         limit = self.config.max_tokens - 2 * self.config.boundaries
         return [self._cut_words(text)[:limit] for text in self._prepared(texts)]
+
+    def word_spans(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Where the words of each text stand in it, however many there are.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> build_pipeline(["a"], TextConfig()).word_spans(["Don’t panic!"])
+        [[(0, 2), (2, 5), (6, 11), (11, 12)]]
+        """
+        prepared = self._prepared(texts)
+        if self._words is not None:
+            return [[span for _, span in self._words.spans(text)] for text in prepared]
+        encodings = self.tokenizer.encode_batch(prepared, add_special_tokens=False)
+        return [
+            tidy_spans(text, encoding.offsets)
+            for text, encoding in zip(prepared, encodings, strict=True)
+        ]
+
+    def look_up(self, words: Sequence[str]) -> list[int]:
+        """The ids of words that come ready cut, each looked up whole as it is normalised.
+
+        >>> from softquery.text import TextConfig, pipeline_from_words
+        >>> pipeline_from_words(["all-rounder"], TextConfig()).look_up(["All-rounder", "zebra"])
+        [4, 1]
+        """
+        hidden = len(reserved_tokens(self.config.unit))
+        found = (self.token_id(normalise(word, self.config)) for word in words)
+        return [UNK_ID if number is None or number < hidden else number for number in found]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text that ids stand for, without reserved tokens other than `<unk>`.

@@ -23,9 +23,14 @@ from softquery.training.average import WeightAverage
 from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
 from softquery.training.interrupt import StopRequest
 from softquery.training.logs import History, epoch_means
-from softquery.training.memory import CountsTokens, memory_of, remembering
+from softquery.training.memory import (
+    CountsTokens,
+    is_shaped_by_content,
+    memory_of,
+    remembering,
+)
 from softquery.training.optim import Optim, Schedule, build_optimizer, set_learning_rate
-from softquery.training.steps import EagerStep, GraphedStep
+from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
 BEST = "best.safetensors"
 HEARING = 0.5
@@ -161,7 +166,7 @@ class Fit:
         )
         kind = EagerStep
         if training.graphs == "auto" and GraphedStep.serves(fabric, training.accumulate):
-            kind = GraphedStep
+            kind = BatchGraphedStep if is_shaped_by_content(plan) else GraphedStep
         self.take_step = kind(
             fabric,
             self.model,

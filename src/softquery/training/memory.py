@@ -1,4 +1,4 @@
-"""What some plans add to the loop: a memory from batch to batch, and a count of tokens."""
+"""What some plans add to the loop: a memory, a count of tokens, shapes that follow the content."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
@@ -43,6 +43,18 @@ class CountsTokens(Protocol):
 
     def num_tokens(self, slot: Slot) -> int:
         """Tokens of a batch."""
+
+
+@runtime_checkable
+class ShapedByContent(Protocol):
+    """A plan whose batches must be made before their shapes are known."""
+
+    shaped_by_content: bool
+
+
+def is_shaped_by_content(plan: object) -> bool:
+    """Whether no recording can make this plan's batches."""
+    return isinstance(plan, ShapedByContent) and plan.shaped_by_content
 
 
 def memory_of(plan: object) -> Memory | None:

@@ -1,11 +1,12 @@
-"""One optimiser step, in two forms with the same result: eager, and recorded as a CUDA graph.
+"""One optimiser step, in three forms with the same result: eager, and recorded as CUDA graphs.
 
 A large GPU finishes ESIM's small kernels faster than Python can launch them. `GraphedStep` records
 the whole step once per batch shape (padding, forward, backward, clipping, update) and replays it
-with one launch.
+with one launch. `BatchGraphedStep` is for batches whose shapes follow from what they hold: it makes
+them first and records the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -70,10 +71,15 @@ class EagerStep:
             mine, weight = self._share(part, len(rows))
             last = place == len(parts) - 1
             with nullcontext() if last else self.fabric.no_backward_sync(self.model):
-                batch = self.make_batch(mine, length)
-                loss = self.loss(self.model(batch), batch) * weight
-                self.fabric.backward(loss)
-            self.loss_sum += loss.detach()  # the weight makes its own rows stand for all
+                self._learn(self.make_batch(mine, length), weight)
+        self._update()
+
+    def _learn(self, batch: Any, weight: float = 1.0) -> None:
+        loss = self.loss(self.model(batch), batch) * weight
+        self.fabric.backward(loss)
+        self.loss_sum += loss.detach()  # the weight makes its own rows stand for all
+
+    def _update(self) -> None:
         if self.clip_norm:
             self.fabric.clip_gradients(
                 self.model, self.optimizer, max_norm=self.clip_norm, error_if_nonfinite=False
@@ -131,3 +137,81 @@ class GraphedStep(EagerStep):
             self._run(rows, key[1])
         self._pool = self._pool or graph.pool()
         self._graphs[key] = (graph, rows)
+
+
+class BatchGraphedStep(EagerStep):
+    """The same step, recorded per shape of the batch that was made for it.
+
+    For batches that cannot be made in a recording, such as those that hold every distinct word
+    once. One GPU, no accumulation.
+    """
+
+    def __init__(self, *args: Any, limit: int = 64, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.limit = limit
+        self._seen: set[Shapes] = set()
+        self._graphs: dict[Shapes, tuple[torch.cuda.CUDAGraph, Any]] = {}
+        self._pool: Any = None
+
+    def __call__(self, slot: Slot) -> None:
+        """Make the batch; replay the step for its shape, recording it first where it is new."""
+        rows = slot.rows.to(self.fabric.device, non_blocking=True)
+        batch = self.make_batch(rows, slot.length)
+        key = shapes_of(batch)
+        if key not in self._graphs:
+            if key not in self._seen or len(self._graphs) >= self.limit:
+                self._seen.add(key)
+                self.optimizer.zero_grad(set_to_none=True)
+                self._learn(batch)
+                self._update()
+                return
+            self._record(key, batch)
+        graph, static = self._graphs[key]
+        for into, values in zip(tensors_of(static), tensors_of(batch), strict=True):
+            into.copy_(values, non_blocking=True)
+        graph.replay()
+
+    def _record(self, key: "Shapes", batch: Any) -> None:
+        static = cloned(batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool):
+            self._learn(static)
+            self._update()
+        self._pool = self._pool or graph.pool()
+        self._graphs[key] = (graph, static)
+
+
+Shapes = tuple[Any, ...]
+
+
+def shapes_of(batch: Any) -> Shapes:
+    """The shapes of all tensors of a batch, and all else that it holds.
+
+    >>> shapes_of((torch.zeros(2, 3), (4, None)))
+    ((2, 3), (4, None))
+    """
+    if isinstance(batch, Tensor):
+        return tuple(batch.shape)
+    if isinstance(batch, tuple):
+        return tuple(shapes_of(part) for part in batch)
+    return batch  # type: ignore[no-any-return]
+
+
+def tensors_of(batch: Any) -> Iterator[Tensor]:
+    """All tensors of a batch, those of tuples within it, too."""
+    if isinstance(batch, Tensor):
+        yield batch
+    elif isinstance(batch, tuple):
+        for part in batch:
+            yield from tensors_of(part)
+
+
+def cloned(batch: Any) -> Any:
+    """A batch of tensors of its own."""
+    if isinstance(batch, Tensor):
+        return batch.clone()
+    if not isinstance(batch, tuple):
+        return batch
+    parts = [cloned(part) for part in batch]
+    return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)

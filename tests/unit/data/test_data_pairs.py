@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from softquery.data import Pairs, Sentences, encode_pairs, split_rows
+from softquery.data import Pairs, Sentences, encode_pairs, first_sentence, split_rows
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.tasks import PairClassification, PairGrading
@@ -93,7 +93,7 @@ def firsts(rows):
 
 
 def test_pairs_of_one_premise_stay_together():
-    kept, held = split_rows(premises(100), share=0.1, seed=1)
+    kept, held = split_rows(premises(100), key=first_sentence, share=0.1, seed=1)
     assert len(firsts(held)) == 10
     assert (len(kept), len(held)) == (270, 30)
     assert not firsts(kept) & firsts(held)
@@ -101,7 +101,7 @@ def test_pairs_of_one_premise_stay_together():
 
 def test_the_order_of_the_file_is_kept():
     rows = premises(50)
-    kept, held = split_rows(rows, share=0.3, seed=1)
+    kept, held = split_rows(rows, key=first_sentence, share=0.3, seed=1)
     for part in (kept, held):
         numbers = [each.number for each in part]
         assert numbers == sorted(numbers)
@@ -110,16 +110,18 @@ def test_the_order_of_the_file_is_kept():
 
 def test_a_seed_determines_who_is_held_back():
     rows = premises(100)
-    assert split_rows(rows, share=0.1, seed=1) == split_rows(rows, share=0.1, seed=1)
-    assert firsts(split_rows(rows, share=0.1, seed=1)[1]) != firsts(
-        split_rows(rows, share=0.1, seed=2)[1]
+    assert split_rows(rows, key=first_sentence, share=0.1, seed=1) == split_rows(
+        rows, key=first_sentence, share=0.1, seed=1
+    )
+    assert firsts(split_rows(rows, key=first_sentence, share=0.1, seed=1)[1]) != firsts(
+        split_rows(rows, key=first_sentence, share=0.1, seed=2)[1]
     )
 
 
 @pytest.mark.parametrize(("count", "wanted"), [(0, 0), (1, 0), (9, 0), (11, 1), (19, 1), (20, 1)])
 def test_few_rows_hold_back_few_or_none(count, wanted):
     rows = premises(count, hypotheses=1)
-    kept, held = split_rows(rows, share=0.05, seed=1)
+    kept, held = split_rows(rows, key=first_sentence, share=0.05, seed=1)
     assert (len(kept), len(held)) == (count - wanted, wanted)
 
 

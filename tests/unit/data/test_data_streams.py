@@ -1,11 +1,14 @@
 """Text as streams: numbers on the disk, windows in both directions, targets."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from softquery.data import Streams, StreamSlots, read_corpus, write_corpus
 from softquery.errors import BundleError, InputError
+from softquery.nn import CharacterCnn
 from softquery.text import TextConfig, spell_vocabulary
 
 TRAIN = ["the cat sat on the mat", "", "the dog", "a cat and the dog sat"]
@@ -160,3 +163,36 @@ def test_the_corpus_is_mapped_and_not_read(tmp_path):
     with open(tmp_path / "corpus" / "train.forwards.ids", "r+b") as file:
         file.write(np.array([9], dtype="<i4").tobytes())
     assert streams.forwards[0] == 9
+
+
+def spelt_numbers() -> Streams:
+    """The same lines, with types of one to forty letters."""
+    words = ["<pad>", "<unk>", "<bos>", "<eos>", *("x" * (1 + n % 40) for n in range(46))]
+    return replace(numbers(), characters=torch.from_numpy(spell_vocabulary(words)))
+
+
+def test_short_types_are_told_by_fewer_characters():
+    plain = spelt_numbers()
+    cropped = plain.cropped(widest=7, multiple=4)
+    rows = torch.tensor([0, 8, 16])
+    whole, batch = plain.batch(rows, 7), cropped.batch(rows, 7)
+    assert whole.crops == ()
+    counts, lengths = zip(*batch.crops, strict=True)
+    assert lengths == (16, 24, 50)
+    assert sum(counts) == len(batch.characters)
+    assert all(count % 4 == 0 for count in counts)
+    for way in ("forwards", "backwards"):
+        here, there = getattr(batch, way), getattr(whole, way)
+        assert torch.equal(batch.characters[here], whole.characters[there])
+    for part, length in zip(torch.split(batch.characters, counts), lengths, strict=True):
+        if length < 50:  # the widest filter must find a place with filling alone
+            assert (part[:, length - 7 :] == 261).all()
+
+
+def test_cropping_changes_no_vector():
+    torch.manual_seed(0)
+    cnn = CharacterCnn(262, 4, (1, 3, 7), (3, 3, 4), 6)
+    batch = spelt_numbers().cropped(widest=7).batch(torch.tensor([0, 8, 16]), 7)
+    parts = torch.split(batch.characters, [count for count, _ in batch.crops])
+    found = torch.cat([cnn(p[:, :n].int()) for p, (_, n) in zip(parts, batch.crops, strict=True)])
+    torch.testing.assert_close(found, cnn(batch.characters.int()))

@@ -13,6 +13,7 @@ from softquery.nn import (
     WordSoftmax,
     log_uniform,
 )
+from softquery.nn.sampled import log_share
 from softquery.nn.softmax import default_cutoffs
 from softquery.text import spell_vocabulary
 
@@ -222,3 +223,26 @@ def test_spelling_travels_with_the_weights():
     other.spelling.zero_()
     other.load_state_dict(spelt().state_dict())
     assert torch.equal(other.spelling, spelt().spelling)
+
+
+def test_a_share_and_its_gradients_are_those_of_a_softmax():
+    """Against autograd over the same logits, a hit among the drawn words left out."""
+    draw = torch.Generator().manual_seed(5)
+    rows, count = 5, 7
+    made = [
+        torch.randn(*shape, generator=draw, requires_grad=True)
+        for shape in ((rows, SIZE), (rows, SIZE), (count, SIZE), (rows,), (count,))
+    ]
+    states_, came, others, came_offset, others_offset = made
+    hits = torch.tensor([7, 2, 7, 0, 6])
+    found = log_share(*made, hits)
+    own = (states_ * came).sum(dim=-1) + came_offset
+    against = states_ @ others.T + others_offset
+    against = against.masked_fill(hits.unsqueeze(1) == torch.arange(count), -math.inf)
+    wanted = torch.cat([own.unsqueeze(1), against], dim=1).log_softmax(dim=1)[:, 0]
+    torch.testing.assert_close(found, wanted)
+    weights = torch.randn(rows, generator=draw)
+    ours = torch.autograd.grad((found * weights).sum(), made)
+    theirs = torch.autograd.grad((wanted * weights).sum(), made)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other)

@@ -1,0 +1,252 @@
+"""A tagger with and without ELMo: places, mixes, and how much data each needs.
+
+    python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --vectors glove.txt --jobs 4
+    python benchmarks/tagging.py report
+
+`train` runs every variant with every seed, a few side by side, and adds a row to
+results/tagging.jsonl as each finishes; runs that stand there already are not run again. `report`
+prints the tables of tagging.md and draws the sample efficiency, tagging.png.
+"""
+
+import argparse
+import csv
+import fnmatch
+import io
+import json
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "tagging.jsonl"
+SHARES = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50, 1.0)
+MIXES = {
+    "elmo": [],
+    "elmo-output": ["elmo.places=output"],
+    "elmo-both": ["elmo.places=input,output"],
+    "elmo-last": ["elmo.layers=last"],
+    "elmo-lambda-1": ["elmo.penalty=1"],
+    "elmo-lambda-0.001": ["elmo.penalty=0.001"],
+    "elmo-gamma-1": ["elmo.learn_scale=false"],
+}
+"""Ablations of the mix; the first is the recipe: the input alone, λ = 0.1, γ learnt."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One setting, to be run with several seeds."""
+
+    name: str
+    recipe: str
+    settings: tuple[str, ...]
+    share: float = 1.0
+
+    @property
+    def with_elmo(self) -> bool:
+        """Whether a biLM is inside."""
+        return self.recipe == "tagger-elmo"
+
+
+def variants(elmo: str) -> list[Variant]:
+    """All of them; long runs first, so that they do not end alone."""
+    bundle = f"elmo.bundle={elmo}"
+    found = [Variant(name, "tagger-elmo", (bundle, *settings)) for name, settings in MIXES.items()]
+    found.append(Variant("plain", "tagger", ()))
+    for share in sorted(SHARES[:-1], reverse=True):
+        for name, recipe, extra in (("elmo", "tagger-elmo", (bundle,)), ("plain", "tagger", ())):
+            settings = (*extra, *fewer_sentences(share))
+            found.append(Variant(f"{name}-share-{share:g}", recipe, settings, share))
+    return found
+
+
+def fewer_sentences(share: float) -> list[str]:
+    """A share of the data, in more and smaller steps, so that little data is learnt to the end."""
+    longer = share**-0.5
+    return [
+        f"data.share={share:g}",
+        f"data.batch_size={8 if share <= 0.05 else 16 if share <= 0.25 else 32}",
+        f"training.max_epochs={min(300, round(60 * longer))}",
+        f"training.patience={min(50, round(10 * longer))}",
+    ]
+
+
+@dataclass
+class Job:
+    """One run under way."""
+
+    variant: Variant
+    seed: int
+    bundle: Path
+    process: subprocess.Popen
+    began: float
+
+
+def train(options: argparse.Namespace) -> None:
+    options.work.mkdir(parents=True, exist_ok=True)
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    done = {(row["name"], row["seed"]) for row in read(options.results)}
+    waiting = [
+        (variant, seed)
+        for seed in range(1, options.seeds + 1)
+        for variant in variants(options.elmo)
+        if fnmatch.fnmatch(variant.name, options.only) and (variant.name, seed) not in done
+    ]
+    print(f"{len(waiting)} runs to go, {len(done)} done", flush=True)
+    running: list[Job] = []
+    while waiting or running:
+        while waiting and len(running) < options.jobs:
+            running.append(start(*waiting.pop(0), options))
+        time.sleep(0.5)
+        for job in [job for job in running if job.process.poll() is not None]:
+            running.remove(job)
+            finish(job, options.results)
+
+
+def start(variant: Variant, seed: int, options: argparse.Namespace) -> Job:
+    """Begin one run; its log lies beside its bundle. What an earlier one left is gone on from."""
+    bundle = options.work / f"{variant.name}-seed-{seed}"
+    command = [sys.executable, "-m", "softquery", "train", variant.recipe]
+    command += ["--data", str(options.data), "--output", str(bundle), "--seed", str(seed)]
+    for path in options.vectors:
+        command += ["--vectors", str(path)]
+    for setting in (*variant.settings, *options.set):
+        command += ["--set", setting]
+    if bundle.with_name(f"{bundle.name}.partial").exists():
+        command.append("--resume")
+    with bundle.with_name(f"{bundle.name}.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    return Job(variant, seed, bundle, process, time.monotonic())
+
+
+def finish(job: Job, results: Path) -> None:
+    """Add what a run reached to the results."""
+    name = f"{job.variant.name} seed {job.seed}"
+    if not (job.bundle / "metrics.json").exists():
+        print(f"{name}: failed, see {job.bundle}.log", flush=True)
+        return
+    metrics = json.loads((job.bundle / "metrics.json").read_text())
+    row = {
+        "name": job.variant.name,
+        "seed": job.seed,
+        "share": job.variant.share,
+        "elmo": job.variant.with_elmo,
+        "settings": list(job.variant.settings),
+        **metrics,
+        "curve": curve((job.bundle / "training" / "log.csv").read_text()),
+        "wall_seconds": round(time.monotonic() - job.began, 1),
+    }
+    with results.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    print(
+        f"{name}: held back {metrics['tune']['f1']:.4f} dev {metrics['dev']['f1']:.4f} "
+        f"epochs {metrics['training']['epochs']} {row['wall_seconds']:.0f} s",
+        flush=True,
+    )
+
+
+def curve(log: str) -> list[float]:
+    """The held-back F1 of each epoch."""
+    rows = csv.DictReader(io.StringIO(log))
+    return [float(row["tune_f1"]) for row in rows if row.get("tune_f1")]
+
+
+def read(path: Path) -> list[dict]:
+    """The rows at hand."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def report(options: argparse.Namespace) -> None:
+    rows = read(options.results)
+    if not rows:
+        sys.exit(f"{options.results}: no results yet")
+    print("| variant | seeds | held back | dev F1 | best epoch |\n|---|---|---|---|---|")
+    for name in dict.fromkeys(row["name"] for row in rows):
+        some = [row for row in rows if row["name"] == name]
+        epochs = statistics.mean(row["training"]["best_epoch"] for row in some)
+        cells = [spread([row[part]["f1"] for row in some]) for part in ("tune", "dev")]
+        print(f"| {name} | {len(some)} | {' | '.join(cells)} | {epochs:.0f} |")
+    for line in epochs_to_baseline(rows):
+        print(line)
+    draw(rows, options.picture)
+
+
+def spread(values: list[float]) -> str:
+    """Mean and standard deviation, in points."""
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return f"{100 * statistics.mean(values):.2f} ± {100 * deviation:.2f}"
+
+
+def epochs_to_baseline(rows: list[dict]) -> list[str]:
+    """After how many epochs ELMo's held-back F1 is that of the baseline at its best."""
+    plain = {row["seed"]: row for row in rows if row["name"] == "plain"}
+    lines = []
+    for row in rows:
+        if row["name"] == "elmo" and row["seed"] in plain:
+            best = max(plain[row["seed"]]["curve"])
+            reached = next((n for n, f1 in enumerate(row["curve"], 1) if f1 >= best), None)
+            needed = plain[row["seed"]]["curve"].index(best) + 1
+            lines.append(
+                f"seed {row['seed']}: the baseline's best held-back F1, {100 * best:.2f}, after "
+                f"{needed} epochs; with ELMo after {reached or 'never'}"
+            )
+    return lines
+
+
+def draw(rows: list[dict], path: Path) -> None:
+    """Dev F1 by share of the training data, and held-back F1 by epoch."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for kind, label, colour in (("elmo", "with ELMo", "#dd8452"), ("plain", "without", "#4c72b0")):
+        points: dict[float, list[float]] = {}
+        for row in rows:
+            if row["name"] == kind or row["name"].startswith(f"{kind}-share-"):
+                points.setdefault(row["share"], []).append(100 * row["dev"]["f1"])
+        shares = sorted(points)
+        means = [statistics.mean(points[share]) for share in shares]
+        errors = [
+            statistics.stdev(points[share]) if len(points[share]) > 1 else 0.0 for share in shares
+        ]
+        percents = [100 * share for share in shares]
+        left.errorbar(percents, means, errors, marker="o", color=colour, label=label, capsize=3)
+        for row in rows:
+            if row["name"] == kind:
+                epochs = range(1, len(row["curve"]) + 1)
+                right.plot(epochs, [100 * f1 for f1 in row["curve"]], color=colour, label=label)
+    left.set(xscale="log", xlabel="% of the training sentences", ylabel="dev F1")
+    right.set(xlabel="epoch", ylabel="held-back F1")
+    for axes in (left, right):
+        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        axes.legend(named.values(), named.keys(), frameon=False)
+        axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True)
+    training = verbs.add_parser("train")
+    training.add_argument("--data", type=Path, required=True)
+    training.add_argument("--elmo", required=True, help="a biLM: a folder, or a name")
+    training.add_argument("--vectors", type=Path, nargs="*", default=[])
+    training.add_argument("--seeds", type=int, default=3)
+    training.add_argument("--jobs", type=int, default=1, help="runs side by side")
+    training.add_argument("--only", default="*", help="names of variants, such as 'elmo*'")
+    training.add_argument("--set", action="append", default=[], help="for every run")
+    training.add_argument("--work", type=Path, default=Path("runs/tagging"))
+    training.add_argument("--results", type=Path, default=RESULTS)
+    training.set_defaults(act=train)
+    reporting = verbs.add_parser("report")
+    reporting.add_argument("--results", type=Path, default=RESULTS)
+    reporting.add_argument("--picture", type=Path, default=HERE / "tagging.png")
+    reporting.set_defaults(act=report)
+    options = parser.parse_args()
+    options.act(options)
+
+
+if __name__ == "__main__":
+    main()

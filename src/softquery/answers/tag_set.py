@@ -1,0 +1,149 @@
+"""The tags that a model knows, what they mean, and which sequences of them are allowed."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.answers.schemes import (
+    OUTSIDE,
+    SCHEMES,
+    Scheme,
+    Span,
+    all_tags,
+    converted,
+    label_of,
+    legal_tags,
+    spans_of,
+)
+
+Decoding = Literal["legal", "any"]
+LOWEST = -1e4
+"""The score of what is not allowed: far below any real one, and finite."""
+
+
+class TagError(ValueError):
+    """A tag that is not known.
+
+    Args:
+        message: What is wrong.
+        place: Of the token in its sentence.
+    """
+
+    def __init__(self, message: str, place: int) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TagSet:
+    """The tags of a model, in the order of its outputs.
+
+    >>> tags = TagSet.found([["I-PER", "I-PER", "O"]], given="iob1")
+    >>> tags.labels, tags.ids(["I-PER", "O"], given="iob1"), tags.write(["S-PER", "O"])
+    (('O', 'B-PER', 'I-PER', 'E-PER', 'S-PER'), [4, 0], ['B-PER', 'O'])
+    """
+
+    labels: tuple[str, ...]
+    scheme: Scheme = "plain"
+    """In which the model answers."""
+    written: Scheme = "plain"
+    """In which its answers are written for others."""
+    decoding: Decoding = "legal"
+    """Whether only sequences that the scheme allows are answered."""
+
+    def __post_init__(self) -> None:
+        if not 1 < len(set(self.labels)) == len(self.labels):
+            raise ValueError(f"labels must be two or more different tags, got {self.labels}")
+        for name, choices in (
+            ("scheme", SCHEMES),
+            ("written", SCHEMES),
+            ("decoding", get_args(Decoding)),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r:.40}"
+                )
+        if (self.scheme == "plain") != (self.written == "plain"):
+            raise ValueError(f"scheme {self.scheme} cannot be written as {self.written}")
+        if self.scheme != "plain" and OUTSIDE not in self.labels:
+            raise ValueError(f"labels must hold {OUTSIDE!r}, got {self.labels}")
+
+    @classmethod
+    def found(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        *,
+        given: Scheme,
+        learnt: Scheme = "bioes",
+        decoding: Decoding = "legal",
+    ) -> "TagSet":
+        """The tags of some sentences.
+
+        Args:
+            sentences: Their tags.
+            given: How they are written there.
+            learnt: How spans are learnt.
+            decoding: Whether only legal sequences are answered.
+        """
+        counts = Counter(tag for tags in sentences for tag in tags)
+        if given == "plain":
+            return cls(labels=tuple(sorted(counts)))
+        labels = sorted({label_of(tag) for tag in counts if tag != OUTSIDE})
+        return cls(
+            labels=all_tags(labels, learnt),
+            scheme=learnt,
+            written="iob2" if given == "iob1" else given,
+            decoding=decoding,
+        )
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether tags stand for spans."""
+        return self.scheme != "plain"
+
+    def ids(self, tags: Sequence[str], *, given: Scheme) -> list[int]:
+        """The places of tags that are written in some scheme; `TagError` where one is not known."""
+        own = converted(tags, self.scheme) if self.has_spans else tags
+        places = {label: place for place, label in enumerate(self.labels)}
+        for place, tag in enumerate(own):
+            if tag not in places:
+                names = sorted({*map(label_of, self.labels)} - {""}) if self.has_spans else None
+                known = list(names or self.labels)
+                shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
+                raise TagError(f"tag {tags[place][:40]!r} is not one of {shown}", place)
+        return [places[tag] for tag in own]
+
+    def write(self, tags: Sequence[str]) -> list[str]:
+        """The model's tags in the scheme of answers."""
+        return converted(tags, self.written)
+
+    def spans(self, tags: Sequence[str]) -> list[Span]:
+        """The spans that tags stand for; none for plain ones."""
+        return spans_of(tags) if self.has_spans else []
+
+    def forbidden(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """0 for what may be answered and `LOWEST` for what may not: between, start, end."""
+        scheme = self.scheme if self.decoding == "legal" else "plain"
+        between, start, end = legal_tags(self.labels, scheme)
+        first, second, third = (
+            np.where(part, 0.0, LOWEST).astype(np.float32) for part in (between, start, end)
+        )
+        return first, second, third
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**asdict(self), "labels": list(self.labels)}
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "TagSet":
+        """Read what `to_dict` gave; `ValueError` where it does not fit."""
+        known = ("labels", "scheme", "written", "decoding")
+        given = {name: settings[name] for name in known if name in settings}
+        labels = given.get("labels")
+        if not isinstance(labels, (list, tuple)) or not all(isinstance(x, str) for x in labels):
+            raise ValueError(f"labels must be a list of tags, got {labels!r:.80}")
+        return cls(**{**given, "labels": tuple(labels)})

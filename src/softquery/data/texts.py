@@ -1,0 +1,109 @@
+"""Sentences of words with a class for each, or a tag for each word: rows of files to batches.
+
+N sentences in all, B of a batch, T padded length, U distinct words, C characters of each.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from softquery.data.tokens import Sentences, Tokens
+from softquery.nn import Lexicon
+from softquery.text import (
+    TextPipeline,
+    reserved_tokens,
+    spell_vocabulary,
+    visible_form,
+)
+
+
+class TextBatch(NamedTuple):
+    """B sentences whose ids are rows of a lexicon, and the label of each, or of each word."""
+
+    tokens: Tokens
+    lexicon: Lexicon
+    label: Int[Tensor, "B *T"] | None
+
+    @property
+    def size(self) -> int:
+        """Number of sentences."""
+        return len(self.tokens.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A whole set of sentences, ready to be cut into batches."""
+
+    sentences: Sentences
+    lexicon: Lexicon
+    label: Sentences | Int[Tensor, " N"] | None = None
+    """Tags of the words of each sentence, or a class of each sentence."""
+    num_cut: int = 0
+    """Sentences that were longer than the pipeline's limit."""
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def lengths(self) -> Int[Tensor, " N"]:
+        """Words of each sentence."""
+        return self.sentences.lengths
+
+    def to(self, device: torch.device | str) -> "Texts":
+        """The same sentences on another device."""
+        return replace(
+            self,
+            sentences=self.sentences.to(device),
+            lexicon=self.lexicon.to(device),
+            label=None if self.label is None else self.label.to(device),
+        )
+
+    def batch(self, rows: Int[Tensor, " B"], length: int) -> TextBatch:
+        """The chosen sentences, padded to `length`."""
+        label = self.label
+        if isinstance(label, Sentences):
+            label = label.pad(rows, length).ids
+        elif label is not None:
+            label = label[rows]
+        return TextBatch(self.sentences.pad(rows, length), self.lexicon, label)
+
+
+def build_lexicon(words: Iterable[str], pipeline: TextPipeline, *, max_characters: int) -> Lexicon:
+    """The table of distinct words, behind the four rows that are everywhere."""
+    types = list(words)
+    first = list(reserved_tokens("words"))
+    seen = [visible_form(word, pipeline.config) for word in types]
+    ids = [*range(len(first)), *pipeline.look_up(types)]
+    return Lexicon(
+        torch.from_numpy(spell_vocabulary([*first, *seen], max_characters)),
+        torch.tensor(ids, dtype=torch.int64),
+    )
+
+
+def encode_words(
+    sentences: Sequence[Sequence[str]], pipeline: TextPipeline, *, max_characters: int
+) -> Texts:
+    """Number the words of sentences by a lexicon of their own.
+
+    Args:
+        sentences: Words as they stand in the text.
+        pipeline: Knows which words the model's table has.
+        max_characters: Symbols by which a word is spelt, its two marks included.
+
+    >>> from softquery.text import TextConfig, pipeline_from_words
+    >>> texts = encode_words([["A", "b"], ["b"]], pipeline_from_words(["b"], TextConfig()),
+    ...                      max_characters=5)
+    >>> texts.batch(torch.tensor([0, 1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
+    ([[4, 5], [5, 0]], [0, 1, 2, 3, 1, 4])
+    """
+    reserved = len(reserved_tokens("words"))
+    types: dict[str, int] = {}
+    ids = [
+        [types.setdefault(word, reserved + len(types)) for word in sentence]
+        for sentence in sentences
+    ]
+    lexicon = build_lexicon(types, pipeline, max_characters=max_characters)
+    return Texts(Sentences.pack(ids), lexicon)

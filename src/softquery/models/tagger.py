@@ -1,0 +1,172 @@
+"""A tagger of words.  Query, key, value: none; two LSTMs read, and neighbours agree on tags.
+
+Huang et al. (2015) laid a conditional random field over a BiLSTM; Lample et al. (2016) and Ma &
+Hovy (2016) read words by their characters as well. The defaults are those of Peters et al. (2018),
+Appendix A.6. With a biLM inside, words are asked in their context, too.
+
+B sentences, T tokens, C tags, D width.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from softquery.data import TextBatch
+from softquery.nn import (
+    BiRecurrent,
+    CharacterCnn,
+    CharacterLstm,
+    Crf,
+    Embedded,
+    SpeltWords,
+    Transitions,
+    VariationalDropout,
+    WordEmbedding,
+)
+from softquery.text import NUM_CHARACTERS
+
+Decoder = Literal["crf", "softmax"]
+Reading = Literal["cnn", "lstm", "none"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpellingConfig:
+    """How the task itself reads characters, beside its table of words."""
+
+    kind: Reading = "cnn"
+    """`"cnn"` as Ma & Hovy (2016), Section 2.1; `"lstm"` as Lample et al. (2016), Section 4.1."""
+    size: int = 16
+    """Width of one character."""
+    output_size: int = 128
+    """Width of a word's features: filters, or both states together."""
+    width: int = 3
+    """Characters that a filter sees at once."""
+    max_characters: int = 32
+    """Symbols by which a word is spelt, its two marks included; a biLM inside brings its own."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Reading):
+            raise ValueError(f"kind must be one of {', '.join(get_args(Reading))}")
+        if min(self.size, self.output_size, self.width) < 1:
+            raise ValueError("size, output_size and width must be positive")
+        if self.max_characters < max(3, self.width):
+            raise ValueError(
+                f"max_characters ({self.max_characters}) must hold two marks, a character, and the "
+                f"width ({self.width})"
+            )
+        if self.kind == "lstm" and self.output_size % 2:
+            raise ValueError(f"output_size must be even for two directions, got {self.output_size}")
+
+    def build(self) -> SpeltWords | None:
+        """The features, where there are any."""
+        if self.kind == "none":
+            return None
+        if self.kind == "lstm":
+            return SpeltWords(CharacterLstm(self.size, self.output_size))
+        filters = CharacterCnn(
+            NUM_CHARACTERS,
+            self.size,
+            [self.width],
+            [self.output_size],
+            self.output_size,
+            num_highways=0,
+        )
+        return SpeltWords(filters)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaggerConfig:
+    """Sizes of a tagger."""
+
+    vocab_size: int = 0
+    """Words, padding included; 0 until the data is known."""
+    output_size: int = 2
+    """Tags."""
+    embedding_size: int = 100
+    spelling: SpellingConfig = field(default_factory=SpellingConfig)
+    hidden_sizes: tuple[int, ...] = (200, 100)
+    """Width of one direction of each LSTM, the lowest first."""
+    dropout: float = 0.5
+    word_dropout: float = 0.05
+    """Share of words that the table reads as unknown in training; their characters stay."""
+    decoder: Decoder = "crf"
+
+    def __post_init__(self) -> None:
+        if self.decoder not in get_args(Decoder):
+            raise ValueError(f"decoder must be crf or softmax, got {self.decoder!r}")
+        if not self.hidden_sizes or min(self.hidden_sizes) < 1:
+            raise ValueError(f"hidden_sizes must be one or more widths, got {self.hidden_sizes}")
+        for name in ("output_size", "embedding_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        for name in ("dropout", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+
+
+class TagOutput(NamedTuple):
+    """A score for each tag of each word, and of tags among themselves where those are learnt."""
+
+    logits: Float[Tensor, "B T C"]
+    mask: Bool[Tensor, "B T"]
+    transitions: Transitions | None = None
+
+
+class Tagger(nn.Module):
+    """Words and their characters through BiLSTMs to a tag for each word.
+
+    Differs from paper: a linear layer follows the characters' filters.
+
+    Args:
+        config: The sizes.
+        embedder: Maps rows of a lexicon to vectors and has an `output_size`; a trainable table of
+            words by default. Where it gives `Embedded`, vectors of its `added_size` are laid beside
+            the highest LSTM's states.
+    """
+
+    def __init__(self, config: TaggerConfig, embedder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.config = config
+        if embedder is None:
+            embedder = WordEmbedding(
+                config.vocab_size, config.embedding_size, word_dropout=config.word_dropout
+            )
+        self.embedder = embedder
+        self.spelling = config.spelling.build()
+        self.dropout = VariationalDropout(config.dropout)
+        size: int = embedder.output_size  # type: ignore[assignment]
+        size += 0 if self.spelling is None else self.spelling.output_size
+        layers = []
+        for hidden_size in config.hidden_sizes:
+            layers.append(BiRecurrent(size, hidden_size))
+            size = layers[-1].output_size
+        self.layers = nn.ModuleList(layers)
+        self.output = nn.Linear(size + getattr(embedder, "added_size", 0), config.output_size)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+        self.crf = Crf(config.output_size) if config.decoder == "crf" else None
+
+    def forward(self, batch: TextBatch) -> TagOutput:
+        """Scores of all tags at every word."""
+        mask = batch.tokens.mask
+        embedded = self.embed(batch)
+        states = embedded.at_input
+        for layer in self.layers:
+            states = layer(self.dropout(states), mask)
+        if embedded.at_output is not None:
+            states = torch.cat([states, embedded.at_output], dim=-1)
+        logits = self.output(self.dropout(states))
+        return TagOutput(logits, mask, None if self.crf is None else self.crf())
+
+    def embed(self, batch: TextBatch) -> Embedded:
+        """What the lowest LSTM reads, and what is laid beside the highest one."""
+        ids, lexicon = batch.tokens.ids, batch.lexicon
+        given: Tensor | Embedded = self.embedder(ids, lexicon)
+        embedded = Embedded(given) if isinstance(given, Tensor) else given
+        if self.spelling is None:
+            return embedded
+        spelt = self.spelling(ids, lexicon) * batch.tokens.mask.unsqueeze(-1)
+        return embedded._replace(at_input=torch.cat([embedded.at_input, spelt], dim=-1))
