@@ -106,10 +106,12 @@ def test_layers_equal_those_of_torch(case, tmp_path):
         np.testing.assert_allclose(found, wanted[:, number, 1 : length + 1], **CLOSE)
 
 
+@pytest.mark.parametrize("clip", [3.0, 0.02])
 @pytest.mark.parametrize("way", ["exact", "fast"])
-def test_a_state_runs_on_as_in_torch(way, tmp_path):
+def test_a_state_runs_on_as_in_torch(way, clip, tmp_path):
     """Streams of unequal lines, so that padding must leave their states as they were."""
-    model = ElmoCase(settings={"way": way}).build().eval()
+    clips = {"cell_clip": clip, "projection_clip": clip}
+    model = ElmoCase(settings={"way": way, **clips}).build().eval()
     words = WordsInContext.open(read_bundle(exported_elmo(tmp_path, model).bundle))
     ours, theirs = None, model.initial_state(len(SENTENCES))
     for sentences in (SENTENCES, SENTENCES[::-1], SENTENCES):

@@ -152,7 +152,8 @@ def _note_cuts(count: int, embedder: "Embedder") -> None:
 
 def _tell(result: "EmbedResult", bad: BadRows | None, embedder: "Embedder", as_json: bool) -> None:
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{result.num_rows:,} lines, {result.num_tokens:,} words{resumed}: {result.output}")
+    lines = f"{result.num_rows:,} line{'s' * (result.num_rows != 1)}"
+    note(f"{lines}, {result.num_tokens:,} words{resumed}: {result.output}")
     skipped = 0 if bad is None else bad.count
     if bad is not None and skipped:
         note(f"{skipped:,} bad rows skipped: {bad.path}")
