@@ -24,7 +24,7 @@ from softquery.export.quantise import quantise
 from softquery.export.ranges import Ranges, measure_ranges
 from softquery.files import Row
 from softquery.runtime.evaluation import evaluate
-from softquery.runtime.matcher import Matcher, load
+from softquery.runtime.matcher import Matcher, load_matcher
 from softquery.runtime.network import config_of, load_model
 from softquery.runtime.onnx_session import USED
 from softquery.runtime.weights import arrange, dequantised
@@ -62,7 +62,7 @@ def export_matcher(
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     config, weights = _folded(_complete(bundle), dequantised(bundle.read_weights()))
-    trained = load(bundle.path, backend="torch")
+    trained = load_matcher(bundle.path, backend="torch")
     pairs = _pairs(rows[:CHECKED]) or _made_up_pairs(trained)
     ranges = measure_ranges(trained, pairs)
     with tempfile.TemporaryDirectory() as scratch:
@@ -150,7 +150,7 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 def _difference(theirs: Matcher, exported: Path, pairs: Sequence[tuple[str, str]]) -> float:
     """The largest difference in probability between torch and the graphs."""
-    ours = load(exported, backend="onnx")
+    ours = load_matcher(exported, backend="onnx")
     worst = float(np.abs(theirs.probabilities(pairs) - ours.probabilities(pairs)).max())
     if worst > TOLERANCE:
         raise BundleError(
@@ -173,7 +173,7 @@ def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
 def _gate(plain: Path, small: Path, rows: Sequence[Row], limit: float) -> Gate:
     figures = []
     for path in (plain, small):
-        report = evaluate(load(path, backend="onnx"), rows).report()
+        report = evaluate(load_matcher(path, backend="onnx"), rows).report()
         metric = "accuracy" if "accuracy" in report else "spearman"
         figures.append(float(report[metric] or 0.0))
     lost = 100 * (figures[0] - figures[1])

@@ -18,6 +18,10 @@ from softquery.measure.classification import (
     macro_f1,
 )
 from softquery.measure.correlation import pearson, spearman
+from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
+from softquery.measure.linear_probe import LinearProbe, fit_linear
+from softquery.measure.paired import Comparison, compare_means, grouped_interval
+from softquery.measure.probed import Probed
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
@@ -25,9 +29,13 @@ from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
 
 __all__ = [
+    "Comparison",
     "GradedReport",
     "Interval",
+    "KneserNey",
+    "LinearProbe",
     "MatchReport",
+    "Probed",
     "ReliabilityBin",
     "Scaling",
     "Slice",
@@ -41,11 +49,15 @@ __all__ = [
     "by_value",
     "choose_scaling",
     "choose_threshold",
+    "compare_means",
     "confusion_matrix",
     "expected_calibration_error",
     "f1_by_label",
+    "fit_kneser_ney",
+    "fit_linear",
     "f1_of_counts",
     "fit_temperature",
+    "grouped_interval",
     "interval",
     "macro_f1",
     "mean_interval",

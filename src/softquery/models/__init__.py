@@ -10,9 +10,21 @@ from softquery.models.elmo import (
     SoftmaxConfig,
 )
 from softquery.models.esim import Esim, EsimConfig
+from softquery.models.generator import (
+    Generator,
+    GeneratorOutput,
+    Stepped,
+    TorchState,
+    TorchStep,
+    generate,
+    select_rows,
+)
 from softquery.models.pair_output import PairOutput
+from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
 from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.transformer import Looks, Transformer, TransformerConfig
+from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -23,12 +35,19 @@ TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (Ta
 """Likewise for models that read one text."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
-"""Likewise for models that give words vectors."""
+"""Likewise for models that give words vectors in their context."""
+
+GENERATORS: dict[
+    str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
+] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
+"""Likewise for models that write."""
 
 __all__ = [
     "EMBEDDERS",
+    "GENERATORS",
     "MODELS",
     "TEXT_MODELS",
+    "AskingConfig",
     "BiLmState",
     "CharacterConfig",
     "Contextual",
@@ -36,13 +55,28 @@ __all__ = [
     "ElmoConfig",
     "Esim",
     "EsimConfig",
+    "Generator",
+    "GeneratorOutput",
     "LanguageModelOutput",
+    "Looks",
     "PairOutput",
+    "Seq2Seq",
+    "Seq2SeqConfig",
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "WindowOutput",
+    "Word2Vec",
+    "Word2VecConfig",
     "SpellingConfig",
+    "Stepped",
     "TagOutput",
     "Tagger",
     "TaggerConfig",
+    "TorchState",
+    "TorchStep",
+    "Transformer",
+    "TransformerConfig",
+    "generate",
+    "select_rows",
 ]
