@@ -17,6 +17,7 @@ from elmo_cases import ElmoCase
 from small_elmo import write_elmo
 from softquery.bundle import read_bundle, weights_fingerprint, write_bundle
 from softquery.errors import BundleError
+from softquery.export import export_embedder
 from softquery.export.quantise import quantise
 from softquery.runtime.base import base_weights, open_base
 from softquery.runtime.weights import dequantised
@@ -176,3 +177,24 @@ def test_a_base_that_changes_during_the_run_is_stored_with_the_model(home, base,
 def test_a_tuned_bilm_is_no_base(home):
     assert train(home, "tuned", elmo__tuning="tuned").code == 0
     assert config(home / "tuned")["base"] is None
+
+
+def test_an_exported_head_on_an_exported_base_answers_without_torch(head, base):
+    """The head's graphs are its own; the base brings those of the biLM."""
+    wanted = sq.load(head, backend="torch").backend.scores(SENTENCES)[0]
+    answer = softquery("export", head, "--output", base.path.parent / "exported")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"{base.path}: not exported yet" in answer.err
+    exported = export_embedder(base, base.path)
+    assert exported.bundle == base.path
+    answer = softquery("export", head, "--output", base.path.parent / "exported")
+    assert answer.code == 0, answer.err
+    written = base.path.parent / "exported"
+    assert sorted(each.name for each in (written / "onnx").glob("*.onnx")) == [
+        "spell.onnx",
+        "tag.onnx",
+    ]
+    ours = sq.load(written, backend="onnx").backend.scores(SENTENCES)[0]
+    for one, other in zip(ours, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-5)
+    shutil.rmtree(written)

@@ -14,8 +14,8 @@ from softquery.export import export_tagger
 from softquery.export.tag_bundle import tagger_graphs
 from softquery.export.tagger import TagRanges
 from softquery.runtime.onnx_tagger import OnnxTagBackend
-from softquery.runtime.tagger import load
-from softquery.text import spell_sentences, visible_form
+from softquery.runtime.tagger import load_tagger
+from softquery.text import spell_sentences
 
 CLOSE = {"rtol": 0, "atol": 2e-5}
 CASES = [
@@ -39,8 +39,8 @@ def both(request, tmp_path_factory):
     report = export_tagger(read_bundle(bundle), folder / "exported")
     assert (report.precision, report.gate) == ("float32", None)
     assert report.difference <= 1e-5
-    theirs = load(bundle, backend="torch", device="cpu")
-    return theirs, load(report.bundle, backend="onnx", threads=1)
+    theirs = load_tagger(bundle, backend="torch", device="cpu")
+    return theirs, load_tagger(report.bundle, backend="onnx", threads=1)
 
 
 def assert_same(left, right):
@@ -74,7 +74,7 @@ def test_company_and_threads_change_nothing(both):
     sentences = random_sentences(70, longest=60)
     together = ours.backend.scores(sentences)[0]
     assert_same([ours.backend.scores([words])[0][0] for words in sentences], together)
-    many = load(ours.bundle.path, threads=3)
+    many = load_tagger(ours.bundle.path, threads=3)
     assert many.backend.name == "onnx"
     assert_same(many.backend.scores(sentences)[0], together)
     assert ours.backend.scores([]) == ([], ours.backend.chain)
@@ -88,9 +88,8 @@ class TorchLayers:
 
     @torch.inference_mode()
     def layers(self, sentences):
-        seen = [[visible_form(word, PIPELINE.config) for word in words] for words in sentences]
         longest = self.bilm.config.characters.max_characters
-        characters, mask = map(torch.from_numpy, spell_sentences(seen, longest))
+        characters, mask = map(torch.from_numpy, spell_sentences(sentences, longest))
         found = self.bilm.encode(characters, mask).layers.numpy()
         return [found[:, row, 1 : len(words) + 1] for row, words in enumerate(sentences)]
 
@@ -108,7 +107,7 @@ ELMO = [
 @pytest.mark.parametrize("kind", ["cnn", "none"])
 def test_vectors_in_context_come_in_from_outside(elmo, kind, tmp_path):
     path = make_tagger(tmp_path / "plain", elmo=elmo, spelling={"kind": kind})
-    theirs, bundle = load(path, backend="torch", device="cpu"), read_bundle(path)
+    theirs, bundle = load_tagger(path, backend="torch", device="cpu"), read_bundle(path)
     stored = bundle.read_weights()
     settings = bundle.config.model["config"]
     written = write_bundle(
@@ -129,12 +128,22 @@ def test_vectors_in_context_come_in_from_outside(elmo, kind, tmp_path):
     assert max(np.abs(a - b).max() for a, b in zip(changed, wanted, strict=True) if len(a)) > 1e-4
 
 
+@pytest.mark.parametrize("elmo", ELMO, ids=shown)
+def test_a_bilm_inside_is_exported_along(elmo, tmp_path):
+    path = make_tagger(tmp_path / "plain", elmo=elmo)
+    report = export_tagger(read_bundle(path), tmp_path / "exported")
+    assert report.difference <= 1e-5
+    theirs = load_tagger(path, backend="torch", device="cpu").backend.scores(ODD)[0]
+    ours = load_tagger(report.bundle, backend="onnx", threads=2).backend.scores(ODD)[0]
+    assert_same(ours, theirs)
+
+
 def test_a_tag_set_of_spans_is_decoded_within_its_scheme(tmp_path):
     """The rules of the scheme hold, whatever computes."""
     path = make_tagger(tmp_path / "plain", decoder="softmax", tags=SPANS)
     report = export_tagger(read_bundle(path), tmp_path / "exported")
     between, start, end = (rule == 0 for rule in SPANS.forbidden())
-    for tags in load(report.bundle).own_tags(random_sentences(40)):
+    for tags in load_tagger(report.bundle).own_tags(random_sentences(40)):
         ids = [SPANS.labels.index(tag) for tag in tags]
         assert start[ids[0]]
         assert end[ids[-1]]

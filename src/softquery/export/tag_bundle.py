@@ -19,18 +19,21 @@ from torch import nn
 
 from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
+from softquery.export.embedder import bilm_graphs
 from softquery.export.gate import ExportReport, Gate
 from softquery.export.quantise import SMALLEST, quantise
 from softquery.export.tagger import TagRanges, spell_graph, tag_graph
 from softquery.files import TaggedSentence
 from softquery.models import Tagger as TaggerModel
+from softquery.runtime.bilm_sizes import BiLmSizes
+from softquery.runtime.nested import PREFIX
 from softquery.runtime.network import config_of
 from softquery.runtime.onnx_session import USED
-from softquery.runtime.sentence_reading import NESTED
 from softquery.runtime.tag_evaluation import evaluate_tags
-from softquery.runtime.tagger import Tagger, load
+from softquery.runtime.tagger import Tagger, load_tagger
 from softquery.runtime.torch_texts import TorchTagBackend
 from softquery.runtime.weights import arrange, dequantised
+from softquery.runtime.words_in_context import is_nested, sizes_of
 
 Weights = dict[str, NDArray[Any]]
 TOLERANCE = 1e-4
@@ -58,13 +61,11 @@ def export_tagger(
     """
     if bundle.config.kind != "tagger":
         raise BundleError(f"{bundle.path}: expected a tagger, found kind {bundle.config.kind!r}")
-    if NESTED in bundle.config.model["config"]:
-        raise BundleError(f"{bundle.path}: a tagger with ELMo inside runs on torch alone so far")
     if int8 and not rows:
         raise ConfigError("int8 needs tagged sentences for its gate; name a file with --data")
     if not math.isfinite(limit):
         raise ConfigError(f"the gate must be a finite number of points, got {limit}")
-    trained = load(bundle.path, backend="torch", device="cpu")
+    trained = load_tagger(bundle.path, backend="torch", device="cpu")
     config = _complete(bundle, _model(trained))
     weights = dequantised(bundle.read_weights())
     sentences = [row.tokens for row in rows[:CHECKED]] or _made_up(trained)
@@ -93,11 +94,14 @@ def export_tagger(
 
 
 def quantise_tagger(weights: Weights) -> Weights:
-    """The table of words, the LSTMs and the last layer as int8; the rest is small, or no matrix."""
+    """The table of words, the LSTMs, the last layer and a biLM inside as int8.
+
+    The rest is small, or no matrix.
+    """
     large = {
         name: values
         for name, values in weights.items()
-        if name.endswith("table.weight") or name == "output.weight"
+        if name.endswith("table.weight") or name == "output.weight" or name.startswith(PREFIX)
         if not name.startswith("spelling.")
     }
     for pair in {name.split(".forwards.")[0] for name in weights if name.startswith("layers.")}:
@@ -137,21 +141,27 @@ def _watching(watched: Mapping[str, nn.Module]) -> Iterator[dict[str, float]]:
 
 
 def tagger_graphs(
-    settings: dict[str, Any], weights: Weights, ranges: TagRanges
+    settings: dict[str, Any],
+    weights: Weights,
+    ranges: TagRanges,
+    inside: BiLmSizes | None = None,
 ) -> dict[str, bytes]:
     """The files of `onnx/`.
 
     Args:
         settings: Of the model, complete.
-        weights: As stored; those of a biLM inside are left alone.
+        weights: As stored.
         ranges: What int8 has to hold.
+        inside: The sizes of the biLM inside, where its weights are stored along.
     """
-    outside = {name: v for name, v in weights.items() if not name.startswith(f"{NESTED}.bilm.")}
+    outside = {name: v for name, v in weights.items() if not name.startswith(PREFIX)}
     arranged = arrange(outside)
     graphs = [tag_graph(arranged, settings, ranges)]
     spelling = settings["spelling"]
     if spelling["kind"] != "none":
         graphs.append(spell_graph(arranged, spelling["kind"], spelling["max_characters"]))
+    if inside is not None:
+        graphs += bilm_graphs(dequantised(weights), inside, PREFIX)
     files = {f"{graph.name}.onnx": graph.to_bytes() for graph in graphs}
     used = {graph.name: sorted(graph.used) for graph in graphs}
     return {**files, USED: (json.dumps(used, indent=1) + "\n").encode()}
@@ -178,6 +188,7 @@ def _write(
     notes: Mapping[str, Any] | None = None,
 ) -> Path:
     records = bundle.path / RECORDS
+    inside = None if bundle.config.base or not is_nested(bundle) else sizes_of(bundle)
     return write_bundle(
         output,
         config=config,
@@ -185,7 +196,7 @@ def _write(
         weights=weights,
         metrics={**bundle.metrics, **(notes or {})},
         card=bundle.card,
-        graphs=tagger_graphs(config.model["config"], weights, ranges),
+        graphs=tagger_graphs(config.model["config"], weights, ranges, inside),
         records=records if records.is_dir() else None,
         replace=output.exists(),
     )
@@ -193,7 +204,7 @@ def _write(
 
 def _difference(theirs: Tagger, exported: Path, sentences: Sequence[Sequence[str]]) -> float:
     """The largest difference in a tag's probability between torch and the graphs."""
-    ours = load(exported, backend="onnx")
+    ours = load_tagger(exported, backend="onnx")
     pairs = zip(ours.backend.scores(sentences)[0], theirs.backend.scores(sentences)[0], strict=True)
     worst = max(float(np.abs(_shares(one) - _shares(other)).max()) for one, other in pairs)
     if not worst <= TOLERANCE:
@@ -218,9 +229,9 @@ def _made_up(tagger: Tagger) -> list[list[str]]:
 
 
 def _gate(plain: Path, small: Path, rows: Sequence[TaggedSentence], limit: float) -> Gate:
-    metric = "f1" if load(plain).tags.has_spans else "accuracy"
+    metric = "f1" if load_tagger(plain).tags.has_spans else "accuracy"
     figures = [
-        float(evaluate_tags(load(path, backend="onnx"), rows).report()[metric])
+        float(evaluate_tags(load_tagger(path, backend="onnx"), rows).report()[metric])
         for path in (plain, small)
     ]
     lost = 100 * (figures[0] - figures[1])

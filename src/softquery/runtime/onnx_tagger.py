@@ -61,7 +61,8 @@ class OnnxTagBackend:
             self.chain = _chain(stored)
             self._context = None
             if context is not None:
-                self._context = MixedContext(context, settings[NESTED]["settings"], stored)
+                inside = settings[NESTED]["settings"]
+                self._context = MixedContext(context, inside, stored, pipeline.config)
             spelling = settings["spelling"]
             reads, longest = spelling["kind"] != "none", int(spelling["max_characters"])
             self._width = int(spelling["output_size"])

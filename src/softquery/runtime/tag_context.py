@@ -6,14 +6,16 @@ J layers with that of the characters, T tokens, D width.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
+from softquery.runtime.backend import Floats
+from softquery.runtime.base import open_base
+from softquery.runtime.layer_choice import Mix
 from softquery.runtime.sentence_reading import NESTED
-
-Floats = NDArray[np.float32]
+from softquery.runtime.words_in_context import WordsInContext
+from softquery.text import TextConfig, visible_form
 
 
 class Context(Protocol):
@@ -30,52 +32,34 @@ class MixedContext:
         context: The biLM.
         settings: Of the embedder inside the model, as its bundle has them.
         stored: The model's weights.
+        text: How the model's words are written before they are spelt.
     """
 
     def __init__(
-        self, context: Context, settings: Mapping[str, Any], stored: Mapping[str, NDArray[Any]]
+        self,
+        context: Context,
+        settings: Mapping[str, Any],
+        stored: Mapping[str, NDArray[Any]],
+        text: TextConfig,
     ) -> None:
-        self.context = context
-        self.normalise: bool = settings["normalise"]
+        self.context, self.text = context, text
         self.mixes = {
-            f"at_{place}": _shares(stored, f"{NESTED}.mixes.{place}")
+            f"at_{place}": Mix.read(
+                stored, f"{NESTED}.mixes.{place}", normalise=settings["normalise"]
+            )
             for place in settings["places"]
         }
 
     def of(self, sentences: Sequence[Sequence[str]]) -> list[dict[str, Floats]]:
         """Of each sentence the vectors [T, D] at each place, by the names of the graph's inputs."""
+        seen = [[visible_form(word, self.text) for word in words] for words in sentences]
         return [
-            {
-                name: mixed(layers, share, normalise=self.normalise)
-                for name, share in self.mixes.items()
-            }
-            for layers in self.context.layers(sentences)
+            {name: mix.of(layers) for name, mix in self.mixes.items()}
+            for layers in self.context.layers(seen)
         ]
 
 
-def mixed(layers: Floats, shares: Floats, *, normalise: bool) -> Floats:
-    """Σ_j shares_j h_j over the highest layers (`softquery.nn.LayerMix`): [T, D].
-
-    >>> mixed(np.float32([[[1.0]], [[3.0]], [[5.0]]]), np.float32([0.5, 0.5]), normalise=False)
-    array([[4.]], dtype=float32)
-    """
-    taken = layers[len(layers) - len(shares) :]
-    if normalise:
-        centred = taken - taken.mean(axis=-1, keepdims=True)
-        taken = centred / np.sqrt(centred.var(axis=-1, keepdims=True) + 1e-5)
-    vectors: Floats = np.tensordot(shares, taken, axes=1)
-    return vectors
-
-
-def _shares(stored: Mapping[str, NDArray[Any]], name: str) -> Floats:
-    """γ softmax(w)."""
-    weights = stored[f"{name}.weights"].astype(np.float32)
-    raised = np.exp(weights - weights.max())
-    shares: Floats = np.float32(stored[f"{name}.scale"]) * raised / raised.sum()
-    return shares
-
-
-def open_context(bundle: Bundle, threads: int | None = None) -> Context | None:
+def open_context(bundle: Bundle, threads: int | None = None) -> WordsInContext | None:
     """The biLM that a tagger's bundle has inside or stands on; None where it has none.
 
     Args:
@@ -84,4 +68,8 @@ def open_context(bundle: Bundle, threads: int | None = None) -> Context | None:
     """
     if NESTED not in bundle.config.model["config"]:
         return None
-    raise BundleError(f"{bundle.path}: a tagger with ELMo inside runs on torch alone so far")
+    try:
+        found = open_base(bundle)
+    except BundleError as error:
+        raise BundleError(f"{bundle.path}: {error}") from None
+    return WordsInContext.open(bundle if found is None else found[0], threads=threads)

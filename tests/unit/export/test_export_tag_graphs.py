@@ -16,7 +16,7 @@ from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_tagger
 from softquery.export.quantise import SMALLEST
 from softquery.export.tag_bundle import quantise_tagger
-from softquery.runtime.tagger import load
+from softquery.runtime.tagger import load_tagger
 from softquery.runtime.weights import SCALE
 
 SENTENCES = random_sentences(150, seed=5)
@@ -30,7 +30,7 @@ def wide(request, tmp_path_factory):
     more = {"tags": PLAIN, "decoder": "softmax"} if request.param == "plain" else {}
     bundle = read_bundle(make_tagger(folder / "plain", **WIDE, **more))
     plain = export_tagger(bundle, folder / "float32").bundle
-    gold = [list(answer.tags) for answer in load(plain).predict(SENTENCES)]
+    gold = [list(answer.tags) for answer in load_tagger(plain).predict(SENTENCES)]
     return request.param, bundle, plain, tagged(SENTENCES, gold)
 
 
@@ -74,11 +74,11 @@ def test_int8_answers_do_not_depend_on_their_company(wide, tmp_path):
     _, bundle, _, rows = wide
     path = export_tagger(bundle, tmp_path / "out", int8=True, limit=100, rows=rows).bundle
     assert noted(path)["export"]["precision"] == "int8"
-    backend = load(path, threads=1).backend
+    backend = load_tagger(path, threads=1).backend
     together = backend.scores([*ODD, *SENTENCES])[0]
     for words, scores in zip([*ODD, *SENTENCES[:30]], together, strict=False):
         np.testing.assert_allclose(backend.scores([words])[0][0], scores, rtol=0, atol=1e-5)
-    again = load(path, backend="torch", device="cpu").backend.scores(SENTENCES)[0]
+    again = load_tagger(path, backend="torch", device="cpu").backend.scores(SENTENCES)[0]
     worst = max(np.abs(a - b).max() for a, b in zip(again, together[len(ODD) :], strict=True))
     assert 0 < worst < 1.0  # int8 weights on float32 torch: near, and not the same
 
@@ -132,8 +132,8 @@ def test_in_place_and_with_what_else_the_bundle_holds(tmp_path):
     assert export_tagger(read_bundle(path), path).bundle == path
     assert ((path / "README.md").read_text(), (path / "config.json").read_text()) == before
     assert (path / "training" / "log.csv").read_text() == "step\n"
-    assert load(path).backend.name == "onnx"
-    assert load(path, device="cpu").backend.name == "torch on cpu"
+    assert load_tagger(path).backend.name == "onnx"
+    assert load_tagger(path, device="cpu").backend.name == "torch on cpu"
 
 
 def test_what_cannot_be_exported_is_told(tmp_path):
@@ -145,9 +145,6 @@ def test_what_cannot_be_exported_is_told(tmp_path):
         export_tagger(bundle, tmp_path / "out", int8=True, limit=math.inf, rows=rows)
     with pytest.raises(InputError, match=r"^a\.conll, row 1: tag 'B-ORG' is not one of LOC, PER"):
         export_tagger(bundle, tmp_path / "out", int8=True, rows=rows)
-    inside = read_bundle(make_tagger(tmp_path / "elmo", elmo={"places": ("input",)}))
-    with pytest.raises(BundleError, match="a tagger with ELMo inside runs on torch alone so far$"):
-        export_tagger(inside, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -174,7 +171,7 @@ def test_weights_that_do_not_fit_are_told_in_one_line(name, change, said, tmp_pa
     path = export_tagger(read_bundle(make_tagger(tmp_path / "a")), tmp_path / "b").bundle
     spoil(path, name, change)
     with pytest.raises(BundleError, match=said) as caught:
-        load(path, backend="onnx")
+        load_tagger(path, backend="onnx")
     assert "\n" not in str(caught.value)
 
 
@@ -194,7 +191,7 @@ def test_a_config_that_lies_is_told_in_one_line(changes, said, tmp_path):
     config["model"]["config"] |= changes
     (path / "config.json").write_text(json.dumps(config))
     with pytest.raises(BundleError, match=said) as caught:
-        load(path, backend="onnx")
+        load_tagger(path, backend="onnx")
     assert "\n" not in str(caught.value)
 
 
@@ -211,7 +208,7 @@ def test_an_exported_tagger_answers_without_torch(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    wanted = load(tmp_path / "a", backend="torch", device="cpu").predict([WORDS[:4]])[0].tags
+    wanted = load_tagger(tmp_path / "a", backend="torch", device="cpu").predict([WORDS[:4]])[0].tags
     first, second = done.stdout.splitlines()
     assert first == str(wanted)
     assert len(json.loads(second)["tags"]) == 3
