@@ -7,12 +7,12 @@ import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
-from running import settings, softquery
+from running import finish, settings, softquery, start
 from safetensors.numpy import load_file
 from tiny_pairs import inference, write_folder
 
 import softquery as sq
-from small_elmo import write_elmo
+from small_elmo import write_elmo, write_esim_elmo
 from softquery.bundle import read_bundle, write_bundle
 from softquery.text import TextConfig, TextPipeline, spell_vocabulary
 
@@ -143,7 +143,62 @@ def test_a_matcher_is_no_bilm(frozen, place):
     assert answer.err.splitlines()[-1].endswith("expected an elmo, found 'esim'")
 
 
-def test_export_says_that_it_cannot(frozen, place):
-    answer = softquery("export", place / "frozen", "--output", place / "exported")
+@pytest.fixture(scope="module")
+def exported(frozen, place):
+    answer = softquery("export", place / "frozen", "--output", place / "exported", "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["precision"] == "float32"
+    return place / "exported"
+
+
+def test_what_was_exported_answers_without_torch(exported, place):
+    dev = place / "data" / "dev.tsv"
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'jaxtyping', 'onnx'): sys.modules[name] = None\n"
+        "from softquery.cli import main"
+    )
+    words = ["match", "--pairs", dev, "--output", place / "alone.jsonl", "--model", exported]
+    answer = finish(start(*words, code=code))
+    assert answer.code == 0, answer.err
+    answers = [json.loads(line) for line in (place / "alone.jsonl").read_text().splitlines()]
+    pairs = [(each["sentence1"], each["sentence2"]) for each in answers]
+    for found, wanted in zip(answers, sq.load(place / "frozen").predict(pairs), strict=True):
+        assert found["label"] == wanted.label
+        assert found["probabilities"] == pytest.approx(wanted.probabilities, abs=1e-4)
+
+
+def test_the_verbs_take_it(exported, place):
+    noted = read_bundle(place / "frozen").metrics["dev"]
+    answer = softquery("evaluate", exported, "--data", place / "data" / "dev.tsv", "--json")
+    assert json.loads(answer.out)["accuracy"] == noted["accuracy"]
+    (place / "documents.txt").write_text("Some man eats.\nNobody sleeps.\nA zebra runs.\n")
+    answer = softquery("rank", "A man eats.", "--candidates", place / "documents.txt",
+                       "--model", exported, "--json")  # fmt: skip
+    assert (answer.code, len(json.loads(answer.out))) == (0, 3)
+    answer = softquery("explain", "A man eats.", "A zebra runs.", "--model", exported,
+                       "--output", place / "why.json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert "zebra" in (place / "why.json").read_text()
+    answer = softquery("embed", place / "documents.txt", "--model", exported, "--layers", "mix",
+                       "--output", place / "vectors.npz")  # fmt: skip
+    assert (answer.code, "mix of its own" in answer.err) == (0, False), answer.err
+
+
+def test_int8_stands_before_its_gate(frozen, place):
+    answer = softquery("export", place / "frozen", "--output", place / "int8", "--int8",
+                       "--data", place / "data" / "dev.tsv", "--gate", "100", "--json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["precision"] == "int8"
+    assert sq.load(place / "int8").predict([("A man eats.", "A zebra runs.")])
+
+
+def test_a_closed_vocabulary_is_not_exported(place):
+    write_esim_elmo(place / "closed")
+    answer = softquery("export", place / "closed", "--output", place / "none")
     assert answer.code == 2
-    assert "a matcher with ELMo inside runs on torch alone so far" in answer.err
+    assert answer.err == (
+        f"softquery: {place / 'closed'}: a matcher whose ELMo spells a closed vocabulary runs on "
+        "torch alone\n"
+    )
+    assert not (place / "none").exists()

@@ -81,7 +81,7 @@ def test_company_and_threads_change_nothing(both):
 
 
 class TorchLayers:
-    """A biLM that gives all layers, as `softquery.runtime.tag_context.Context` asks for them."""
+    """A biLM that gives all layers, as `softquery.runtime.nested_context.Context` asks for them."""
 
     def __init__(self, bilm):
         self.bilm = bilm

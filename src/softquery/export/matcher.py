@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import esim, siamese
+from softquery.export.embedder import bilm_graphs
 from softquery.export.gate import ExportReport, Gate
 from softquery.export.graph import Graph
 from softquery.export.quantise import quantise
@@ -25,15 +26,21 @@ from softquery.export.ranges import Ranges, measure_ranges
 from softquery.files import Row
 from softquery.runtime.evaluation import evaluate
 from softquery.runtime.matcher import Matcher, load_matcher
+from softquery.runtime.nested_context import without_bilm
+from softquery.runtime.nested_sentences import check_spelling
 from softquery.runtime.network import config_of, load_model
 from softquery.runtime.onnx_session import USED
+from softquery.runtime.sentence_reading import NESTED, PREFIX
 from softquery.runtime.weights import arrange, dequantised
+from softquery.runtime.words_in_context import is_nested, sizes_of
 
 Weights = dict[str, NDArray[Any]]
 TOLERANCE = 1e-4
 """How far a float32 graph's probabilities may lie from torch's."""
 CHECKED = 512
 """Pairs on which the graphs are compared with torch."""
+UNHEARD_OF = ["Unheard-of", "naïve", "漢字", "\U0001f44d"]
+"""Words that no table holds, for models that spell them."""
 
 
 def export_matcher(
@@ -53,8 +60,7 @@ def export_matcher(
         limit: Points of accuracy (of correlation times 100, for grades) that int8 may cost.
         rows: Labelled rows; the gate needs them, and the check uses them.
     """
-    if "embedder" in bundle.config.model["config"]:
-        raise BundleError(f"{bundle.path}: a matcher with ELMo inside runs on torch alone so far")
+    check_spelling(bundle)
     if int8 and not rows:
         raise ConfigError("int8 needs labelled rows for its gate; name a file with --data")
     if not math.isfinite(limit):
@@ -109,10 +115,11 @@ def _folded(config: BundleConfig, weights: Weights) -> tuple[BundleConfig, Weigh
 
 def _graphs(config: BundleConfig, arranged: Weights, ranges: Ranges) -> list[Graph]:
     settings = config.model["config"]
+    places = settings.get(NESTED, {}).get("settings", {}).get("places", ())
     if config.model["name"] == "esim":
-        return [esim.encode_graph(arranged, ranges), esim.compare_graph(arranged, ranges)]
+        return [esim.encode_graph(arranged, ranges, places), esim.compare_graph(arranged, ranges)]
     return [
-        siamese.encode_graph(arranged, settings["pooling"], ranges),
+        siamese.encode_graph(arranged, settings["pooling"], ranges, places),
         siamese.compare_graph(arranged, settings["head"], settings["output_size"], ranges),
     ]
 
@@ -125,7 +132,9 @@ def _write(
     ranges: Ranges,
     notes: Mapping[str, Any] | None = None,
 ) -> Path:
-    graphs = _graphs(config, arrange(weights), ranges)
+    graphs = _graphs(config, arrange(without_bilm(weights)), ranges)
+    if is_nested(bundle) and bundle.config.base is None:
+        graphs += bilm_graphs(dequantised(weights), sizes_of(bundle), PREFIX)
     files = {f"{graph.name}.onnx": graph.to_bytes() for graph in graphs}
     used = {graph.name: sorted(graph.used) for graph in graphs}
     files[USED] = (json.dumps(used, indent=1) + "\n").encode()
@@ -162,6 +171,7 @@ def _difference(theirs: Matcher, exported: Path, pairs: Sequence[tuple[str, str]
 def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
     """Pairs of random words of the vocabulary, where no data was given."""
     words = matcher.pipeline.vocabulary()
+    words += UNHEARD_OF if is_nested(matcher.bundle) else []
     generator = np.random.default_rng(0)
     sides = [
         [" ".join(generator.choice(words, size)) for size in generator.integers(1, 30, 64)]

@@ -21,14 +21,15 @@ from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export.embedder import bilm_graphs
 from softquery.export.gate import ExportReport, Gate
-from softquery.export.quantise import SMALLEST, quantise
+from softquery.export.quantise import quantise
 from softquery.export.tagger import TagRanges, spell_graph, tag_graph
 from softquery.files import TaggedSentence
 from softquery.models import Tagger as TaggerModel
 from softquery.runtime.bilm_sizes import BiLmSizes
-from softquery.runtime.nested import PREFIX
+from softquery.runtime.nested_context import without_bilm
 from softquery.runtime.network import config_of
 from softquery.runtime.onnx_session import USED
+from softquery.runtime.sentence_reading import PREFIX
 from softquery.runtime.tag_evaluation import evaluate_tags
 from softquery.runtime.tagger import Tagger, load_tagger
 from softquery.runtime.torch_texts import TorchTagBackend
@@ -101,14 +102,9 @@ def quantise_tagger(weights: Weights) -> Weights:
     large = {
         name: values
         for name, values in weights.items()
-        if name.endswith("table.weight") or name == "output.weight" or name.startswith(PREFIX)
+        if name.endswith("table.weight") or name.startswith(("output.", "layers.", PREFIX))
         if not name.startswith("spelling.")
     }
-    for pair in {name.split(".forwards.")[0] for name in weights if name.startswith("layers.")}:
-        own = {name: values for name, values in weights.items() if name.startswith(f"{pair}.")}
-        # ONNX Runtime's int8 LSTM has all of its matrices in int8, or none.
-        if all(values.size >= SMALLEST for values in own.values() if values.ndim == 2):
-            large |= own
     return {**weights, **quantise(large)}
 
 
@@ -154,8 +150,7 @@ def tagger_graphs(
         ranges: What int8 has to hold.
         inside: The sizes of the biLM inside, where its weights are stored along.
     """
-    outside = {name: v for name, v in weights.items() if not name.startswith(PREFIX)}
-    arranged = arrange(outside)
+    arranged = arrange(without_bilm(weights))
     graphs = [tag_graph(arranged, settings, ranges)]
     spelling = settings["spelling"]
     if spelling["kind"] != "none":

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from softquery.export.graph import Graph
-from softquery.export.layers import rows_of
+from softquery.export.layers import given_steps, joined_steps, laid_beside, rows_of, table_of
 
 READER = "spelling.reader"
-TABLES = ("embedder.table", "embedder.words.table")
-"""Where the table of words is: by itself, or beside a biLM."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,27 +88,20 @@ def tag_graph(
     graph = Graph("tag", weights)
     places = settings.get("embedder", {}).get("settings", {}).get("places", ())
     parts = []
-    table = next((name for name in TABLES if graph.has(f"{name}.weight")), None)
+    table = table_of(graph)
     if table is not None:
         words = graph.input("words", TensorProto.INT64, ["batch", "tokens"])
         parts.append(graph.table(graph.node("Transpose", words, perm=[1, 0]), table))
-    parts += [_steps(graph, "at_input")] if "input" in places else []
-    parts += [_steps(graph, "spelt")] if settings["spelling"]["kind"] != "none" else []
-    steps = graph.node("Concat", *parts, axis=2) if len(parts) > 1 else parts[0]
+    parts += [given_steps(graph, "at_input")] if "input" in places else []
+    parts += [given_steps(graph, "spelt")] if settings["spelling"]["kind"] != "none" else []
+    steps = joined_steps(graph, parts)
     lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
     rows, limit = "", ranges.embedded
     for place in range(len(settings["hidden_sizes"])):
         rows = rows_of(graph, graph.recurrent(steps, lengths, f"layers.{place}", limit=limit))
         steps, limit = graph.node("Transpose", rows, perm=[1, 0, 2]), 1.0
     if "output" in places:
-        beside = graph.input("at_output", TensorProto.FLOAT, ["batch", "tokens", "width"])
-        rows = graph.node("Concat", rows, beside, axis=2)
+        rows = laid_beside(graph, rows)
     logits = graph.linear(rows, "output", limit=ranges.states)
     graph.output(logits, "logits", TensorProto.FLOAT, ["batch", "tokens", "tags"])
     return graph
-
-
-def _steps(graph: Graph, name: str) -> str:
-    """An input [B, T, D], its steps first."""
-    given = graph.input(name, TensorProto.FLOAT, ["batch", "tokens", f"{name}_width"])
-    return graph.node("Transpose", given, perm=[1, 0, 2])

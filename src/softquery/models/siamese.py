@@ -72,7 +72,7 @@ class Siamese(nn.Module):
     Args:
         config: The sizes.
         embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default.
+            default. It has nothing to lay beside the encoder's states.
     """
 
     def __init__(self, config: SiameseConfig, embedder: nn.Module | None = None) -> None:
@@ -80,6 +80,8 @@ class Siamese(nn.Module):
         self.config = config
         if embedder is None:
             embedder = WordEmbedding(config.vocab_size, config.embedding_size)
+        if getattr(embedder, "added_size", 0):
+            raise ValueError("ELMo has a place at the input alone; nothing reads it at the output")
         self.embedder = embedder
         self.dropout = VariationalDropout(config.dropout)
         embedding_size = getattr(self.embedder, "output_size", config.embedding_size)

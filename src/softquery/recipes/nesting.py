@@ -18,8 +18,8 @@ from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes.run import Run
 from softquery.recipes.work import Say
 from softquery.runtime.base import base_weights
-from softquery.runtime.nested import PREFIX
 from softquery.runtime.network import load_embedder
+from softquery.runtime.sentence_reading import PREFIX
 from softquery.text import TextPipeline
 from softquery.training import Training
 from softquery.zoo import resolve

@@ -269,9 +269,14 @@ def load_matcher(
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.nested_context import open_context
+        from softquery.runtime.nested_sentences import check_spelling
         from softquery.runtime.onnx_backend import OnnxBackend
 
-        return Matcher(bundle, OnnxBackend(bundle, threads))
+        check_spelling(bundle)
+        # Bulk runs go on to the same bytes, so that what was read before must not matter.
+        context = open_context(bundle, threads, company="alone")
+        return Matcher(bundle, OnnxBackend(bundle, threads, context))
     return Matcher(bundle, _torch_backend(bundle, device, threads))
 
 

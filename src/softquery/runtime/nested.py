@@ -11,12 +11,10 @@ from softquery.bundle import Bundle
 from softquery.models import Elmo
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.runtime.base import open_base
-from softquery.runtime.sentence_reading import NESTED
+from softquery.runtime.sentence_reading import NESTED, PREFIX
 from softquery.runtime.weights import Array, Weights
 
 KEY = NESTED
-PREFIX = f"{NESTED}.bilm."
-"""Before the names of the biLM's weights inside a model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

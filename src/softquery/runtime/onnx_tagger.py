@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.backend import padded_rows
+from softquery.runtime.nested_context import Context, MixedContext, without_bilm
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.sentence_reading import NESTED
-from softquery.runtime.tag_context import Context, MixedContext
 from softquery.runtime.tag_words import ReadWord, WordFeatures
 from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import arrange
@@ -55,13 +55,11 @@ class OnnxTagBackend:
         settings = bundle.config.model["config"]
         stored = _stored(bundle)
         try:
-            weights = arrange(
-                {name: v for name, v in stored.items() if not name.startswith(f"{NESTED}.bilm.")}
-            )
+            weights = arrange(without_bilm(stored))
             self.chain = _chain(stored)
             self._context = None
             if context is not None:
-                inside = settings[NESTED]["settings"]
+                inside = settings[NESTED]
                 self._context = MixedContext(context, inside, stored, pipeline.config)
             spelling = settings["spelling"]
             reads, longest = spelling["kind"] != "none", int(spelling["max_characters"])

@@ -7,7 +7,9 @@ from softquery.bundle import Bundle
 from softquery.text import TextPipeline
 
 NESTED = "embedder"
-"""Under which a model's config holds the embedder inside it."""
+"""Under which a model's config holds the embedder inside it, and before its weights."""
+PREFIX = f"{NESTED}.bilm."
+"""Before the names of the biLM's weights inside a model."""
 
 
 def reads_words(bundle: Bundle) -> bool:

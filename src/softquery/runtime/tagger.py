@@ -8,8 +8,8 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.nested_context import open_context
 from softquery.runtime.opening import Source, opened
-from softquery.runtime.tag_context import open_context
 from softquery.runtime.tags import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
 
