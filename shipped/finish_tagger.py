@@ -54,8 +54,8 @@ def main() -> None:
 
 def finish(seeds: list[Bundle], data: Path, output: Path, gate: float) -> None:
     """Choose, export, measure, and write the card."""
-    num_train = sum(1 for _ in read_tagged(find_split(data, "train", TAGGED_FORMS)))
-    rows = list(read_tagged(find_split(data, "dev", TAGGED_FORMS)))
+    num_train = sum(1 for _ in read_tagged(find_split(data, "train", forms=TAGGED_FORMS)))
+    rows = list(read_tagged(find_split(data, "dev", forms=TAGGED_FORMS)))
     best = max(seeds, key=lambda bundle: tuned(bundle))
     report = export_tagger(best, output, int8=True, limit=gate, rows=rows)
     figures = [accuracy(bundle, rows) for bundle in seeds]
