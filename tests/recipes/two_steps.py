@@ -74,7 +74,7 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     if isinstance(run, WordRun):
         return write_sentences(folder)
     if isinstance(run.model, TaggerConfig):
-        if run.name == "pos":
+        if run.tags is not None and run.tags.given == "plain":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
     if isinstance(run.task, PairGrading):

@@ -28,6 +28,7 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
+    "tagger-en": tagging.tagger_en,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
