@@ -8,15 +8,15 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from softquery.runtime import Matcher, Tagger, evaluate, load
+    from softquery.runtime import Classifier, Matcher, Tagger, evaluate, load
 
 __version__ = "0.1.0"
-__all__ = ["Matcher", "Tagger", "__version__", "evaluate", "load"]
+__all__ = ["Classifier", "Matcher", "Tagger", "__version__", "evaluate", "load"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is asked for: `import softquery` stays quick and free of torch."""
-    if name in ("Matcher", "Tagger", "evaluate", "load"):
+    if name in ("Classifier", "Matcher", "Tagger", "evaluate", "load"):
         from softquery import runtime
 
         return getattr(runtime, name)

@@ -22,9 +22,10 @@ from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
+from tiny_texts import relations, reviews, write_texts
 
 from small_elmo import write_elmo
-from softquery.models import TaggerConfig
+from softquery.models import AttentiveConfig, HierarchicalConfig, TaggerConfig
 from softquery.recipes import RECIPES, LanguageRun, Run, override, recipe
 from softquery.recipes.execute import train
 from softquery.tasks import PairClassification, PairGrading
@@ -61,6 +62,11 @@ def small(name: str) -> Run | LanguageRun:
         return override(recipe(name), LANGUAGE)
     if isinstance(recipe(name).model, TaggerConfig):
         return override(recipe(name), TAGS)
+    if isinstance(recipe(name).model, HierarchicalConfig):
+        return override(recipe(name), [*SMALL, "model.context_size=4", "model.word_dropout=0"])
+    if isinstance(recipe(name).model, AttentiveConfig):
+        still = [f"model.{part}_dropout=0" for part in ("embedding", "state", "word")]
+        return override(recipe(name), [*SMALL, *still])
     run = override(recipe(name), SMALL)
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
@@ -73,6 +79,9 @@ def tiny_data(run: Run | LanguageRun, folder: Path) -> Path:
         if run.name == "pos":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
+    if isinstance(run.model, (AttentiveConfig, HierarchicalConfig)):
+        texts = relations(60) if run.name == "relations" else reviews(60)
+        return write_texts(folder, texts, num_dev=12)
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":

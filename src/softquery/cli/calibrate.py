@@ -9,6 +9,7 @@ from softquery.cli.console import flat, note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from softquery.runtime import Classifier, Matcher
     from softquery.runtime.calibrating import Aim
 
 
@@ -34,12 +35,11 @@ def calibrate(
     from softquery.bundle import RECORDS
     from softquery.files import parse_columns, read_rows
     from softquery.runtime.calibrating import fit_calibration, save_calibration
-    from softquery.runtime.matcher import load
 
     chosen = _aim(aim)
-    matcher = load(model)
+    matcher, names = _opened(model)
     rename = parse_columns(columns) if columns else None
-    rows = list(read_rows(data, columns=("sentence1", "sentence2", "label"), rename=rename))
+    rows = list(read_rows(data, columns=names, rename=rename))
     if not rows:
         raise InputError("holds no rows", source=data)
     if chosen == "f1" and len(matcher.labels) != 2:
@@ -60,6 +60,17 @@ def calibrate(
         print_json(result)
     else:
         print_table(f"{model}, calibrated on {data}", ("setting", "value"), flat(result))
+
+
+def _opened(model: str) -> tuple["Matcher | Classifier", tuple[str, ...]]:
+    """A matcher or a classifier, and the columns that it is calibrated on."""
+    from softquery.bundle import read_bundle
+    from softquery.runtime import load_classifier, matcher
+    from softquery.zoo import resolve
+
+    if read_bundle(resolve(model)).config.kind == "classifier":
+        return load_classifier(model), ("text", "label")
+    return matcher.load(model), ("sentence1", "sentence2", "label")
 
 
 def _aim(text: str) -> "Aim | None":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
     data: Annotated[
-        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+        Path, typer.Option(help="Rows: sentence1, sentence2, label; text, label; or tagged words.")
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -46,7 +46,19 @@ def evaluate(
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
-    if _kind(model) == "tagger":
+    kind = _kind(model)
+    if kind == "classifier":
+        from softquery.cli.evaluate_classes import evaluate_classifier
+
+        if order:
+            raise ConfigError("--order compares pairs; a classifier reads one text")
+        keep = bool(slices) or errors is not None
+        result, wrong = evaluate_classifier(model, data, rename, slices or [], keep)
+        if errors is not None:
+            write_mistakes(errors, [_record(each) for each in wrong])
+        _tell(result, f"{model} on {data}", errors, as_json)
+        return
+    if kind == "tagger":
         from softquery.cli.evaluate_tags import evaluate_tagger
 
         if order:
@@ -67,7 +79,7 @@ def evaluate(
     if not rows:
         raise InputError("holds no rows", source=data)
     evaluation = run_evaluation(load(model), rows)
-    result: dict[str, Any] = evaluation.report()
+    result = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}
     if order:
@@ -107,9 +119,7 @@ def _show(result: dict[str, Any], title: str) -> None:
         table = [(label, *each.values()) for label, each in result["by_label"].items()]
         print_table("by label", heads, table)
     if "confusion" in result:
-        names = list(result["confusion"])
-        table = [(gold, *result["confusion"][gold].values()) for gold in names]
-        print_table("confusion (rows: gold, columns: answered)", ("", *names), table)
+        _show_confusion(result["confusion"])
     for name, parts in result.get("slices", {}).items():
         heads = tuple(parts[0])
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
@@ -117,6 +127,24 @@ def _show(result: dict[str, Any], title: str) -> None:
         print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
 
 
+def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
+    """All counts, or what was confused most often where there are too many labels for a table."""
+    if len(confusion) <= MOST_LABELS:
+        table = [(gold, *counts.values()) for gold, counts in confusion.items()]
+        print_table("confusion (rows: gold, columns: answered)", ("", *confusion), table)
+        return
+    wrong = [
+        (gold, answered, count)
+        for gold, counts in confusion.items()
+        for answered, count in counts.items()
+        if gold != answered and count
+    ]
+    most = sorted(wrong, key=lambda row: -row[2])[:MOST_LABELS]
+    print_table("confused most often", ("gold", "answered", "rows"), most)
+
+
+MOST_LABELS = 8
+"""Columns of a confusion matrix that a terminal can show."""
 FORMS = (".tsv", ".csv", ".jsonl")
 LAST = ("predicted", "confidence", "row")
 """What a file of mistakes says about each row of the data."""

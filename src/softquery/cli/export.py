@@ -36,7 +36,7 @@ def export(
     except ImportError:
         raise MissingExtra("train", needed_for="export") from None
     from softquery.bundle import read_bundle
-    from softquery.export import export_matcher
+    from softquery.export import export_classifier, export_matcher
     from softquery.files import parse_columns, read_rows
     from softquery.zoo import resolve
 
@@ -45,9 +45,11 @@ def export(
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
     rename = parse_columns(columns) if columns else None
-    names = ("sentence1", "sentence2", "label")
+    is_classifier = bundle.config.kind == "classifier"
+    names = ("text", "label") if is_classifier else ("sentence1", "sentence2", "label")
     rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
-    report = export_matcher(bundle, target, int8=int8, limit=gate, rows=rows)
+    exported = export_classifier if is_classifier else export_matcher
+    report = exported(bundle, target, int8=int8, limit=gate, rows=rows)
     if as_json:
         print_json({**asdict(report), "bundle": str(report.bundle)})
         return

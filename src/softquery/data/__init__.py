@@ -8,6 +8,8 @@ from softquery.data.corpus import (
     read_corpus,
     write_corpus,
 )
+from softquery.data.documents import DocumentBatch, Documents, Shape, document_slots
+from softquery.data.labels import encode_labels
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -17,14 +19,17 @@ from softquery.data.pairs import (
     take_share,
 )
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
-from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
+from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
 
 __all__ = [
     "Corpus",
+    "DocumentBatch",
+    "Documents",
     "PairBatch",
     "Pairs",
     "Sentences",
+    "Shape",
     "Slot",
     "StreamBatch",
     "StreamSlots",
@@ -34,6 +39,9 @@ __all__ = [
     "Tokens",
     "bucketed",
     "build_lexicon",
+    "document_slots",
+    "encode_ids",
+    "encode_labels",
     "encode_pairs",
     "encode_words",
     "first_sentence",

@@ -1,6 +1,6 @@
 """Pairs of sentences with a label: rows of a file to batches of tensors."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
+from softquery.data.labels import distributions, parsed_label, softened
 from softquery.data.tokens import Sentences, Tokens
-from softquery.errors import InputError
 from softquery.files import Row
 from softquery.text import TextPipeline
 
@@ -105,8 +105,8 @@ def encode_pairs(
     stream = iter(rows)
     while chunk := list(islice(stream, CHUNK)):
         if parse_distribution is not None:
-            taught |= _distributions(chunk, parse_distribution, before=len(labels))
-        labels.extend(_label(row, parse_label) for row in chunk)
+            taught |= distributions(chunk, parse_distribution, before=len(labels))
+        labels.extend(parsed_label(row, parse_label) for row in chunk)
         for side, column in zip(sides, ("sentence1", "sentence2"), strict=True):
             ids, cuts = pipeline.encode_ids_with_cuts([row.values[column] for row in chunk])
             side.extend(ids)
@@ -116,38 +116,9 @@ def encode_pairs(
     return Pairs(
         Sentences.pack(sides[0]),
         Sentences.pack(sides[1]),
-        _softened(label, taught) if taught else label,
+        softened(label, taught) if taught else label,
         num_cut,
     )
-
-
-def _label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
-    try:
-        return parse_label(row.values["label"])
-    except ValueError as error:
-        raise InputError(str(error), source=row.source, row=row.number) from None
-
-
-def _distributions(
-    rows: list[Row], parse: Callable[[str], list[float]], *, before: int
-) -> dict[int, list[float]]:
-    """The distributions of those rows that have one, by place."""
-    found = {}
-    for place, row in enumerate(rows, before):
-        if row.values.get("probabilities", "").strip():
-            try:
-                found[place] = parse(row.values["probabilities"])
-            except ValueError as error:
-                raise InputError(str(error), source=row.source, row=row.number) from None
-    return found
-
-
-def _softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Tensor:
-    """Class ids as distributions, with what is known better in its place."""
-    num_classes = len(next(iter(taught.values())))
-    soft = torch.nn.functional.one_hot(label, num_classes).float()
-    soft[torch.tensor(list(taught))] = torch.tensor(list(taught.values()))
-    return soft
 
 
 def first_sentence(row: Row) -> str:

@@ -10,6 +10,7 @@ from softquery.measure.calibration import (
     fit_temperature,
     reliability,
 )
+from softquery.measure.class_report import ClassMetric, ClassReport, class_score
 from softquery.measure.classification import (
     accuracy,
     auc,
@@ -18,6 +19,7 @@ from softquery.measure.classification import (
     macro_f1,
 )
 from softquery.measure.correlation import pearson, spearman
+from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
@@ -25,9 +27,12 @@ from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
 
 __all__ = [
+    "ClassMetric",
+    "ClassReport",
     "GradedReport",
     "Interval",
     "MatchReport",
+    "RelationReport",
     "ReliabilityBin",
     "Scaling",
     "Slice",
@@ -41,6 +46,7 @@ __all__ = [
     "by_value",
     "choose_scaling",
     "choose_threshold",
+    "class_score",
     "confusion_matrix",
     "expected_calibration_error",
     "f1_by_label",
@@ -52,6 +58,9 @@ __all__ = [
     "measure_slices",
     "pearson",
     "ratio_of_counts",
+    "relation_f1",
+    "relation_of",
+    "relations_of",
     "reliability",
     "spearman",
     "symmetry",

@@ -1,5 +1,12 @@
 """One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
+from softquery.models.attentive import (
+    Attentive,
+    AttentiveConfig,
+    ClassOutput,
+    Hierarchical,
+    HierarchicalConfig,
+)
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -22,20 +29,35 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
 TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
 """Likewise for models that read one text."""
 
+CLASSIFIERS: dict[
+    str,
+    tuple[type[AttentiveConfig] | type[HierarchicalConfig], type[Attentive] | type[Hierarchical]],
+] = {
+    "attentive": (AttentiveConfig, Attentive),
+    "hierarchical": (HierarchicalConfig, Hierarchical),
+}
+"""Likewise for models that give a whole text a class."""
+
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors."""
 
 __all__ = [
+    "CLASSIFIERS",
     "EMBEDDERS",
     "MODELS",
     "TEXT_MODELS",
+    "Attentive",
+    "AttentiveConfig",
     "BiLmState",
     "CharacterConfig",
+    "ClassOutput",
     "Contextual",
     "Elmo",
     "ElmoConfig",
     "Esim",
     "EsimConfig",
+    "Hierarchical",
+    "HierarchicalConfig",
     "LanguageModelOutput",
     "PairOutput",
     "Siamese",

@@ -6,6 +6,7 @@ from softquery.nn.dropout import VariationalDropout
 from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
+from softquery.nn.learned_query import Asked, LearnedQuery
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.mix import LayerMix
 from softquery.nn.pooling import AttentivePool, max_pool, mean_pool
@@ -18,6 +19,7 @@ from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
+    "Asked",
     "AttentivePool",
     "BiLm",
     "BiRecurrent",
@@ -30,6 +32,7 @@ __all__ = [
     "Embedded",
     "Highway",
     "LayerMix",
+    "LearnedQuery",
     "Lexicon",
     "LstmStack",
     "LstmState",

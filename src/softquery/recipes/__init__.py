@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging
+from softquery.recipes import classifying, language, matching, tagging
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import ClassSettings, Files, Run, TagSettings, Vocabulary
 
 RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "esim": matching.esim,
@@ -24,6 +24,10 @@ RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
+    "attention-bilstm": classifying.attention_bilstm,
+    "attention-bilstm-elmo": classifying.attention_bilstm_elmo,
+    "relations": classifying.relations,
+    "hierarchical-attention": classifying.hierarchical_attention,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
@@ -42,6 +46,7 @@ def recipe(name: str) -> Run | LanguageRun:
 
 __all__ = [
     "RECIPES",
+    "ClassSettings",
     "Files",
     "LanguageRun",
     "Run",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,14 +131,21 @@ def evaluate(matcher: Matcher, rows: Sequence[Row]) -> Evaluation:
     return Evaluation(matcher, list(rows), gold, _probabilities(matcher, rows), cut)
 
 
-def gold_labels(matcher: Matcher, rows: Sequence[Row]) -> NDArray[Any]:
+class ParsesLabels(Protocol):
+    """A model that knows its labels."""
+
+    def parse_label(self, text: str) -> int | float:
+        """A gold label as the task reads it; `ValueError` where it is none."""
+
+
+def gold_labels(model: ParsesLabels, rows: Sequence[Row]) -> NDArray[Any]:
     """The rows' labels as the model's task reads them; a bad one is reported with its row."""
-    return np.array([_gold(matcher, row) for row in rows])
+    return np.array([_gold(model, row) for row in rows])
 
 
-def _gold(matcher: Matcher, row: Row) -> int | float:
+def _gold(model: ParsesLabels, row: Row) -> int | float:
     try:
-        return matcher.parse_label(row.values["label"])
+        return model.parse_label(row.values["label"])
     except ValueError as error:
         raise InputError(str(error), source=row.source, row=row.number) from None
 

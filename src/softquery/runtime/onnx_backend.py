@@ -36,7 +36,7 @@ class OnnxBackend:
     """
 
     def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
-        weights = _arranged(bundle)
+        weights = arranged_weights(bundle)
         self._encode = open_session(bundle.path, "encode", weights)
         self._compare = open_session(bundle.path, "compare", weights)
         self.threads = threads or os.cpu_count() or 1
@@ -145,7 +145,8 @@ class OnnxBackend:
         }
 
 
-def _arranged(bundle: Bundle) -> dict[str, NDArray[Any]]:
+def arranged_weights(bundle: Bundle) -> dict[str, NDArray[Any]]:
+    """A bundle's weights as its graphs take them; refused where they cannot be so laid out."""
     stored = bundle.read_weights()
     for name, values in stored.items():
         if not np.isfinite(values).all():

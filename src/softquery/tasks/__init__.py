@@ -1,5 +1,6 @@
 """One file a question: loss, labels and metric, without parameters."""
 
+from softquery.tasks.classify import TextClassification
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.tasks.tag import Tagging
@@ -11,5 +12,6 @@ __all__ = [
     "PairGrading",
     "PairTask",
     "Tagging",
+    "TextClassification",
     "task_from_dict",
 ]

@@ -5,6 +5,8 @@ from softquery.text.config import TextConfig, UnicodeForm, Unit
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
+from softquery.text.reading import Read, Reading, Tokens
+from softquery.text.sentences import sentence_spans, split_sentences
 from softquery.text.spelling import (
     MAX_CHARACTERS,
     NUM_CHARACTERS,
@@ -44,8 +46,11 @@ __all__ = [
     "UNK",
     "UNK_ID",
     "Encoded",
+    "Read",
+    "Reading",
     "TextConfig",
     "TextPipeline",
+    "Tokens",
     "UnicodeForm",
     "Unit",
     "build_pipeline",
@@ -54,10 +59,12 @@ __all__ = [
     "pipeline_from_words",
     "rejoined",
     "reserved_tokens",
+    "sentence_spans",
     "spell",
     "spell_sentences",
     "spell_tokens",
     "spell_vocabulary",
+    "split_sentences",
     "unspell",
     "visible_form",
 ]

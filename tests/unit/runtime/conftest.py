@@ -4,7 +4,10 @@ from importlib.util import find_spec
 
 import pytest
 
-NEED_TORCH = [f"test_runtime_{name}.py" for name in ("batches", "bulk", "cache", "load", "matcher")]
+NEED_TORCH = [
+    f"test_runtime_{name}.py"
+    for name in ("batches", "bulk", "cache", "classifier", "load", "matcher")
+]
 collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else NEED_TORCH
 
 
