@@ -8,15 +8,34 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from softquery.runtime import Classifier, Matcher, Tagger, evaluate, load
+    from softquery.runtime import (
+        Classifier,
+        Embedder,
+        Matcher,
+        Tagger,
+        WordSpace,
+        evaluate,
+        load,
+        load_vectors,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "Matcher", "Tagger", "__version__", "evaluate", "load"]
+__all__ = [
+    "Classifier",
+    "Embedder",
+    "Matcher",
+    "Tagger",
+    "WordSpace",
+    "__version__",
+    "evaluate",
+    "load",
+    "load_vectors",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is asked for: `import softquery` stays quick and free of torch."""
-    if name in ("Classifier", "Matcher", "Tagger", "evaluate", "load"):
+    if name in __all__ and name != "__version__":
         from softquery import runtime
 
         return getattr(runtime, name)

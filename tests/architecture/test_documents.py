@@ -19,6 +19,8 @@ PAGES = [
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MOST_EXEMPTIONS = 6
+GROUPS = ("import", "probe", "vectors")
+"""Commands that have commands of their own."""
 MISTAKE = 2
 """Exit code of what the user can put right; pages show such answers too."""
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)(?P<target>[^)#\s]+)")
@@ -95,7 +97,8 @@ def answer(command: Command) -> str:
 def check_spelling(command: Command, place: str) -> None:
     """A command that is only shown: its verb and its options must exist."""
     flags = {word.partition("=")[0] for word in command.words if word.startswith("--")}
-    verbs = [word for word in command.words[1:2] if not word.startswith("-")]
+    depth = 2 if command.words[1:2] and command.words[1] in GROUPS else 1
+    verbs = [word for word in command.words[1 : 1 + depth] if not word.startswith("-")]
     known = help_text(*verbs)
     unknown = sorted(flag for flag in flags if not re.search(rf"{flag}\b", known))
     assert unknown == [], f"{place}: {command.text!r} has options that do not exist"

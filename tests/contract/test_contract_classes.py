@@ -6,12 +6,11 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 import torch
 from class_cases import CASES, FOUR, RAGGED
+from stored import stored
 
-from softquery import __version__
-from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.errors import BundleError
 from softquery.models import CLASSIFIERS
-from softquery.runtime.network import build_model, config_of, load_task_model
+from softquery.runtime.network import build_model, load_task_model
 from softquery.text import TextConfig, build_pipeline
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -221,21 +220,7 @@ def test_a_config_is_frozen_takes_keywords_alone_and_is_loud(name):
 
 def bundled(model, case, folder, **changes):
     pipeline = build_pipeline(["a b c d e f g h"], TextConfig())
-    write_bundle(
-        folder,
-        config=BundleConfig(
-            kind="classifier",
-            model={"name": case.name, "config": {**config_of(model), **changes}},
-            task=case.task.to_dict(),
-            text=pipeline.config.to_dict(),
-            library_version=__version__,
-        ),
-        tokenizer_json=pipeline.tokenizer.to_str(),
-        weights={name: value.numpy() for name, value in model.state_dict().items()},
-        metrics={"n": 0},
-        card="# a case\n",
-    )
-    return read_bundle(folder)
+    return stored(model, case, folder, "classifier", pipeline, **changes)
 
 
 @every_model

@@ -112,6 +112,11 @@ TRAINING = [
         said="model.max_sentences: max_sentences must be positive, got 0",
     ),
     Case(
+        title="sentences of more words than a document's may have",
+        command=f"{DOCUMENTS} --set text.max_tokens=70000",
+        said="text.max_tokens must be at most 65,535 words of a sentence, got 70,000",
+    ),
+    Case(
         title="markers for sub-words",
         command="train relations --data data --output new --set text.unit=bpe",
         said="text.unit: markers are kept whole by words and characters, not by bpe",
@@ -230,6 +235,11 @@ CLASSIFYING = [
         command=ONE,
         damage=changed("model/config.json", "kind", to="matcher"),
         said="model: expected a classifier, found kind 'matcher'",
+    ),
+    Case(
+        title="two texts to `explain`",
+        command="explain fine dull --model model",
+        said="a classifier reads one text; give only one, in quotes",
     ),
     Case(
         title="a label outside of the model's, to evaluate on",

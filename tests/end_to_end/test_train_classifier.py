@@ -105,6 +105,36 @@ def test_the_verb_prints_and_explains(hierarchical, tmp_path):
     assert "negative" in table.out
 
 
+@pytest.mark.parametrize("ending", ["html", "svg", "json", "png"])
+def test_explain_shows_one_text(ending, hierarchical, tmp_path):
+    """`softquery explain` knows what kind of model it asks."""
+    folder = f"{hierarchical[0]}-onnx"
+    text = "It is a lovely book! The pilot waits."
+    why = tmp_path / f"why.{ending}"
+    answer = softquery("explain", text, "--model", folder, "--output", why, "--json")
+    assert answer.code == 0, answer.err
+    assert f"written: {why}" in answer.err
+    found = json.loads(answer.out)
+    assert [len(words) for words in found["sentences"]] == [6, 4]
+    assert sum(found["sentence_weights"]) == pytest.approx(1, abs=1e-5)
+    if ending == "json":
+        assert json.loads(why.read_text(encoding="utf-8")) == found
+    elif ending == "png":
+        assert why.read_bytes().startswith(b"\x89PNG")
+    else:
+        assert "lovely" in why.read_text(encoding="utf-8")
+
+
+def test_explain_prints_the_heaviest_words(hierarchical, attentive):
+    for folder in (f"{hierarchical[0]}-onnx", attentive[0]):
+        answer = softquery("explain", "The cook eats. It is a clumsy film!", "--model", folder)
+        assert answer.code == 0, answer.err
+        assert answer.out.startswith("negative ")
+        assert "clumsy" in answer.out
+    told = softquery("explain", "dull " * 3000, "--model", attentive[0])
+    assert "1 text cut to the model's 256 tokens" in told.err
+
+
 def test_torch_is_not_needed(hierarchical, tmp_path):
     """Not to classify, not to say why, not to evaluate, not to calibrate."""
     folder = f"{hierarchical[0]}-onnx"
@@ -252,6 +282,19 @@ def test_elmo_spells_words_by_their_own_characters(place):
     refused = softquery("export", place / "with-elmo", "--output", place / "nowhere")
     assert (refused.code, refused.out) == (2, "")
     assert "a classifier with ELMo inside runs on torch alone" in refused.err
+
+
+def test_elmo_may_come_in_at_two_places(place):
+    """At the output its vectors are laid beside the states, so that the query sees them."""
+    short = {**LEARNT, **ATTENTIVE, "training__max_epochs": 1}
+    answer = train("attention-bilstm-elmo", place, "twice", **short, elmo__bundle=place / "bilm",
+                   elmo__places="input,output")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert "8 wide at the input and output, frozen" in answer.err
+    stored = weights(place / "twice")
+    assert stored["attention.query"].shape == (1, 8 + 8)  # states of both directions, and its own
+    shown = sq.load(place / "twice").explain("It is a Xab film")
+    assert shown.word_weights[0].sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_export_and_calibrate(attentive, place, tmp_path):

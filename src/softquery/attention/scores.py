@@ -142,10 +142,21 @@ class Concat(nn.Module):
         self, query: Float[Tensor, "*B Q D"], key: Float[Tensor, "*B K E"]
     ) -> Float[Tensor, "*B Q K"]:
         """Score every query against every key."""
-        weight = self.projection.weight  # [H, D + E]
-        projected_query = F.linear(query, weight[:, : self.query_size])  # [*B, Q, H]
-        projected_key = F.linear(key, weight[:, self.query_size :])  # [*B, K, H]
-        return _energy_of_sums(projected_query, projected_key, self.energy)
+        return self.compare(self.project_query(query), self.project_key(key))
+
+    def project_query(self, query: Float[Tensor, "*B Q D"]) -> Float[Tensor, "*B Q H"]:
+        """The query's part of the joint layer."""
+        return F.linear(query, self.projection.weight[:, : self.query_size])
+
+    def project_key(self, key: Float[Tensor, "*B K E"]) -> Float[Tensor, "*B K H"]:
+        """The key's part of the joint layer, which a decoder computes but once."""
+        return F.linear(key, self.projection.weight[:, self.query_size :])
+
+    def compare(
+        self, query: Float[Tensor, "*B Q H"], key: Float[Tensor, "*B K H"]
+    ) -> Float[Tensor, "*B Q K"]:
+        """Score queries and keys that are projected already."""
+        return _energy_of_sums(query, key, self.energy)
 
 
 def _energy_of_sums(

@@ -14,13 +14,16 @@ _VERBS = {
     "tagger": 'tag "Ada Lovelace lived in London."',
     "reader": "read --input questions.jsonl --output answers.jsonl",
     "generator": 'generate "Ein Mann isst."',
+    "vectors": "vectors nearest king",
 }
 
 _CALLS = {
     "matcher": 'model.predict([("A man is eating.", "Someone eats.")])',
+    "embedder": 'model.embed(["A man is eating."])  # layers x words x width',
     "classifier": 'model.predict(["What a fine day."])',
     "tagger": 'model.predict(["Ada Lovelace lived in London."])',
     "generator": 'model.predict(["Ein Mann isst."])',
+    "vectors": 'model.nearest("king")',
 }
 
 
@@ -40,7 +43,8 @@ def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str
 def _lines(kind: str, name: str) -> list[str]:
     verb = _VERBS.get(kind)
     shell = f"softquery {verb} --model {shlex.quote(name)}" if verb else "softquery models"
-    python = ["import softquery as sq", "", f"model = sq.load({json.dumps(name)})"]
+    opened = "load_vectors" if kind == "vectors" else "load"
+    python = ["import softquery as sq", "", f"model = sq.{opened}({json.dumps(name)})"]
     if kind in _CALLS:
         python.append(_CALLS[kind])
     return ["```sh", shell, "```", "", "```python", *python, "```"]

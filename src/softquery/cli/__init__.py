@@ -9,14 +9,17 @@ from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.classify import classify
 from softquery.cli.console import run
+from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
 from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
+from softquery.cli.probe import probe
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
+from softquery.cli.vectors import vectors
 
 app = typer.Typer(
     name="softquery",
@@ -30,15 +33,18 @@ app.command()(match)
 app.command()(rank)
 app.command()(explain)
 app.command()(classify)
+app.command()(embed)
 app.command()(tag)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)
 app.command()(export)
 app.add_typer(imports, name="import")
+app.add_typer(probe, name="probe")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
+app.add_typer(vectors, name="vectors")
 
 
 def _version(asked: bool) -> None:

@@ -64,13 +64,13 @@ def calibrate(
 
 def _opened(model: str) -> tuple["Matcher | Classifier", tuple[str, ...]]:
     """A matcher or a classifier, and the columns that it is calibrated on."""
-    from softquery.bundle import read_bundle
-    from softquery.runtime import load_classifier, matcher
-    from softquery.zoo import resolve
+    from softquery.runtime import load_classifier, load_matcher
+    from softquery.runtime.opening import opened
 
-    if read_bundle(resolve(model)).config.kind == "classifier":
-        return load_classifier(model), ("text", "label")
-    return matcher.load(model), ("sentence1", "sentence2", "label")
+    bundle = opened(model)
+    if bundle.config.kind == "classifier":
+        return load_classifier(bundle), ("text", "label")
+    return load_matcher(bundle), ("sentence1", "sentence2", "label")
 
 
 def _aim(text: str) -> "Aim | None":

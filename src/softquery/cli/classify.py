@@ -1,14 +1,13 @@
 """`softquery classify`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table, print_text
+from softquery.cli.answer_file import answer_file
+from softquery.cli.console import note, print_json, print_table
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
-from softquery.cli.progress import counting
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -132,25 +131,16 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_rows
-    from softquery.runtime.bulk import answer_rows, stream_answers
     from softquery.runtime.class_bulk import ClassAnswers
 
-    rows = read_rows(
-        source, columns=("text",), rename=rename, on_bad=None if bad is None else bad.add
+    answer_file(
+        ClassAnswers(classifier),
+        read_rows(
+            source, columns=("text",), rename=rename, on_bad=None if bad is None else bad.add
+        ),
+        output,
+        bad=bad,
+        told="texts answered",
+        note_cuts=lambda count: _note_cuts(count, classifier),
+        as_json=as_json,
     )
-    if bad is not None:
-        rows = bad.kept_beside(rows)
-    answers = ClassAnswers(classifier)
-    if output is None:
-        _note_cuts(stream_answers(answers, rows, print_text), classifier)
-        return
-    with counting("texts") as advance:
-        result = answer_rows(answers, rows, output, advance=advance)
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{result.num_rows:,} texts answered{resumed}: {output}")
-    if bad is not None and bad.count:
-        note(f"{bad.count:,} bad rows skipped: {bad.path}")
-    _note_cuts(result.num_cut, classifier)
-    if as_json:
-        skipped = 0 if bad is None else bad.count
-        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})

@@ -3,16 +3,14 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
 from softquery.errors import ConfigError, InputError
-
-if TYPE_CHECKING:
-    from softquery.runtime.evaluation import Mistake
 
 
 def evaluate(
@@ -41,29 +39,16 @@ def evaluate(
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
-    from softquery.runtime.matcher import load
+    from softquery.runtime import load_matcher
 
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
     kind = _kind(model)
-    if kind == "classifier":
-        from softquery.cli.evaluate_classes import evaluate_classifier
-
+    if kind in ("tagger", "classifier"):
         if order:
-            raise ConfigError("--order compares pairs; a classifier reads one text")
-        keep = bool(slices) or errors is not None
-        result, wrong = evaluate_classifier(model, data, rename, slices or [], keep)
-        if errors is not None:
-            write_mistakes(errors, [_record(each) for each in wrong])
-        _tell(result, f"{model} on {data}", errors, as_json)
-        return
-    if kind == "tagger":
-        from softquery.cli.evaluate_tags import evaluate_tagger
-
-        if order:
-            raise ConfigError("--order compares pairs; a tagger reads one text")
-        found, mistakes = evaluate_tagger(model, data, rename, slices or [])
+            raise ConfigError(f"--order compares pairs; a {kind} reads one text")
+        found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
         if errors is not None:
             write_mistakes(errors, mistakes)
         _tell(found, f"{model} on {data}", errors, as_json)
@@ -78,8 +63,8 @@ def evaluate(
     )
     if not rows:
         raise InputError("holds no rows", source=data)
-    evaluation = run_evaluation(load(model), rows)
-    result = evaluation.report()
+    evaluation = run_evaluation(load_matcher(model), rows)
+    result: dict[str, Any] = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}
     if order:
@@ -87,8 +72,16 @@ def evaluate(
     if evaluation.num_cut:
         result["sentences_cut"] = evaluation.num_cut
     if errors is not None:
-        write_mistakes(errors, [_record(each) for each in evaluation.mistakes()])
+        write_mistakes(errors, [each.record() for each in evaluation.mistakes()])
     _tell(result, f"{model} on {data}", errors, as_json)
+
+
+def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What measures a model that reads one text: its report, and its mistakes."""
+    from softquery.cli.evaluate_classes import evaluate_classifier
+    from softquery.cli.evaluate_tags import evaluate_tagger
+
+    return evaluate_tagger if kind == "tagger" else evaluate_classifier
 
 
 def _kind(model: str) -> str:
@@ -160,15 +153,6 @@ def _check_place(path: Path, data: Path) -> None:
         raise InputError("cannot be written (no such folder)", source=path)
     if path.exists() and data.exists() and path.samefile(data):
         raise InputError("is the data itself; name another file for the mistakes", source=path)
-
-
-def _record(mistake: "Mistake") -> dict[str, Any]:
-    return {
-        **mistake.row.values,
-        "predicted": mistake.predicted,
-        "confidence": round(mistake.confidence, 4),
-        "row": mistake.row.number,
-    }
 
 
 def write_mistakes(path: Path, records: list[dict[str, Any]]) -> None:

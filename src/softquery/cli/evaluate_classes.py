@@ -2,32 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from softquery.errors import InputError
 
-if TYPE_CHECKING:
-    from softquery.runtime.evaluation import Mistake
-
 
 def evaluate_classifier(
-    model: str, data: Path, rename: Mapping[str, str] | None, slices: Sequence[str], keep: bool
-) -> tuple[dict[str, Any], list["Mistake"]]:
-    """The report, and the mistakes.
-
-    Args:
-        model: A name or a folder.
-        data: Rows with `text` and `label`.
-        rename: Our column names to the file's.
-        slices: What to slice by.
-        keep: Whether the rows' further columns are needed.
-    """
+    model: str, data: Path, rename: Mapping[str, str] | None, slices: Sequence[str]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The report, and the mistakes, the surest first."""
     from softquery.files import read_rows
     from softquery.runtime.class_evaluation import evaluate_classes
     from softquery.runtime.classifier import load_classifier
 
     columns = ("text", "label")
-    rows = list(read_rows(data, columns=columns, rename=rename, keep_others=keep))
+    rows = list(read_rows(data, columns=columns, rename=rename, keep_others=True))
     if not rows:
         raise InputError("holds no rows", source=data)
     evaluation = evaluate_classes(load_classifier(model), rows)
@@ -36,4 +25,4 @@ def evaluate_classifier(
         result["slices"] = {name: evaluation.slices(name) for name in slices}
     if evaluation.num_cut:
         result["texts_cut"] = evaluation.num_cut
-    return result, evaluation.mistakes()
+    return result, [mistake.record() for mistake in evaluation.mistakes()]

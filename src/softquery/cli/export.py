@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import InputError, MissingExtra
+from softquery.cli.exporters import Wish, export_kind, require_onnx
+from softquery.errors import InputError
 
 
 def export(
@@ -19,51 +20,65 @@ def export(
         bool, typer.Option("--int8", help="Quantise; kept only where accuracy holds on --data.")
     ] = False,
     gate: Annotated[
-        float, typer.Option(min=0.0, help="Points of accuracy that int8 may cost.")
+        float,
+        typer.Option(
+            min=0.0, help="Points of accuracy or F1, or per cent of perplexity, int8 may cost."
+        ),
     ] = 0.5,
     data: Annotated[
-        Path | None, typer.Option(help="Labelled rows for the gate and the check.")
+        Path | None,
+        typer.Option(help="For the gate and the check: labelled rows, for an embedder text."),
     ] = None,
+    drop_softmax: Annotated[
+        bool,
+        typer.Option("--drop-softmax", help="Leave out what an embedder was pretrained with."),
+    ] = False,
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write ONNX graphs that run without torch, checked against it, int8 behind a gate."""
-    try:
-        import onnx  # noqa: F401
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("train", needed_for="export") from None
     from softquery.bundle import read_bundle
-    from softquery.export import export_classifier, export_matcher
-    from softquery.files import parse_columns, read_rows
+    from softquery.files import parse_columns
     from softquery.zoo import resolve
 
+    require_onnx()
     bundle = read_bundle(resolve(model))
     target = output or bundle.path
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
     rename = parse_columns(columns) if columns else None
-    is_classifier = bundle.config.kind == "classifier"
-    names = ("text", "label") if is_classifier else ("sentence1", "sentence2", "label")
-    rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
-    exported = export_classifier if is_classifier else export_matcher
-    report = exported(bundle, target, int8=int8, limit=gate, rows=rows)
+    report = export_kind(
+        Wish(
+            bundle=bundle,
+            target=target,
+            int8=int8,
+            limit=gate,
+            data=data,
+            rename=rename,
+            drop_softmax=drop_softmax,
+        )
+    )
     if as_json:
         print_json({**asdict(report), "bundle": str(report.bundle)})
         return
     lines: list[tuple[str, object]] = [
         ("precision", report.precision),
-        ("largest difference from torch", f"{report.difference:.1e}"),
+        ("largest difference from torch", _shown(report.difference)),
         ("size", f"{report.size_bytes / 1e6:.1f} MB"),
     ]
     if report.gate is not None:
         lines.append((f"{report.gate.metric}, float32", report.gate.float32))
         lines.append((f"{report.gate.metric}, int8", report.gate.int8))
         if not report.gate.accepted:
+            unit = "per cent" if report.gate.metric in ("perplexity", "cosine") else "points"
             note(
-                f"int8 cost {report.gate.lost_points:.2f} points, over the gate of "
+                f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"
             )
     print_table(str(report.bundle), ("export", ""), lines)
+
+
+def _shown(difference: float | None) -> str:
+    return "not compared (no torch)" if difference is None else f"{difference:.1e}"

@@ -1,6 +1,6 @@
 """Rows to typed, length-bucketed batches of tensors."""
 
-from softquery.data.buckets import Slot, bucketed, in_order, round_up
+from softquery.data.buckets import Slot, bucketed, budgeted, in_order, round_up
 from softquery.data.corpus import (
     Corpus,
     corpus_fingerprint,
@@ -21,6 +21,8 @@ from softquery.data.pairs import (
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
+from softquery.data.translations import TranslationBatch, Translations, encode_translations
+from softquery.data.windows import Windows
 
 __all__ = [
     "Corpus",
@@ -37,12 +39,17 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
+    "Windows",
+    "TranslationBatch",
+    "Translations",
     "bucketed",
+    "budgeted",
     "build_lexicon",
     "document_slots",
     "encode_ids",
     "encode_labels",
     "encode_pairs",
+    "encode_translations",
     "encode_words",
     "first_sentence",
     "in_order",

@@ -59,6 +59,47 @@ def bucketed(
     return [_slot(batches[place], lengths, pad_multiple) for place in shuffled]
 
 
+def budgeted(
+    lengths: Int[Tensor, " N"],
+    *,
+    num_tokens: int,
+    seed: int,
+    epoch: int,
+    pad_multiple: int = 8,
+) -> list[Slot]:
+    """Every row once, in shuffled batches of one padded length and about as many tokens.
+
+    A batch of rows that are padded to L holds `num_tokens // L` of them, whatever the data, so that
+    there are as many shapes as padded lengths: each can be recorded as a CUDA graph. Rows that are
+    left over at a length fill up the batches of the next one; only the last batch of an epoch is
+    smaller. The same seed and epoch give the same batches.
+
+    Args:
+        lengths: Tokens of each row.
+        num_tokens: Tokens of a batch, padding included; one row longer than that is a batch.
+        seed: The run's seed.
+        epoch: The epoch's number.
+        pad_multiple: Lengths are rounded up to a multiple of it.
+    """
+    if num_tokens < 1:
+        raise ValueError(f"num_tokens must be positive, got {num_tokens}")
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    order = torch.randperm(len(lengths), generator=generator)
+    padded = -(-lengths.clamp(min=1) // pad_multiple) * pad_multiple
+    slots: list[Slot] = []
+    left = order[:0]
+    for length in sorted(set(padded.tolist())):
+        rows = torch.cat([left, order[padded[order] == length]])
+        size = max(1, num_tokens // length)
+        whole = len(rows) // size * size
+        slots.extend(Slot(part, length) for part in _cut(rows[:whole], size))
+        left = rows[whole:]
+    if len(left):
+        slots.append(Slot(left, int(padded[left].max())))
+    shuffled = torch.randperm(len(slots), generator=generator).tolist()
+    return [slots[place] for place in shuffled]
+
+
 def in_order(
     lengths: Int[Tensor, " N"], *, batch_size: int, pad_multiple: int = 8
 ) -> Iterator[Slot]:

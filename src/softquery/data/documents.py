@@ -15,8 +15,8 @@ from torch import Tensor
 from softquery.data.buckets import Slot, round_up
 from softquery.data.tokens import Sentences
 
-_WORDS = 1 << 16
-"""More words than any sentence has: a batch's shape is told as one number, S · this + T."""
+MOST_WORDS = (1 << 16) - 1
+"""Of a sentence: a batch's shape is told as one number, S · 2¹⁶ + T."""
 
 
 class DocumentBatch(NamedTuple):
@@ -50,12 +50,12 @@ class Shape(NamedTuple):
         >>> Shape.of_length(Shape(12, 40).as_length)
         Shape(num_sentences=12, num_words=40)
         """
-        return self.num_sentences * _WORDS + self.num_words
+        return self.num_sentences * (MOST_WORDS + 1) + self.num_words
 
     @classmethod
     def of_length(cls, length: int) -> "Shape":
         """The shape that `as_length` told."""
-        return cls(*divmod(length, _WORDS))
+        return cls(*divmod(length, MOST_WORDS + 1))
 
     @property
     def num_tokens(self) -> int:

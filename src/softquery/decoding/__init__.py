@@ -1,5 +1,45 @@
-"""From scores to the best answer, without torch."""
+"""From scores to answers: greedy, beam, sampling and Viterbi, and rules that texts keep to."""
 
+from softquery.decoding.beam import Beam, beam_search
+from softquery.decoding.decode import Strategy, decode
+from softquery.decoding.greedy import Greedy, greedy, likelihood
+from softquery.decoding.hypothesis import Hypothesis, Ranking
+from softquery.decoding.rules import Constraint, Rules
+from softquery.decoding.sample import Sampling, sample
+from softquery.decoding.step import (
+    Candidates,
+    Step,
+    Wanted,
+    WholeStep,
+    all_tokens,
+    candidates_of,
+    likeliest,
+    with_watched,
+)
 from softquery.decoding.viterbi import Path, viterbi
 
-__all__ = ["Path", "viterbi"]
+__all__ = [
+    "Beam",
+    "Candidates",
+    "Constraint",
+    "Greedy",
+    "Hypothesis",
+    "Path",
+    "Ranking",
+    "Rules",
+    "Sampling",
+    "Step",
+    "Strategy",
+    "Wanted",
+    "WholeStep",
+    "all_tokens",
+    "beam_search",
+    "candidates_of",
+    "decode",
+    "greedy",
+    "likelihood",
+    "likeliest",
+    "sample",
+    "viterbi",
+    "with_watched",
+]

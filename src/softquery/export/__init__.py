@@ -1,6 +1,38 @@
-"""torch to ONNX to int8, behind a gate. Needs the extra `[train]`."""
+"""torch to ONNX to int8, behind a gate.
 
-from softquery.export.classifier import export_classifier
-from softquery.export.matcher import ExportReport, Gate, export_matcher
+Matchers and classifiers need the extra `[train]`; a biLM's graphs are written with onnx alone, and
+checked against torch where it is there.
+"""
 
-__all__ = ["ExportReport", "Gate", "export_classifier", "export_matcher"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from softquery.export.gate import ExportReport, Gate
+
+if TYPE_CHECKING:
+    from softquery.export.classifier import export_classifier
+    from softquery.export.embedder import bilm_graphs, export_embedder
+    from softquery.export.matcher import export_matcher
+
+HOMES = {
+    "bilm_graphs": "embedder",
+    "export_classifier": "classifier",
+    "export_embedder": "embedder",
+    "export_matcher": "matcher",
+}
+
+__all__ = [
+    "ExportReport",
+    "Gate",
+    "bilm_graphs",
+    "export_classifier",
+    "export_embedder",
+    "export_matcher",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: exporting a biLM needs no torch, exporting others does."""
+    if name in HOMES:
+        return getattr(import_module(f"softquery.export.{HOMES[name]}"), name)
+    raise AttributeError(f"module 'softquery.export' has no attribute {name!r}")

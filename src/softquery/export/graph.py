@@ -23,11 +23,13 @@ class Graph:
         name: Such as `"encode"`.
         weights: The arrays the graph may use, as `arrange` lays them out; only their names, types
             and shapes go into the file.
+        prefix: Before the name of every node; a graph inside another one needs one of its own.
     """
 
-    def __init__(self, name: str, weights: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, name: str, weights: dict[str, NDArray[Any]], prefix: str = "") -> None:
         self.name = name
         self.weights = weights
+        self.prefix = prefix
         self.nodes: list[onnx.NodeProto] = []
         self.used: dict[str, NDArray[Any]] = {}
         self.constants: dict[str, onnx.TensorProto] = {}
@@ -48,11 +50,41 @@ class Graph:
         self, operator: str, *inputs: str, name: str = "", domain: str = "", **settings: Any
     ) -> str:
         """Add one operation."""
-        result = name or f"{operator.lower()}_{len(self.nodes)}"
+        result = name or f"{self.prefix}{operator.lower()}_{len(self.nodes)}"
         self.nodes.append(
             helper.make_node(operator, list(inputs), [result], domain=domain, **settings)
         )
         return result
+
+    def split(self, value: str, sizes: Sequence[int], *, axis: int) -> list[str]:
+        """Cut a value into parts of these sizes."""
+        results = [f"{self.prefix}split_{len(self.nodes)}_{part}" for part in range(len(sizes))]
+        inputs = [value, self.constant(list(sizes), np.int64)]
+        self.nodes.append(helper.make_node("Split", inputs, results, axis=axis))
+        return results
+
+    def scan(self, body: "Graph", states: Sequence[str], steps: Sequence[str]) -> list[str]:
+        """Run a graph once for each entry of the steps' first axis.
+
+        Args:
+            body: Takes states and one step, gives the next states and what is collected; with a
+                prefix of its own.
+            states: Where it begins.
+            steps: What it reads.
+
+        Returns:
+            The last states, and then everything that was collected, one entry a step.
+        """
+        self.used |= body.used
+        self.constants |= body.constants
+        inner = helper.make_graph(body.nodes, body.name, body.inputs, body.outputs)
+        results = [f"{each.name}_all" for each in body.outputs]
+        self.nodes.append(
+            helper.make_node(
+                "Scan", [*states, *steps], results, body=inner, num_scan_inputs=len(steps)
+            )
+        )
+        return results
 
     def weight(self, name: str) -> str:
         """Use a weight by its name."""

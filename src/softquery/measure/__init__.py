@@ -19,6 +19,10 @@ from softquery.measure.classification import (
     macro_f1,
 )
 from softquery.measure.correlation import pearson, spearman
+from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
+from softquery.measure.linear_probe import LinearProbe, fit_linear
+from softquery.measure.paired import Comparison, compare_means, grouped_interval
+from softquery.measure.probed import Probed
 from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
@@ -29,10 +33,14 @@ from softquery.measure.threshold import Threshold, choose_threshold
 __all__ = [
     "ClassMetric",
     "ClassReport",
+    "Comparison",
     "GradedReport",
     "Interval",
+    "KneserNey",
+    "LinearProbe",
     "MatchReport",
     "RelationReport",
+    "Probed",
     "ReliabilityBin",
     "Scaling",
     "Slice",
@@ -47,11 +55,15 @@ __all__ = [
     "choose_scaling",
     "choose_threshold",
     "class_score",
+    "compare_means",
     "confusion_matrix",
     "expected_calibration_error",
     "f1_by_label",
+    "fit_kneser_ney",
+    "fit_linear",
     "f1_of_counts",
     "fit_temperature",
+    "grouped_interval",
     "interval",
     "macro_f1",
     "mean_interval",

@@ -17,9 +17,21 @@ from softquery.models.elmo import (
     SoftmaxConfig,
 )
 from softquery.models.esim import Esim, EsimConfig
+from softquery.models.generator import (
+    Generator,
+    GeneratorOutput,
+    Stepped,
+    TorchState,
+    TorchStep,
+    generate,
+    select_rows,
+)
 from softquery.models.pair_output import PairOutput
+from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
 from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.transformer import Looks, Transformer, TransformerConfig
+from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -39,13 +51,20 @@ CLASSIFIERS: dict[
 """Likewise for models that give a whole text a class."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
-"""Likewise for models that give words vectors."""
+"""Likewise for models that give words vectors in their context."""
+
+GENERATORS: dict[
+    str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
+] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
+"""Likewise for models that write."""
 
 __all__ = [
     "CLASSIFIERS",
     "EMBEDDERS",
+    "GENERATORS",
     "MODELS",
     "TEXT_MODELS",
+    "AskingConfig",
     "Attentive",
     "AttentiveConfig",
     "BiLmState",
@@ -56,15 +75,30 @@ __all__ = [
     "ElmoConfig",
     "Esim",
     "EsimConfig",
+    "Generator",
+    "GeneratorOutput",
     "Hierarchical",
     "HierarchicalConfig",
     "LanguageModelOutput",
+    "Looks",
     "PairOutput",
+    "Seq2Seq",
+    "Seq2SeqConfig",
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "WindowOutput",
+    "Word2Vec",
+    "Word2VecConfig",
     "SpellingConfig",
+    "Stepped",
     "TagOutput",
     "Tagger",
     "TaggerConfig",
+    "TorchState",
+    "TorchStep",
+    "Transformer",
+    "TransformerConfig",
+    "generate",
+    "select_rows",
 ]

@@ -1,5 +1,7 @@
-"""Bricks of models: embedding, characters, recurrence, pooling, mixing, softmax, dropout."""
+"""Bricks of models: embeddings, characters, recurrence, Transformer blocks, softmax, dropout."""
 
+from softquery.nn.asking import Asking, ScoreName
+from softquery.nn.bridge import Bridge
 from softquery.nn.character_cnn import Activation, CharacterCnn
 from softquery.nn.crf import Crf, Transitions, log_likelihood, log_partition, path_score
 from softquery.nn.dropout import VariationalDropout
@@ -8,44 +10,81 @@ from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
 from softquery.nn.learned_query import Asked, LearnedQuery
 from softquery.nn.lexicon import Lexicon
+from softquery.nn.maxout import Maxout
 from softquery.nn.mix import LayerMix
+from softquery.nn.own_words import OwnWords
 from softquery.nn.pooling import AttentivePool, max_pool, mean_pool
+from softquery.nn.positions import PositionKind, Positions, sinusoids
 from softquery.nn.projected_lstm import LstmStack, LstmState, ProjectedLstm, Way
+from softquery.nn.reader import Direction, Read, Reader
+from softquery.nn.recurrence import CellState, Recurrence, RecurrentCell
 from softquery.nn.recurrent import BiRecurrent, Cell, beside, reverse_within
 from softquery.nn.softmax import AdaptiveSoftmax, Sampler, WordSoftmax, log_uniform
 from softquery.nn.spelt_words import CharacterLstm, SpeltWords
+from softquery.nn.transformer import (
+    BlockActivation,
+    DecoderBlock,
+    DecoderOutput,
+    EncoderBlock,
+    FeedForward,
+    NormPlace,
+    Weights,
+)
+from softquery.nn.word_tables import Tie, WordTables
 from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
     "Asked",
+    "Asking",
     "AttentivePool",
     "BiLm",
     "BiRecurrent",
+    "BlockActivation",
     "Cell",
+    "Bridge",
+    "CellState",
     "CharacterCnn",
+    "DecoderBlock",
+    "DecoderOutput",
+    "Direction",
     "CharacterLstm",
     "Crf",
     "ElmoEmbedder",
     "ElmoSettings",
     "Embedded",
+    "EncoderBlock",
+    "FeedForward",
     "Highway",
     "LayerMix",
     "LearnedQuery",
     "Lexicon",
     "LstmStack",
     "LstmState",
+    "Maxout",
+    "NormPlace",
+    "OwnWords",
+    "PositionKind",
+    "Positions",
     "ProjectedLstm",
+    "Read",
+    "Reader",
+    "Recurrence",
+    "RecurrentCell",
     "Sampler",
+    "ScoreName",
     "SpeltVectors",
     "SpeltWords",
     "StoredVectors",
+    "Tie",
     "Transitions",
     "VariationalDropout",
     "Way",
+    "Weights",
     "WordEmbedding",
     "WordSoftmax",
+    "WordTables",
     "beside",
     "log_likelihood",
     "log_partition",
@@ -54,4 +93,5 @@ __all__ = [
     "mean_pool",
     "path_score",
     "reverse_within",
+    "sinusoids",
 ]

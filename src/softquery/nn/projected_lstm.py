@@ -3,9 +3,6 @@
 B sequences, T steps, D input width, H width of the cell, P width of the projection, L layers.
 """
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
 import torch
@@ -14,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from softquery.nn.precision import autocast_dtype
+from softquery.nn.precision import autocast_dtype, quiet_about_weights
 
 Way = Literal["exact", "fast"]
 """Step by step with the two clips, or one call into cuDNN, which knows no clip of the cell."""
@@ -140,7 +137,7 @@ class ProjectedLstm(nn.Module):
             )
         ]
         start = [part.to(kind).unsqueeze(0) for part in state]
-        with torch.autocast(inputs.device.type, enabled=False), _quiet():
+        with torch.autocast(inputs.device.type, enabled=False), quiet_about_weights():
             if mask is None:
                 outputs, hidden, cell = torch.lstm(
                     inputs.to(kind), start, weights, True, 1, 0.0, self.training, False, True
@@ -225,15 +222,3 @@ class LstmStack(nn.Module):
 
 def _clipped(values: Tensor, limit: float) -> Tensor:
     return values.clamp(-limit, limit) if limit else values
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence torch where it misses a faster path that is not to be had.
-
-    On a GPU the weights were just cast and are gathered anew, some megabytes; on a CPU, oneDNN has
-    no projection.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield

@@ -4,12 +4,16 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import classifying, language, matching, tagging
+from softquery.recipes import classifying, language, matching, tagging, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import ClassSettings, Files, Run, TagSettings, Vocabulary
+from softquery.recipes.words import WordList, WordRun
 
-RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
+AnyRun = Run | LanguageRun | WordRun
+"""What a recipe makes; `kinds` says what trains each."""
+
+RECIPES: dict[str, Callable[[], AnyRun]] = {
     "esim": matching.esim,
     "esim-snli": matching.esim_snli,
     "esim-elmo": matching.esim_elmo,
@@ -25,17 +29,21 @@ RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
     "attention-bilstm": classifying.attention_bilstm,
+    "attention-bilstm-zh": classifying.attention_bilstm_zh,
     "attention-bilstm-elmo": classifying.attention_bilstm_elmo,
     "relations": classifying.relations,
     "hierarchical-attention": classifying.hierarchical_attention,
+    "sentiment-en": classifying.sentiment_en,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
     "elmo-en": language.elmo_en,
+    "word2vec": words.word2vec,
+    "word2vec-cbow": words.word2vec_cbow,
 }
 
 
-def recipe(name: str) -> Run | LanguageRun:
+def recipe(name: str) -> AnyRun:
     """The recipe of that name, or `ConfigError` naming the nearest one."""
     if name not in RECIPES:
         near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
@@ -46,6 +54,7 @@ def recipe(name: str) -> Run | LanguageRun:
 
 __all__ = [
     "RECIPES",
+    "AnyRun",
     "ClassSettings",
     "Files",
     "LanguageRun",
@@ -54,6 +63,8 @@ __all__ = [
     "TagSettings",
     "Targets",
     "Vocabulary",
+    "WordList",
+    "WordRun",
     "override",
     "recipe",
 ]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from torch import nn
 
 from softquery.data import Documents, Texts, encode_labels
+from softquery.data.documents import MOST_WORDS
 from softquery.errors import ConfigError, InputError
 from softquery.files import Row, find_split, read_rows
 from softquery.recipes.class_plan import ClassPlan
@@ -55,6 +56,11 @@ class ClassWork:
         if run.text.boundaries and (run.elmo is not None or _reading(run).max_sentences):
             raise ConfigError(
                 f"text.boundaries must be false: {run.name} reads sentences without their ends"
+            )
+        if _reading(run).max_sentences and run.text.max_tokens > MOST_WORDS:
+            raise ConfigError(
+                f"text.max_tokens must be at most {MOST_WORDS:,} words of a sentence, "
+                f"got {run.text.max_tokens:,}"
             )
         if run.elmo is None and _reading(run).tokens == "words":
             raise ConfigError("model.max_characters is a biLM's; leave it at 0 where there is none")

@@ -1,9 +1,30 @@
 """Bundle to answers."""
 
 from softquery.runtime.classifier import Classifier, load_classifier
+from softquery.runtime.embedder import Embedder, EmbeddingStream, open_embedder
 from softquery.runtime.evaluation import Evaluation, evaluate
+from softquery.runtime.layer_choice import Mix
 from softquery.runtime.loading import load
-from softquery.runtime.matcher import Matcher
-from softquery.runtime.tagger import Tagger
+from softquery.runtime.matcher import Matcher, load_matcher
+from softquery.runtime.tagger import Tagger, load_tagger
+from softquery.runtime.word_space import WordSpace, load_vectors
+from softquery.runtime.words_in_context import WordsInContext
 
-__all__ = ["Classifier", "Evaluation", "Matcher", "Tagger", "evaluate", "load", "load_classifier"]
+__all__ = [
+    "Classifier",
+    "Embedder",
+    "EmbeddingStream",
+    "Evaluation",
+    "Matcher",
+    "Mix",
+    "Tagger",
+    "WordSpace",
+    "WordsInContext",
+    "evaluate",
+    "load",
+    "load_classifier",
+    "load_matcher",
+    "load_tagger",
+    "load_vectors",
+    "open_embedder",
+]

@@ -18,7 +18,7 @@ from softquery.measure import (
     measure_slices,
 )
 from softquery.runtime.classifier import Classifier
-from softquery.runtime.evaluation import Mistake, gold_labels
+from softquery.runtime.evaluation import Mistake, column_values, gold_labels, wrong_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +55,15 @@ class ClassEvaluation:
         elif by == "label":
             groups = by_label(self.gold, self.classifier.labels)
         else:
-            if by not in self.rows[0].values:
-                known = ", ".join(["length", *self.rows[0].values])
-                raise InputError(
-                    f"cannot slice by {by!r}; expected one of {known}", source=self.rows[0].source
-                )
-            groups = by_value([row.values.get(by, "") for row in self.rows])
+            groups = by_value(column_values(self.rows, by))
         parts = measure_slices(groups, {"accuracy": accuracy}, self.gold, self.predicted)
         return [part.to_dict() for part in parts]
 
     def mistakes(self) -> list[Mistake]:
         """Wrong answers, the surest first."""
-        chosen = self.predicted
-        found = [
-            Mistake(
-                self.rows[place],
-                self.classifier.labels[chosen[place]],
-                float(self.probabilities[place, chosen[place]]),
-            )
-            for place in np.flatnonzero(chosen != self.gold).tolist()
-        ]
+        found = wrong_answers(
+            self.rows, self.gold, self.predicted, self.probabilities, self.classifier.labels
+        )
         return sorted(found, key=lambda mistake: -mistake.confidence)
 
 

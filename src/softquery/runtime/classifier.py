@@ -1,14 +1,13 @@
 """A bundle that says what a text is."""
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Calibration, Classified, parse_class
-from softquery.bundle import Bundle, read_bundle
+from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
@@ -20,9 +19,9 @@ from softquery.runtime.fitting import (
     fitting_pipeline,
     fitting_reading,
 )
+from softquery.runtime.opening import Source, opened
 from softquery.runtime.reading import limit_of
 from softquery.text import TextPipeline
-from softquery.zoo import resolve
 
 CHUNK = 256
 """Texts of a bulk call that are answered together; results depend on nothing outside of a chunk."""
@@ -108,14 +107,14 @@ class Classifier:
 
 
 def load_classifier(
-    name_or_path: str | PathLike[str],
+    name_or_path: Source,
     *,
     backend: Backend = "auto",
     threads: int | None = None,
     device: str | None = None,
 ) -> Classifier:
     """Open a classifying bundle; the arguments are those of `softquery.load`."""
-    bundle = read_bundle(resolve(name_or_path))
+    bundle = opened(name_or_path)
     if bundle.config.kind != "classifier":
         raise BundleError(
             f"{bundle.path}: expected a classifier, found kind {bundle.config.kind!r}"

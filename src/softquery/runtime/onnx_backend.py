@@ -114,24 +114,13 @@ class OnnxBackend:
         )
 
     def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
-        """Answer one pair, so that graphs and weights that do not belong together are found now."""
-        settings = bundle.config.model["config"]
-        if vocab_size != settings.get("vocab_size"):
-            raise BundleError(
-                f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
-                f"but config.json says {settings.get('vocab_size')}"
-            )
-        try:
+        """Answer one pair."""
+
+        def answered() -> Floats:
             encodings = self.encode([[vocab_size - 1]])
-            shape = self.compare(encodings, encodings).shape
-        except Exception as error:  # the library raises several kinds, none of them public
-            place = bundle.path / FOLDER
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        if shape != (1, settings.get("output_size")):
-            raise BundleError(
-                f"{bundle.path / FOLDER}: the graphs give {shape[-1]} outputs, "
-                f"but config.json says {settings.get('output_size')}"
-            )
+            return self.compare(encodings, encodings)
+
+        try_out(bundle, vocab_size, answered)
 
     def _feed(self, first: Sequence[Floats], second: Sequence[Floats]) -> dict[str, Any]:
         if "first_lengths" not in self._inputs:
@@ -143,6 +132,31 @@ class OnnxBackend:
             "second": other,
             "second_lengths": other_lengths,
         }
+
+
+def try_out(bundle: Bundle, vocab_size: int, answered: Callable[[], Floats]) -> None:
+    """Answer once, so that graphs and weights that do not belong together are found now.
+
+    Args:
+        bundle: What its files are said of.
+        vocab_size: Words that the weights have vectors of.
+        answered: The logits [1, C] of whatever has the last word of the vocabulary in it.
+    """
+    settings, place = bundle.config.model["config"], bundle.path / FOLDER
+    if vocab_size != settings.get("vocab_size"):
+        raise BundleError(
+            f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
+            f"but config.json says {settings.get('vocab_size')}"
+        )
+    try:
+        shape = answered().shape
+    except Exception as error:  # the library raises several kinds, none of them public
+        raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
+    if shape != (1, settings.get("output_size")):
+        raise BundleError(
+            f"{place}: the graphs give {shape[-1]} outputs, "
+            f"but config.json says {settings.get('output_size')}"
+        )
 
 
 def arranged_weights(bundle: Bundle) -> dict[str, NDArray[Any]]:

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
-from softquery.errors import BundleError
 from softquery.runtime.backend import padded_ids, padded_rows
 from softquery.runtime.class_backend import Floats, Weighed
-from softquery.runtime.onnx_backend import arranged_weights
-from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
+from softquery.runtime.onnx_backend import arranged_weights, try_out
+from softquery.runtime.onnx_session import open_session
 from softquery.text import Tokens
 
 BATCH = 32
@@ -45,7 +44,8 @@ class OnnxClassBackend:
         self._graphs = {name: open_session(bundle.path, name, weights) for name in names}
         self.threads = threads or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self.threads, "softquery") if self.threads > 1 else None
-        self._try_out(bundle, len(weights["embedder.table.weight"]))
+        vocab_size = len(weights["embedder.table.weight"])
+        try_out(bundle, vocab_size, lambda: self.logits([[[vocab_size - 1]]]))
 
     @property
     def name(self) -> str:
@@ -120,25 +120,6 @@ class OnnxClassBackend:
         for rows, values in zip(batches, parts, strict=True):
             answers[rows] = values
         return answers
-
-    def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
-        """Answer one text, so that graphs and weights that do not belong together are found now."""
-        settings = bundle.config.model["config"]
-        if vocab_size != settings.get("vocab_size"):
-            raise BundleError(
-                f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
-                f"but config.json says {settings.get('vocab_size')}"
-            )
-        try:
-            shape = self.logits([[[vocab_size - 1]]]).shape
-        except Exception as error:  # the library raises several kinds, none of them public
-            place = bundle.path / FOLDER
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        if shape != (1, settings.get("output_size")):
-            raise BundleError(
-                f"{bundle.path / FOLDER}: the graphs give {shape[-1]} outputs, "
-                f"but config.json says {settings.get('output_size')}"
-            )
 
 
 def _ids(sentence: Sequence[Any]) -> Ids:

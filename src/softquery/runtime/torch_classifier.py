@@ -6,10 +6,10 @@ import torch
 
 from softquery.bundle import Bundle
 from softquery.data import Documents, Shape, Texts
-from softquery.errors import ConfigError
 from softquery.runtime.class_backend import Floats, Weighed
 from softquery.runtime.class_network import class_logits, load_class_model, packed, read_by
 from softquery.runtime.reading import reading_of
+from softquery.runtime.torch_device import on_device
 from softquery.text import TextPipeline, Tokens
 
 BATCH = 64
@@ -33,15 +33,7 @@ class TorchClassBackend:
         device: str | None = None,
         threads: int | None = None,
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
-        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            self.device = torch.device(chosen)
-            self.model = load_class_model(bundle).to(self.device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+        self.model, self.device = on_device(lambda: load_class_model(bundle), device, threads)
         self.pipeline = pipeline
         self.reading = reading_of(bundle.config.model["config"])
 

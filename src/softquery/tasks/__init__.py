@@ -1,16 +1,21 @@
 """One file a question: loss, labels and metric, without parameters."""
 
 from softquery.tasks.classify import TextClassification
+from softquery.tasks.generate import Generation, TokenLikelihood
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.tasks.tag import Tagging
+from softquery.tasks.window import WordPrediction
 
 __all__ = [
+    "Generation",
     "LanguageModel",
     "Likelihood",
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "WordPrediction",
+    "TokenLikelihood",
     "Tagging",
     "TextClassification",
     "task_from_dict",

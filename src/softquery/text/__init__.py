@@ -2,6 +2,8 @@
 
 from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.cutting import WordCutter
+from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
@@ -11,6 +13,7 @@ from softquery.text.spelling import (
     MAX_CHARACTERS,
     NUM_CHARACTERS,
     spell,
+    spell_bytes,
     spell_sentences,
     spell_tokens,
     spell_vocabulary,
@@ -53,7 +56,9 @@ __all__ = [
     "Tokens",
     "UnicodeForm",
     "Unit",
+    "WordCutter",
     "build_pipeline",
+    "ngram_buckets",
     "in_parts",
     "normalise",
     "pipeline_from_words",
@@ -61,6 +66,7 @@ __all__ = [
     "reserved_tokens",
     "sentence_spans",
     "spell",
+    "spell_bytes",
     "spell_sentences",
     "spell_tokens",
     "spell_vocabulary",

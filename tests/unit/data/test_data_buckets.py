@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from softquery.data import bucketed, in_order, round_up
+from softquery.data import bucketed, budgeted, in_order, round_up
 
 
 def lengths_of(count, seed=1):
@@ -103,3 +103,62 @@ def test_sentences_without_tokens_are_padded_to_one_place():
 )
 def test_rounding_up(length, multiple, wanted):
     assert round_up(length, multiple) == wanted
+
+
+def budget_of(lengths, **changes):
+    return budgeted(lengths, **{"num_tokens": 256, "seed": 1, "epoch": 0, **changes})
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 1000])
+def test_a_budget_takes_every_row_once(count):
+    slots = budget_of(lengths_of(count))
+    assert sorted(row for rows in rows_of(slots) for row in rows) == list(range(count))
+
+
+def test_a_budget_is_kept_and_used():
+    lengths = lengths_of(1000)
+    slots = budget_of(lengths)
+    sizes = {slot.length: 256 // slot.length for slot in slots}
+    small = [slot for slot in slots if len(slot.rows) != sizes[slot.length]]
+    assert len(small) <= 1
+    for slot in slots:
+        assert len(slot.rows) * slot.length <= 256
+        assert int(lengths[slot.rows].max()) <= slot.length
+        assert slot.length % 8 == 0
+
+
+def test_a_budget_has_as_many_shapes_as_padded_lengths():
+    lengths = lengths_of(1000)
+    padded = {round_up(int(length), 8) for length in lengths}
+    for epoch in range(3):
+        shapes = {(len(slot.rows), slot.length) for slot in budget_of(lengths, epoch=epoch)}
+        assert len(shapes) <= len(padded) + 1
+
+
+def test_a_row_beyond_the_budget_is_a_batch():
+    slots = budget_of(torch.tensor([300, 5, 5]))
+    assert sorted((len(slot.rows), slot.length) for slot in slots) in (
+        [(1, 304), (2, 8)],
+        [(1, 304), (1, 304), (1, 304)],
+        [(1, 304), (2, 304)],
+    )
+    assert any(slot.rows.tolist() == [0] for slot in slots) or len(slots) == 3
+
+
+def test_budgets_are_determined_by_seed_and_epoch():
+    lengths = lengths_of(500)
+    plans = [rows_of(budget_of(lengths, seed=seed, epoch=epoch)) for seed, epoch in
+             ((1, 0), (1, 0), (1, 1), (2, 0))]  # fmt: skip
+    assert plans[0] == plans[1]
+    assert plans[0] != plans[2]
+    assert plans[0] != plans[3]
+
+
+def test_a_budget_pads_little():
+    lengths = lengths_of(1000)
+    assert waste(budget_of(lengths, pad_multiple=4, num_tokens=512), lengths) < 0.2
+
+
+def test_a_budget_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="num_tokens must be positive, got 0"):
+        budget_of(lengths_of(3), num_tokens=0)

@@ -1,0 +1,102 @@
+"""What `softquery export` does with each kind of bundle: which rows it reads, what it calls."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from softquery.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from softquery.bundle import Bundle
+    from softquery.export import ExportReport
+    from softquery.files import Row
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wish:
+    """What the user asked for.
+
+    Attributes:
+        limit: Points of the kind's metric that int8 may cost.
+        data: Rows of the kind's task, for the gate.
+        rename: Our column names to the file's.
+        drop_softmax: Leave out what an embedder was pretrained with.
+    """
+
+    bundle: "Bundle"
+    target: Path
+    int8: bool = False
+    limit: float = 0.5
+    data: Path | None = None
+    rename: Mapping[str, str] | None = None
+    drop_softmax: bool = False
+
+
+def export_kind(wish: Wish) -> "ExportReport":
+    """Export a bundle as its kind is exported."""
+    kind = wish.bundle.config.kind
+    if wish.drop_softmax and kind != "embedder":
+        raise ConfigError("--drop-softmax is for embedders, which are pretrained with one")
+    return EXPORTERS.get(kind, _matcher)(wish)
+
+
+def require_onnx(extra: str = "train", *, needed_for: str = "export") -> None:
+    """Graphs are written with onnx, which extras bring."""
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise MissingExtra(extra, needed_for=needed_for) from None
+
+
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("train", needed_for="export") from None
+
+
+def _matcher(wish: Wish) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_matcher
+
+    rows = _labelled(wish, "sentence1", "sentence2", "label")
+    return export_matcher(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+
+
+def _classifier(wish: Wish) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_classifier
+
+    rows = _labelled(wish, "text", "label")
+    return export_classifier(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+
+
+def _labelled(wish: Wish, *columns: str) -> list["Row"]:
+    from softquery.files import read_rows
+
+    if wish.data is None:
+        return []
+    return list(read_rows(wish.data, columns=columns, rename=wish.rename))
+
+
+def _embedder(wish: Wish) -> "ExportReport":
+    from softquery.export import export_embedder
+    from softquery.files import read_texts
+
+    return export_embedder(
+        wish.bundle,
+        wish.target,
+        int8=wish.int8,
+        limit=wish.limit,
+        texts=[] if wish.data is None else read_texts([wish.data], rename=wish.rename),
+        softmax="left out" if wish.drop_softmax else "kept",
+    )
+
+
+EXPORTERS: Mapping[str, Callable[[Wish], "ExportReport"]] = {
+    "classifier": _classifier,
+    "embedder": _embedder,
+    "matcher": _matcher,
+}
+"""By a bundle's kind; a kind that is not here is told so by the matcher's exporter."""

@@ -1,0 +1,229 @@
+"""Blocks of a Transformer: attention and a small network, each with a way around it.
+
+B sentences, T tokens, S tokens of the source, H heads, D width.
+"""
+
+from typing import Literal, NamedTuple, get_args
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from softquery.attention import KeyValueCache, MultiHead, both, causal_mask
+
+NormPlace = Literal["post", "pre"]
+BlockActivation = Literal["relu", "gelu"]
+Weights = Literal["hidden", "shown"]
+"""Through the fused kernel, or with the attention weights of every head beside the answer."""
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with something bent between them (Vaswani et al. 2017, Eq. 2).
+
+    Args:
+        hidden_size: Width of input and output.
+        inner_size: Width in between.
+        activation: `"relu"`, or `"gelu"` (Hendrycks & Gimpel 2016).
+        dropout: Of the inner layer.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        inner_size: int,
+        *,
+        activation: BlockActivation = "relu",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if activation not in get_args(BlockActivation):
+            raise ValueError(
+                f"activation must be one of {get_args(BlockActivation)}, got {activation!r}"
+            )
+        self.activation = activation
+        self.widen = nn.Linear(hidden_size, inner_size)
+        self.narrow = nn.Linear(inner_size, hidden_size)
+        self.dropout = nn.Dropout(dropout)
+        for layer in (self.widen, self.narrow):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+        """Each token for itself."""
+        inner = self.widen(states)
+        inner = F.relu(inner) if self.activation == "relu" else F.gelu(inner)
+        answer: Tensor = self.narrow(self.dropout(inner))
+        return answer
+
+
+class Around(nn.Module):
+    """A residual connection with layer normalisation after the sum, or before the sublayer.
+
+    `"post"` is norm(x + f(x)) (Vaswani et al. 2017, Section 3.1), `"pre"` x + f(norm(x)) (Xiong et
+    al. 2020, Section 3.1), which needs no warm-up but one more normalisation at the top of a stack.
+
+    Args:
+        size: Width.
+        norm: `"post"` or `"pre"`.
+        dropout: Of the sublayer's answer (Section 5.4).
+        eps: Of the normalisation.
+    """
+
+    def __init__(
+        self, size: int, *, norm: NormPlace = "post", dropout: float = 0.0, eps: float = 1e-5
+    ) -> None:
+        super().__init__()
+        if norm not in get_args(NormPlace):
+            raise ValueError(f"norm must be one of {get_args(NormPlace)}, got {norm!r}")
+        self.place = norm
+        self.norm = nn.LayerNorm(size, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def enter(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+        """What the sublayer reads."""
+        return self.norm(states) if self.place == "pre" else states
+
+    def leave(
+        self, states: Float[Tensor, "*B D"], answer: Float[Tensor, "*B D"]
+    ) -> Float[Tensor, "*B D"]:
+        """What comes out, from what went in and the sublayer's answer."""
+        total: Tensor = states + self.dropout(answer)
+        return self.norm(total) if self.place == "post" else total
+
+
+class EncoderBlock(nn.Module):
+    """Every token asks every token, then thinks for itself (Vaswani et al. 2017, Section 3.1).
+
+    Args:
+        attention: The heads.
+        feed_forward: The small network.
+        norm: Where the normalisation stands.
+        dropout: Of both sublayers' answers.
+        eps: Of the normalisation.
+    """
+
+    def __init__(
+        self,
+        attention: MultiHead,
+        feed_forward: FeedForward,
+        *,
+        norm: NormPlace = "post",
+        dropout: float = 0.0,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        size = attention.output_projection.out_features
+        self.attention, self.feed_forward = attention, feed_forward
+        self.around_attention = Around(size, norm=norm, dropout=dropout, eps=eps)
+        self.around_feed_forward = Around(size, norm=norm, dropout=dropout, eps=eps)
+
+    def forward(
+        self,
+        states: Float[Tensor, "B T D"],
+        mask: Bool[Tensor, "B T"],
+        *,
+        weights: Weights = "hidden",
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"] | None]:
+        """New states, and who asked whom where that is to be shown."""
+        asked = self.around_attention.enter(states)
+        memory = self.attention.remember(asked, asked)
+        answer, shown = ask(self.attention, asked, memory, mask=mask.unsqueeze(1), weights=weights)
+        states = self.around_attention.leave(states, answer)
+        inner = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, inner), shown
+
+
+class DecoderOutput(NamedTuple):
+    """New states, all keys and values so far, and who asked whom where that is to be shown."""
+
+    states: Float[Tensor, "B T D"]
+    past: KeyValueCache
+    own_weights: Float[Tensor, "B H T P"] | None
+    source_weights: Float[Tensor, "B H T S"] | None
+
+
+class DecoderBlock(nn.Module):
+    """Every token asks those before it, then the source, then thinks (Section 3.1).
+
+    Args:
+        own_attention: The heads that ask the tokens before.
+        source_attention: The heads that ask the source.
+        feed_forward: The small network.
+        norm: Where the normalisation stands.
+        dropout: Of all sublayers' answers.
+        eps: Of the normalisation.
+    """
+
+    def __init__(
+        self,
+        own_attention: MultiHead,
+        source_attention: MultiHead,
+        feed_forward: FeedForward,
+        *,
+        norm: NormPlace = "post",
+        dropout: float = 0.0,
+        eps: float = 1e-5,
+    ) -> None:
+        super().__init__()
+        size = own_attention.output_projection.out_features
+        self.own_attention, self.source_attention = own_attention, source_attention
+        self.feed_forward = feed_forward
+        self.around_own, self.around_source, self.around_feed_forward = (
+            Around(size, norm=norm, dropout=dropout, eps=eps) for _ in range(3)
+        )
+
+    def forward(
+        self,
+        states: Float[Tensor, "B T D"],
+        source: KeyValueCache,
+        source_mask: Bool[Tensor, "B S"],
+        *,
+        past: KeyValueCache | None = None,
+        weights: Weights = "hidden",
+    ) -> DecoderOutput:
+        """Go on from the past by one token or by many.
+
+        Padding needs no mask here: it stands behind all real tokens, which see only what is before
+        them.
+
+        Args:
+            states: The new tokens.
+            source: What `source_attention.remember` made of the source.
+            source_mask: Its real tokens.
+            past: The keys and values of the tokens before.
+            weights: Whether attention weights are shown.
+        """
+        asked = self.around_own.enter(states)
+        past = self.own_attention.remember(asked, asked, past=past)
+        answer, own = ask(self.own_attention, asked, past, causal=True, weights=weights)
+        states = self.around_own.leave(states, answer)
+        answer, seen = ask(
+            self.source_attention,
+            self.around_source.enter(states),
+            source,
+            mask=source_mask.unsqueeze(1),
+            weights=weights,
+        )
+        states = self.around_source.leave(states, answer)
+        inner = self.feed_forward(self.around_feed_forward.enter(states))
+        states = self.around_feed_forward.leave(states, inner)
+        return DecoderOutput(states, past, own, seen)
+
+
+def ask(
+    heads: MultiHead,
+    query: Float[Tensor, "B T D"],
+    memory: KeyValueCache,
+    *,
+    mask: Bool[Tensor, "B #T P"] | None = None,
+    causal: bool = False,
+    weights: Weights = "hidden",
+) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T P"] | None]:
+    """The heads' answer, and their weights where they are to be shown."""
+    if weights == "hidden":
+        return heads.mix(query, memory, mask=mask, causal=causal), None
+    if causal:
+        length = query.shape[-2]
+        mask = both(mask, causal_mask(length, memory.num_keys, device=query.device))
+    answer = heads.attend(query, memory, mask=mask)
+    return answer.mixed, answer.weights
