@@ -157,7 +157,7 @@ EXPLAIN = [
     Case(
         title="one sentence",
         command="explain 'a man eats' --model model",
-        said=f"missing argument {ANY}; see softquery explain --help",
+        said="give two sentences, each in quotes",
     ),
     Case(
         title="three sentences",

@@ -22,9 +22,10 @@ from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
+from tiny_texts import relations, reviews, write_texts
 
 from small_elmo import write_elmo
-from softquery.models import TaggerConfig
+from softquery.models import AttentiveConfig, HierarchicalConfig, TaggerConfig
 from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
 from softquery.recipes.kinds import train
 from softquery.tasks import PairClassification, PairGrading
@@ -64,6 +65,10 @@ def small(name: str) -> AnyRun:
     if isinstance(run.model, TaggerConfig):
         return override(run, TAGS)
     run = override(run, SETTINGS[type(run)])
+    if isinstance(run.model, HierarchicalConfig):
+        return override(run, ["model.context_size=4", "model.word_dropout=0"])
+    if isinstance(run.model, AttentiveConfig):
+        return override(run, [f"model.{part}_dropout=0" for part in ("embedding", "state", "word")])
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
 
@@ -77,6 +82,8 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
         if run.tags is not None and run.tags.given == "plain":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
+    if isinstance(run.model, (AttentiveConfig, HierarchicalConfig)):
+        return with_tune(run, write_texts(folder, tiny_texts(run), num_dev=12))
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":
@@ -88,10 +95,23 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     if isinstance(run.task, PairClassification) and run.task.labels == ("0", "1"):
         numbers = {"different": "0", "same": "1"}
         rows = [(one, other, numbers.get(label, label)) for one, other, label in rows]
-    written = write_folder(folder, rows, num_dev=12)
+    return with_tune(run, write_folder(folder, rows, num_dev=12))
+
+
+def tiny_texts(run: Run) -> list[tuple[str, str]]:
+    """Texts in the recipe's language, with labels of its kind."""
+    if run.name == "relations":
+        return relations(60)
+    if run.text.unit == "characters":
+        return [(f"{one}{other}", label) for one, other, label in chinese(60)]
+    return reviews(60)
+
+
+def with_tune(run: Run, folder: Path) -> Path:
+    """The folder, with a split to tune on where the recipe wants one."""
     if run.data.tune is not None:
-        shutil.copy(written / "dev.tsv", written / "tune.tsv")
-    return written
+        shutil.copy(folder / "dev.tsv", folder / "tune.tsv")
+    return folder
 
 
 def write_sentences(folder: Path) -> Path:

@@ -1,6 +1,7 @@
 """What answers look like, without torch: labels, grades, tags, spans, and who matched."""
 
 from softquery.answers.calibration import Calibration
+from softquery.answers.classified import Classified
 from softquery.answers.labels import parse_class, parse_distribution, parse_grade
 from softquery.answers.match import Match
 from softquery.answers.schemes import (
@@ -17,6 +18,7 @@ from softquery.answers.tagged import Tagged
 
 __all__ = [
     "Calibration",
+    "Classified",
     "Match",
     "Scheme",
     "Span",

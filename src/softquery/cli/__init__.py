@@ -7,6 +7,7 @@ import typer
 from softquery import __version__
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
+from softquery.cli.classify import classify
 from softquery.cli.console import run
 from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(classify)
 app.command()(embed)
 app.command()(tag)
 app.command()(train)

@@ -3,22 +3,20 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
 from softquery.errors import ConfigError, InputError
 
-if TYPE_CHECKING:
-    from softquery.runtime.evaluation import Mistake
-
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
     data: Annotated[
-        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+        Path, typer.Option(help="Rows: sentence1, sentence2, label; text, label; or tagged words.")
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -46,12 +44,11 @@ def evaluate(
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
-    if _kind(model) == "tagger":
-        from softquery.cli.evaluate_tags import evaluate_tagger
-
+    kind = _kind(model)
+    if kind in ("tagger", "classifier"):
         if order:
-            raise ConfigError("--order compares pairs; a tagger reads one text")
-        found, mistakes = evaluate_tagger(model, data, rename, slices or [])
+            raise ConfigError(f"--order compares pairs; a {kind} reads one text")
+        found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
         if errors is not None:
             write_mistakes(errors, mistakes)
         _tell(found, f"{model} on {data}", errors, as_json)
@@ -75,8 +72,16 @@ def evaluate(
     if evaluation.num_cut:
         result["sentences_cut"] = evaluation.num_cut
     if errors is not None:
-        write_mistakes(errors, [_record(each) for each in evaluation.mistakes()])
+        write_mistakes(errors, [each.record() for each in evaluation.mistakes()])
     _tell(result, f"{model} on {data}", errors, as_json)
+
+
+def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What measures a model that reads one text: its report, and its mistakes."""
+    from softquery.cli.evaluate_classes import evaluate_classifier
+    from softquery.cli.evaluate_tags import evaluate_tagger
+
+    return evaluate_tagger if kind == "tagger" else evaluate_classifier
 
 
 def _kind(model: str) -> str:
@@ -107,9 +112,7 @@ def _show(result: dict[str, Any], title: str) -> None:
         table = [(label, *each.values()) for label, each in result["by_label"].items()]
         print_table("by label", heads, table)
     if "confusion" in result:
-        names = list(result["confusion"])
-        table = [(gold, *result["confusion"][gold].values()) for gold in names]
-        print_table("confusion (rows: gold, columns: answered)", ("", *names), table)
+        _show_confusion(result["confusion"])
     for name, parts in result.get("slices", {}).items():
         heads = tuple(parts[0])
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
@@ -117,6 +120,24 @@ def _show(result: dict[str, Any], title: str) -> None:
         print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
 
 
+def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
+    """All counts, or what was confused most often where there are too many labels for a table."""
+    if len(confusion) <= MOST_LABELS:
+        table = [(gold, *counts.values()) for gold, counts in confusion.items()]
+        print_table("confusion (rows: gold, columns: answered)", ("", *confusion), table)
+        return
+    wrong = [
+        (gold, answered, count)
+        for gold, counts in confusion.items()
+        for answered, count in counts.items()
+        if gold != answered and count
+    ]
+    most = sorted(wrong, key=lambda row: -row[2])[:MOST_LABELS]
+    print_table("confused most often", ("gold", "answered", "rows"), most)
+
+
+MOST_LABELS = 8
+"""Columns of a confusion matrix that a terminal can show."""
 FORMS = (".tsv", ".csv", ".jsonl")
 LAST = ("predicted", "confidence", "row")
 """What a file of mistakes says about each row of the data."""
@@ -132,15 +153,6 @@ def _check_place(path: Path, data: Path) -> None:
         raise InputError("cannot be written (no such folder)", source=path)
     if path.exists() and data.exists() and path.samefile(data):
         raise InputError("is the data itself; name another file for the mistakes", source=path)
-
-
-def _record(mistake: "Mistake") -> dict[str, Any]:
-    return {
-        **mistake.row.values,
-        "predicted": mistake.predicted,
-        "confidence": round(mistake.confidence, 4),
-        "row": mistake.row.number,
-    }
 
 
 def write_mistakes(path: Path, records: list[dict[str, Any]]) -> None:

@@ -74,7 +74,7 @@ def export(
         lines.append((f"{report.gate.metric}, float32", report.gate.float32))
         lines.append((f"{report.gate.metric}, int8", report.gate.int8))
         if not report.gate.accepted:
-            unit = "per cent" if report.gate.metric == "perplexity" else "points"
+            unit = "per cent" if report.gate.metric in ("perplexity", "cosine") else "points"
             note(
                 f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"

@@ -10,6 +10,7 @@ from softquery.errors import ConfigError, MissingExtra
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
     from softquery.export import ExportReport
+    from softquery.files import Row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,13 +59,25 @@ def _require_torch() -> None:
 def _matcher(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_matcher
+
+    rows = _labelled(wish, "sentence1", "sentence2", "label")
+    return export_matcher(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+
+
+def _classifier(wish: Wish) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_classifier
+
+    rows = _labelled(wish, "text", "label")
+    return export_classifier(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+
+
+def _labelled(wish: Wish, *columns: str) -> list["Row"]:
     from softquery.files import read_rows
 
-    names = ("sentence1", "sentence2", "label")
-    rows = (
-        [] if wish.data is None else list(read_rows(wish.data, columns=names, rename=wish.rename))
-    )
-    return export_matcher(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+    if wish.data is None:
+        return []
+    return list(read_rows(wish.data, columns=columns, rename=wish.rename))
 
 
 def _tagger(wish: Wish) -> "ExportReport":
@@ -91,6 +104,7 @@ def _embedder(wish: Wish) -> "ExportReport":
 
 
 EXPORTERS: Mapping[str, Callable[[Wish], "ExportReport"]] = {
+    "classifier": _classifier,
     "embedder": _embedder,
     "matcher": _matcher,
     "tagger": _tagger,

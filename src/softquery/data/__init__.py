@@ -8,6 +8,8 @@ from softquery.data.corpus import (
     read_corpus,
     write_corpus,
 )
+from softquery.data.documents import DocumentBatch, Documents, Shape, document_slots
+from softquery.data.labels import encode_labels
 from softquery.data.lexicons import build_lexicon
 from softquery.data.numbering import WordNumbers
 from softquery.data.pairs import (
@@ -19,16 +21,19 @@ from softquery.data.pairs import (
     take_share,
 )
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
-from softquery.data.texts import TextBatch, Texts, encode_words
+from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
 from softquery.data.translations import TranslationBatch, Translations, encode_translations
 from softquery.data.windows import Windows
 
 __all__ = [
     "Corpus",
+    "DocumentBatch",
+    "Documents",
     "PairBatch",
     "Pairs",
     "Sentences",
+    "Shape",
     "Slot",
     "StreamBatch",
     "StreamSlots",
@@ -43,6 +48,9 @@ __all__ = [
     "bucketed",
     "budgeted",
     "build_lexicon",
+    "document_slots",
+    "encode_ids",
+    "encode_labels",
     "encode_pairs",
     "encode_translations",
     "encode_words",

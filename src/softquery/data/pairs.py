@@ -1,6 +1,6 @@
 """Pairs of sentences with a label: rows of a file to batches of tensors."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
+from softquery.data.labels import distributions, parsed_label, softened
 from softquery.data.numbering import WordNumbers
 from softquery.data.tokens import Sentences, Tokens
-from softquery.errors import InputError
 from softquery.files import Row
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline
@@ -119,8 +119,8 @@ def encode_pairs(
     stream = iter(rows)
     while chunk := list(islice(stream, CHUNK)):
         if parse_distribution is not None:
-            taught |= _distributions(chunk, parse_distribution, before=len(labels))
-        labels.extend(_label(row, parse_label) for row in chunk)
+            taught |= distributions(chunk, parse_distribution, before=len(labels))
+        labels.extend(parsed_label(row, parse_label) for row in chunk)
         for side, column in zip(sides, ("sentence1", "sentence2"), strict=True):
             texts = [row.values[column] for row in chunk]
             ids, cuts = number(texts)
@@ -131,39 +131,10 @@ def encode_pairs(
     return Pairs(
         Sentences.pack(sides[0]),
         Sentences.pack(sides[1]),
-        _softened(label, taught) if taught else label,
+        softened(label, taught) if taught else label,
         num_cut,
         None if max_characters is None else numbers.lexicon(max_characters=max_characters),
     )
-
-
-def _label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
-    try:
-        return parse_label(row.values["label"])
-    except ValueError as error:
-        raise InputError(str(error), source=row.source, row=row.number) from None
-
-
-def _distributions(
-    rows: list[Row], parse: Callable[[str], list[float]], *, before: int
-) -> dict[int, list[float]]:
-    """The distributions of those rows that have one, by place."""
-    found = {}
-    for place, row in enumerate(rows, before):
-        if row.values.get("probabilities", "").strip():
-            try:
-                found[place] = parse(row.values["probabilities"])
-            except ValueError as error:
-                raise InputError(str(error), source=row.source, row=row.number) from None
-    return found
-
-
-def _softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Tensor:
-    """Class ids as distributions, with what is known better in its place."""
-    num_classes = len(next(iter(taught.values())))
-    soft = torch.nn.functional.one_hot(label, num_classes).float()
-    soft[torch.tensor(list(taught))] = torch.tensor(list(taught.values()))
-    return soft
 
 
 def first_sentence(row: Row) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from softquery.data.numbering import WordNumbers
@@ -22,7 +22,7 @@ class TextBatch(NamedTuple):
 
     tokens: Tokens
     lexicon: Lexicon
-    label: Int[Tensor, "B *T"] | None
+    label: Shaped[Tensor, "B *T"] | None
 
     @property
     def size(self) -> int:
@@ -36,8 +36,8 @@ class Texts:
 
     sentences: Sentences
     lexicon: Lexicon
-    label: Sentences | Int[Tensor, " N"] | None = None
-    """Tags of the words of each sentence, or a class of each sentence."""
+    label: Sentences | Shaped[Tensor, "N *C"] | None = None
+    """Tags of the words of each sentence, or a class (or a distribution over C) of each."""
     num_cut: int = 0
     """Sentences that were longer than the pipeline's limit."""
 
@@ -86,3 +86,16 @@ def encode_words(
     numbers = WordNumbers(pipeline)
     ids = numbers.number(sentences)
     return Texts(Sentences.pack(ids), numbers.lexicon(max_characters=max_characters))
+
+
+def encode_ids(sentences: Sequence[Sequence[int]], *, vocab_size: int) -> Texts:
+    """Sentences whose ids are those of a vocabulary, which is their lexicon as it stands.
+
+    Nothing is spelt here: for models that read a table of words alone.
+
+    >>> texts = encode_ids([[4, 5], [5]], vocab_size=6)
+    >>> texts.batch(torch.tensor([1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
+    ([[5, 0]], [0, 1, 2, 3, 4, 5])
+    """
+    characters = torch.zeros(vocab_size, 0, dtype=torch.int16)
+    return Texts(Sentences.pack(sentences), Lexicon(characters, torch.arange(vocab_size)))

@@ -1,7 +1,7 @@
 """torch to ONNX to int8, behind a gate.
 
-Matchers and taggers need the extra `[train]`; a biLM's graphs are written with onnx alone, and
-checked against torch where it is there.
+Matchers, classifiers and taggers need the extra `[train]`; a biLM's graphs are written with onnx
+alone, and checked against torch where it is there.
 """
 
 from importlib import import_module
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from softquery.export.gate import ExportReport, Gate
 
 if TYPE_CHECKING:
+    from softquery.export.classifier import export_classifier
     from softquery.export.embedder import bilm_graphs, export_embedder
     from softquery.export.matcher import export_matcher
     from softquery.export.tag_bundle import export_tagger
 
 HOMES = {
     "bilm_graphs": "embedder",
+    "export_classifier": "classifier",
     "export_embedder": "embedder",
     "export_matcher": "matcher",
     "export_tagger": "tag_bundle",
@@ -25,6 +27,7 @@ __all__ = [
     "ExportReport",
     "Gate",
     "bilm_graphs",
+    "export_classifier",
     "export_embedder",
     "export_matcher",
     "export_tagger",

@@ -10,6 +10,7 @@ from softquery.measure.calibration import (
     fit_temperature,
     reliability,
 )
+from softquery.measure.class_report import ClassMetric, ClassReport, class_score
 from softquery.measure.classification import (
     accuracy,
     auc,
@@ -22,6 +23,7 @@ from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
+from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
@@ -29,12 +31,15 @@ from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
 
 __all__ = [
+    "ClassMetric",
+    "ClassReport",
     "Comparison",
     "GradedReport",
     "Interval",
     "KneserNey",
     "LinearProbe",
     "MatchReport",
+    "RelationReport",
     "Probed",
     "ReliabilityBin",
     "Scaling",
@@ -49,6 +54,7 @@ __all__ = [
     "by_value",
     "choose_scaling",
     "choose_threshold",
+    "class_score",
     "compare_means",
     "confusion_matrix",
     "expected_calibration_error",
@@ -64,6 +70,9 @@ __all__ = [
     "measure_slices",
     "pearson",
     "ratio_of_counts",
+    "relation_f1",
+    "relation_of",
+    "relations_of",
     "reliability",
     "spearman",
     "symmetry",

@@ -1,5 +1,12 @@
 """One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
+from softquery.models.attentive import (
+    Attentive,
+    AttentiveConfig,
+    ClassOutput,
+    Hierarchical,
+    HierarchicalConfig,
+)
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -34,6 +41,15 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
 TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
 """Likewise for models that read one text."""
 
+CLASSIFIERS: dict[
+    str,
+    tuple[type[AttentiveConfig] | type[HierarchicalConfig], type[Attentive] | type[Hierarchical]],
+] = {
+    "attentive": (AttentiveConfig, Attentive),
+    "hierarchical": (HierarchicalConfig, Hierarchical),
+}
+"""Likewise for models that give a whole text a class."""
+
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
 
@@ -43,13 +59,17 @@ GENERATORS: dict[
 """Likewise for models that write."""
 
 __all__ = [
+    "CLASSIFIERS",
     "EMBEDDERS",
     "GENERATORS",
     "MODELS",
     "TEXT_MODELS",
     "AskingConfig",
+    "Attentive",
+    "AttentiveConfig",
     "BiLmState",
     "CharacterConfig",
+    "ClassOutput",
     "Contextual",
     "Elmo",
     "ElmoConfig",
@@ -57,6 +77,8 @@ __all__ = [
     "EsimConfig",
     "Generator",
     "GeneratorOutput",
+    "Hierarchical",
+    "HierarchicalConfig",
     "LanguageModelOutput",
     "Looks",
     "PairOutput",

@@ -8,6 +8,7 @@ from softquery.nn.dropout import VariationalDropout
 from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
+from softquery.nn.learned_query import Asked, LearnedQuery
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.maxout import Maxout
 from softquery.nn.mix import LayerMix
@@ -35,6 +36,7 @@ from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
+    "Asked",
     "Asking",
     "AttentivePool",
     "BiLm",
@@ -56,6 +58,7 @@ __all__ = [
     "FeedForward",
     "Highway",
     "LayerMix",
+    "LearnedQuery",
     "Lexicon",
     "LstmStack",
     "LstmState",

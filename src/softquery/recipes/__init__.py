@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging, words
+from softquery.recipes import classifying, language, matching, tagging, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import ClassSettings, Files, Run, TagSettings, Vocabulary
 from softquery.recipes.words import WordList, WordRun
 
 AnyRun = Run | LanguageRun | WordRun
@@ -29,6 +29,12 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
     "tagger-en": tagging.tagger_en,
+    "attention-bilstm": classifying.attention_bilstm,
+    "attention-bilstm-zh": classifying.attention_bilstm_zh,
+    "attention-bilstm-elmo": classifying.attention_bilstm_elmo,
+    "relations": classifying.relations,
+    "hierarchical-attention": classifying.hierarchical_attention,
+    "sentiment-en": classifying.sentiment_en,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
@@ -50,6 +56,7 @@ def recipe(name: str) -> AnyRun:
 __all__ = [
     "RECIPES",
     "AnyRun",
+    "ClassSettings",
     "Files",
     "LanguageRun",
     "Run",

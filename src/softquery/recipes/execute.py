@@ -15,7 +15,6 @@ import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.models import MODELS, TEXT_MODELS
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
     base_of,
@@ -33,7 +32,7 @@ from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
 from softquery.recipes.work import Prepared, Say, Work
 from softquery.recipes.works import work_of
-from softquery.runtime.network import TaskModel, build_model, config_of
+from softquery.runtime.network import TASK_MODELS, TaskModel, build_model, config_of
 from softquery.training import (
     BEST,
     Fit,
@@ -132,7 +131,7 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
         run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
-        model = {**MODELS, **TEXT_MODELS}[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
+        model = TASK_MODELS[run.model_name()][1](run.model, embedder)
     words = model.embedder if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]

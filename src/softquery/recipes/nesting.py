@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from softquery.bundle import read_bundle, weights_fingerprint
 from softquery.data import Pairs, Texts
 from softquery.errors import BundleError, ConfigError
-from softquery.models import Elmo, TaggerConfig
+from softquery.models import AttentiveConfig, Elmo, TaggerConfig
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes.run import Run
 from softquery.recipes.work import Say
@@ -61,6 +61,9 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
 def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     """The run with words spelt as the biLM reads them."""
     bilm = embedder.bilm
+    if isinstance(run.model, AttentiveConfig) and isinstance(bilm, Elmo):
+        longest = bilm.config.characters.max_characters
+        return replace(run, model=replace(run.model, max_characters=longest))
     if not isinstance(run.model, TaggerConfig) or not isinstance(bilm, Elmo):
         return run
     longest = bilm.config.characters.max_characters

@@ -4,9 +4,19 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from softquery.models import MODELS, TEXT_MODELS, EsimConfig, SiameseConfig, TaggerConfig
+from softquery.measure import ClassMetric
+from softquery.models import (
+    CLASSIFIERS,
+    MODELS,
+    TEXT_MODELS,
+    AttentiveConfig,
+    EsimConfig,
+    HierarchicalConfig,
+    SiameseConfig,
+    TaggerConfig,
+)
 from softquery.nn import ElmoSettings
-from softquery.tasks import PairClassification, PairTask, Tagging
+from softquery.tasks import PairClassification, PairTask, Tagging, TextClassification
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -47,6 +57,8 @@ class Files:
     """Share of what is then left that is trained on, to see how much of it is needed."""
     batch_size: int = 32
     pad_multiple: int = 8
+    num_tokens: int | None = None
+    """The most tokens of a batch of documents, padding included; None for no limit."""
 
     def __post_init__(self) -> None:
         if not 0 < self.tune_share < 1:
@@ -55,6 +67,8 @@ class Files:
             raise ValueError(f"share must be above 0 and at most 1, got {self.share}")
         if self.batch_size < 1 or self.pad_multiple < 1:
             raise ValueError("batch_size and pad_multiple must be positive")
+        if self.num_tokens is not None and self.num_tokens < 1:
+            raise ValueError(f"num_tokens must be positive, got {self.num_tokens}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,8 +82,22 @@ class TagSettings:
     """Whether only sequences of tags that the scheme allows are answered."""
 
 
-ModelConfig = EsimConfig | SiameseConfig | TaggerConfig
-Task = PairTask | Tagging
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassSettings:
+    """How classes of texts are learnt, where they are those found in the training file."""
+
+    metric: ClassMetric = "accuracy"
+    """By which the run is steered."""
+    smoothing: float = 0.0
+    """Label smoothing of the loss."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+
+
+ModelConfig = EsimConfig | SiameseConfig | TaggerConfig | AttentiveConfig | HierarchicalConfig
+Task = PairTask | Tagging | TextClassification
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +111,8 @@ class Run:
     """Without one, classes and tags are those found in the training file."""
     tags: TagSettings | None = None
     """For taggers."""
+    classes: ClassSettings | None = None
+    """For classifiers of texts."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
@@ -102,7 +132,7 @@ class Run:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        known = {**MODELS, **TEXT_MODELS}
+        known = {**MODELS, **TEXT_MODELS, **CLASSIFIERS}
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
 
     def to_dict(self) -> dict[str, Any]:

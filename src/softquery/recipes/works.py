@@ -1,6 +1,13 @@
 """Which work a run is."""
 
-from softquery.models import EsimConfig, SiameseConfig, TaggerConfig
+from softquery.models import (
+    AttentiveConfig,
+    EsimConfig,
+    HierarchicalConfig,
+    SiameseConfig,
+    TaggerConfig,
+)
+from softquery.recipes.class_work import ClassWork
 from softquery.recipes.pair_work import PairWork
 from softquery.recipes.run import ModelConfig, Run
 from softquery.recipes.tag_work import TagWork
@@ -10,6 +17,8 @@ WORKS: dict[type[ModelConfig], Work] = {
     EsimConfig: PairWork(),
     SiameseConfig: PairWork(),
     TaggerConfig: TagWork(),
+    AttentiveConfig: ClassWork(),
+    HierarchicalConfig: ClassWork(),
 }
 
 

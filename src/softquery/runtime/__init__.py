@@ -1,5 +1,6 @@
 """Bundle to answers."""
 
+from softquery.runtime.classifier import Classifier, load_classifier
 from softquery.runtime.embedder import Embedder, EmbeddingStream, open_embedder
 from softquery.runtime.evaluation import Evaluation, evaluate
 from softquery.runtime.layer_choice import Mix
@@ -10,6 +11,7 @@ from softquery.runtime.word_space import WordSpace, load_vectors
 from softquery.runtime.words_in_context import WordsInContext
 
 __all__ = [
+    "Classifier",
     "Embedder",
     "EmbeddingStream",
     "Evaluation",
@@ -20,6 +22,7 @@ __all__ = [
     "WordsInContext",
     "evaluate",
     "load",
+    "load_classifier",
     "load_matcher",
     "load_tagger",
     "load_vectors",

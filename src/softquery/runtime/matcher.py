@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.answers import Calibration, Match, parse_class, parse_grade
+from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
 from softquery.runtime.backend import Floats, PairBackend
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
-from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.fitting import check_task, fitting_calibration, fitting_pipeline
 from softquery.runtime.opening import Source, opened
 from softquery.runtime.sentence_reading import sentence_reader
 from softquery.text import UNK, Encoded
@@ -42,7 +42,7 @@ class Matcher:
         self._read = sentence_reader(bundle, self.pipeline)
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
-        self.calibration = _calibration(bundle)
+        self.calibration = fitting_calibration(bundle)
         self.backend = backend
         self._cache = EncodingCache(cache_size)
 
@@ -191,19 +191,6 @@ class Matcher:
         score = row[1] if len(row) == 2 else row[best]
         label = self.labels[best] if self.calibration.is_sure(row[best]) else None
         return Match(label, score, dict(zip(self.labels, row, strict=True)))
-
-
-def _calibration(bundle: Bundle) -> Calibration:
-    labels = bundle.config.task.get("labels", ())
-    try:
-        found = Calibration.from_dict(bundle.calibration)
-        if found.bias is not None and len(found.bias) != len(labels):
-            raise BundleError(
-                f"calibration.json: bias has {len(found.bias)} numbers for {len(labels)} labels"
-            )
-    except BundleError as error:
-        raise BundleError(f"{bundle.path}/{error}") from None
-    return found
 
 
 def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:

@@ -45,8 +45,8 @@ class OnnxBackend:
     def __init__(
         self, bundle: Bundle, threads: int | None = None, context: Context | None = None
     ) -> None:
-        stored = _stored(bundle)
-        weights = _arranged(bundle, stored)
+        stored = stored_weights(bundle)
+        weights = arranged_weights(bundle, stored)
         self._encode = open_session(bundle.path, "encode", weights)
         self._compare = open_session(bundle.path, "compare", weights)
         self.threads = threads or os.cpu_count() or 1
@@ -129,24 +129,14 @@ class OnnxBackend:
         )
 
     def _try_out(self, bundle: Bundle, table: NDArray[Any] | None) -> None:
-        """Answer one pair, so that graphs and weights that do not belong together are found now."""
-        settings = bundle.config.model["config"]
-        if table is not None and len(table) != settings.get("vocab_size"):
-            raise BundleError(
-                f"{bundle.weights_path}: holds vectors of {len(table)} words, "
-                f"but config.json says {settings.get('vocab_size')}"
-            )
-        try:
-            encodings = self.encode([["a"] if self._nested else [settings["vocab_size"] - 1]])
-            shape = self.compare(encodings, encodings).shape
-        except Exception as error:  # the library raises several kinds, none of them public
-            place = bundle.path / FOLDER
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        if shape != (1, settings.get("output_size")):
-            raise BundleError(
-                f"{bundle.path / FOLDER}: the graphs give {shape[-1]} outputs, "
-                f"but config.json says {settings.get('output_size')}"
-            )
+        """Answer one pair."""
+        vocab_size = bundle.config.model["config"].get("vocab_size")
+
+        def answered() -> Floats:
+            encodings = self.encode([["a"] if self._nested else [vocab_size - 1]])
+            return self.compare(encodings, encodings)
+
+        try_out(bundle, vocab_size if table is None else len(table), answered)
 
     def _feed(self, first: Sequence[Floats], second: Sequence[Floats]) -> dict[str, Any]:
         if "first_lengths" not in self._inputs:
@@ -166,7 +156,33 @@ def _fed(sentences: Ids) -> dict[str, Any]:
     return {"ids": ids, "lengths": lengths}
 
 
-def _stored(bundle: Bundle) -> dict[str, NDArray[Any]]:
+def try_out(bundle: Bundle, vocab_size: int, answered: Callable[[], Floats]) -> None:
+    """Answer once, so that graphs and weights that do not belong together are found now.
+
+    Args:
+        bundle: What its files are said of.
+        vocab_size: Words that the weights have vectors of.
+        answered: The logits [1, C] of whatever has the last word of the vocabulary in it.
+    """
+    settings, place = bundle.config.model["config"], bundle.path / FOLDER
+    if vocab_size != settings.get("vocab_size"):
+        raise BundleError(
+            f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
+            f"but config.json says {settings.get('vocab_size')}"
+        )
+    try:
+        shape = answered().shape
+    except Exception as error:  # the library raises several kinds, none of them public
+        raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
+    if shape != (1, settings.get("output_size")):
+        raise BundleError(
+            f"{place}: the graphs give {shape[-1]} outputs, "
+            f"but config.json says {settings.get('output_size')}"
+        )
+
+
+def stored_weights(bundle: Bundle) -> dict[str, NDArray[Any]]:
+    """A bundle's weights as they lie there; refused where one is not finite."""
     stored = bundle.read_weights()
     for name, values in stored.items():
         if not np.isfinite(values).all():
@@ -174,7 +190,8 @@ def _stored(bundle: Bundle) -> dict[str, NDArray[Any]]:
     return stored
 
 
-def _arranged(bundle: Bundle, stored: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def arranged_weights(bundle: Bundle, stored: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Weights as a bundle's graphs take them; refused where they cannot be so laid out."""
     try:
         weights = arrange(without_bilm(stored))
         name = NESTED_TABLE if is_nested(bundle) else TABLE

@@ -1,5 +1,6 @@
 """One file a question: loss, labels and metric, without parameters."""
 
+from softquery.tasks.classify import TextClassification
 from softquery.tasks.generate import Generation, TokenLikelihood
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
@@ -16,5 +17,6 @@ __all__ = [
     "WordPrediction",
     "TokenLikelihood",
     "Tagging",
+    "TextClassification",
     "task_from_dict",
 ]

@@ -128,6 +128,23 @@ class TextPipeline:
             for sentence, cut in zip(ids, cuts, strict=True)
         ], cuts
 
+    def encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
+        """All ids of each text, however many there are, without boundaries.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> build_pipeline(["a b"], TextConfig(max_tokens=1)).encode_whole(["a b a"])
+        [[4, 5, 4]]
+        """
+        prepared = self._prepared(texts)
+        if self._words is None:
+            encodings = self.tokenizer.encode_batch_fast(prepared, add_special_tokens=False)
+        else:
+            words = [self._words.words(text) for text in prepared]
+            encodings = self.tokenizer.encode_batch(
+                words, is_pretokenized=True, add_special_tokens=False
+            )
+        return [encoding.ids for encoding in encodings]
+
     def words(self, texts: Sequence[str]) -> list[list[str]]:
         """Cut sentences into words as they are spelt, whether the vocabulary holds them or not.
 
