@@ -22,12 +22,14 @@ from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
+from tiny_writing import couplets, german, small_settings, write_aligned
+from tiny_writing import write_folder as write_writing
 
 from small_elmo import write_elmo
 from softquery.models import TaggerConfig
 from softquery.recipes import RECIPES, LanguageRun, Run, override, recipe
 from softquery.recipes.execute import train
-from softquery.tasks import PairClassification, PairGrading
+from softquery.tasks import Generation, PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
 TWO_STEPS = ["model.dropout=0", "training.max_steps=2", "training.log_every=1", "training.seed=1"]
@@ -61,6 +63,9 @@ def small(name: str) -> Run | LanguageRun:
         return override(recipe(name), LANGUAGE)
     if isinstance(recipe(name).model, TaggerConfig):
         return override(recipe(name), TAGS)
+    if isinstance(recipe(name).task, Generation):
+        changes = [f"{key}={value}" for key, value in small_settings(name).items()]
+        return override(recipe(name), [*changes, *TWO_STEPS])
     run = override(recipe(name), SMALL)
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
@@ -73,6 +78,11 @@ def tiny_data(run: Run | LanguageRun, folder: Path) -> Path:
         if run.name == "pos":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
+    if isinstance(run.task, Generation):
+        if run.task.form == "couplet":
+            return write_writing(folder, couplets(120))
+        rows = german(120)
+        return write_aligned(folder, rows) if run.writing.languages else write_writing(folder, rows)
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":

@@ -11,6 +11,7 @@ from softquery.cli.console import run
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
+from softquery.cli.generate import generate
 from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
@@ -30,6 +31,7 @@ app.command()(match)
 app.command()(rank)
 app.command()(explain)
 app.command()(tag)
+app.command()(generate)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
     data: Annotated[
-        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+        Path,
+        typer.Option(
+            help="Labelled rows: sentence1, sentence2, label; source, target; tagged sentences."
+        ),
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -46,12 +50,11 @@ def evaluate(
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
-    if _kind(model) == "tagger":
-        from softquery.cli.evaluate_tags import evaluate_tagger
-
+    kind = _kind(model)
+    if kind in ("tagger", "generator"):
         if order:
-            raise ConfigError("--order compares pairs; a tagger reads one text")
-        found, mistakes = evaluate_tagger(model, data, rename, slices or [])
+            raise ConfigError(f"--order compares pairs; a {kind} reads one text")
+        found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
         if errors is not None:
             write_mistakes(errors, mistakes)
         _tell(found, f"{model} on {data}", errors, as_json)
@@ -79,6 +82,14 @@ def evaluate(
     _tell(result, f"{model} on {data}", errors, as_json)
 
 
+def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What measures a model that reads one text: its report, and its mistakes."""
+    from softquery.cli.evaluate_tags import evaluate_tagger
+    from softquery.cli.evaluate_writing import evaluate_generator
+
+    return evaluate_tagger if kind == "tagger" else evaluate_generator
+
+
 def _kind(model: str) -> str:
     from softquery.bundle import read_bundle
     from softquery.zoo import resolve
@@ -91,6 +102,8 @@ def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool
         print_json(result)
         return
     _show(result, title)
+    if "bleu_signature" in result:
+        note(f"sacrebleu: {result['bleu_signature']}")
     if errors is not None:
         note(f"mistakes written: {errors}")
 

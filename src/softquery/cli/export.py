@@ -2,12 +2,15 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import InputError, MissingExtra
+from softquery.errors import ConfigError, InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from softquery.bundle import Bundle
 
 
 def export(
@@ -44,6 +47,9 @@ def export(
     target = output or bundle.path
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
+    if bundle.config.kind == "generator":
+        _generator(bundle, target, int8, as_json)
+        return
     rename = parse_columns(columns) if columns else None
     names = ("sentence1", "sentence2", "label")
     rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
@@ -64,4 +70,21 @@ def export(
                 f"int8 cost {report.gate.lost_points:.2f} points, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"
             )
+    print_table(str(report.bundle), ("export", ""), lines)
+
+
+def _generator(bundle: "Bundle", target: Path, int8: bool, as_json: bool) -> None:
+    from softquery.export import export_generator
+
+    if int8:
+        raise ConfigError("a generator is exported in float32 so far; leave --int8 away")
+    report = export_generator(bundle, target)
+    if as_json:
+        print_json({**asdict(report), "bundle": str(report.bundle)})
+        return
+    lines: list[tuple[str, object]] = [
+        ("precision", report.precision),
+        ("largest difference from torch, nats a token", f"{report.difference:.1e}"),
+        ("size", f"{report.size_bytes / 1e6:.1f} MB"),
+    ]
     print_table(str(report.bundle), ("export", ""), lines)

@@ -114,6 +114,8 @@ def _show(bundle: Path, as_json: bool) -> None:
         print_json({"bundle": str(bundle), **metrics})
         return
     print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+    if "bleu_signature" in metrics["dev"]:
+        note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
 
 
 def _require_torch() -> None:

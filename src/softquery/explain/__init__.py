@@ -9,11 +9,13 @@ from softquery.explain.page import to_html
 from softquery.explain.picture import to_svg
 from softquery.explain.png import to_png
 from softquery.explain.strongest import Asking, Partner
+from softquery.explain.written import WrittenAlignment
 
 __all__ = [
     "Asking",
     "PairAlignment",
     "Partner",
+    "WrittenAlignment",
     "from_json",
     "to_html",
     "to_json",

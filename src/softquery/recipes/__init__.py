@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging
+from softquery.recipes import language, matching, tagging, translating
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import Files, Run, TagSettings, Vocabulary, WriteSettings
 
 RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "esim": matching.esim,
@@ -24,6 +24,13 @@ RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
+    "translate": translating.translate,
+    "translate-multi30k": translating.translate_multi30k,
+    "translate-tatoeba": translating.translate_tatoeba,
+    "translate-rnn": translating.translate_rnn,
+    "translate-bahdanau": translating.translate_bahdanau,
+    "translate-luong": translating.translate_luong,
+    "couplet": translating.couplet,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
@@ -49,6 +56,7 @@ __all__ = [
     "TagSettings",
     "Targets",
     "Vocabulary",
+    "WriteSettings",
     "override",
     "recipe",
 ]

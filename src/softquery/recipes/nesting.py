@@ -50,7 +50,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
         return settings.embedder(
             bilm,
             torch.from_numpy(characters),
-            word_size=run.model.embedding_size,
+            word_size=getattr(run.model, "embedding_size", 0),
             ends="there" if run.text.boundaries else "added",
             num_words=len(entries),
             word_dropout=getattr(run.model, "word_dropout", 0.0),
@@ -74,7 +74,7 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
 
 def read_beforehand(data: Data, model: nn.Module) -> Data:
     """Data whose words a frozen biLM has read, so that each is read once and not once an epoch."""
-    embedder = model.embedder
+    embedder = getattr(model, "embedder", None)
     if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, Texts):
         return data
     return replace(data, lexicon=embedder.read(data.lexicon))
@@ -82,7 +82,7 @@ def read_beforehand(data: Data, model: nn.Module) -> Data:
 
 def base_of(model: nn.Module) -> str | None:
     """The zoo's name of the biLM inside, where that is what was asked for and it stays frozen."""
-    embedder = model.embedder
+    embedder = getattr(model, "embedder", None)
     if not isinstance(embedder, ElmoEmbedder) or embedder.settings is None:
         return None
     name = embedder.settings.bundle
@@ -99,7 +99,7 @@ def own_weights(model: nn.Module, base: str | None) -> dict[str, NDArray[Any]]:
     }
 
 
-def penalised(loss: Loss, embedder: nn.Module) -> Loss:
+def penalised(loss: Loss, embedder: nn.Module | None) -> Loss:
     """The task's loss, and what a mix of layers adds to it."""
     if not isinstance(embedder, ElmoEmbedder):
         return loss

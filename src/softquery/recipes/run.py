@@ -4,9 +4,18 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from softquery.models import MODELS, TEXT_MODELS, EsimConfig, SiameseConfig, TaggerConfig
+from softquery.models import (
+    GENERATORS,
+    MODELS,
+    TEXT_MODELS,
+    EsimConfig,
+    Seq2SeqConfig,
+    SiameseConfig,
+    TaggerConfig,
+    TransformerConfig,
+)
 from softquery.nn import ElmoSettings
-from softquery.tasks import PairClassification, PairTask, Tagging
+from softquery.tasks import Generation, PairClassification, PairTask, Tagging
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -68,8 +77,31 @@ class TagSettings:
     """Whether only sequences of tags that the scheme allows are answered."""
 
 
-ModelConfig = EsimConfig | SiameseConfig | TaggerConfig
-Task = PairTask | Tagging
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteSettings:
+    """How texts to be written stand in files, are cut into batches, and are searched for."""
+
+    languages: tuple[str, ...] = ()
+    """Endings of two files that stand line by line, the source's first: `de,en` for train.de and
+    train.en. Without them, rows have `source` and `target`."""
+    batch_tokens: int = 4096
+    """Tokens of a batch on either side, padding included."""
+    beam: int = 5
+    """Width of the search by which dev is measured, beside greedy."""
+    length_penalty: float = 1.0
+    """Of that search; see `softquery.decoding.Ranking`."""
+
+    def __post_init__(self) -> None:
+        if len(self.languages) not in (0, 2) or len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages must be two endings, or none, got {self.languages}")
+        if self.batch_tokens < 1 or self.beam < 1 or not self.length_penalty >= 0:
+            raise ValueError(
+                "batch_tokens and beam must be positive, and length_penalty not negative"
+            )
+
+
+ModelConfig = EsimConfig | SiameseConfig | TaggerConfig | Seq2SeqConfig | TransformerConfig
+Task = PairTask | Tagging | Generation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +115,8 @@ class Run:
     """Without one, classes and tags are those found in the training file."""
     tags: TagSettings | None = None
     """For taggers."""
+    writing: WriteSettings | None = None
+    """For models that write."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
@@ -102,7 +136,7 @@ class Run:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        known = {**MODELS, **TEXT_MODELS}
+        known: dict[str, tuple[Any, Any]] = {**MODELS, **TEXT_MODELS, **GENERATORS}
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
 
     def to_dict(self) -> dict[str, Any]:

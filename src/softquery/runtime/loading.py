@@ -3,10 +3,11 @@
 from os import PathLike
 
 from softquery.bundle import read_bundle
-from softquery.runtime import matcher, tagger
+from softquery.runtime import matcher, tagger, writer
 from softquery.runtime.choosing import Backend
 from softquery.runtime.matcher import Matcher
 from softquery.runtime.tagger import Tagger
+from softquery.runtime.writer import Writer
 from softquery.zoo import resolve
 
 
@@ -16,7 +17,7 @@ def load(
     backend: Backend = "auto",
     threads: int | None = None,
     device: str | None = None,
-) -> Matcher | Tagger:
+) -> Matcher | Tagger | Writer:
     """Open a bundle by its name in the zoo or by its folder.
 
     Args:
@@ -29,5 +30,7 @@ def load(
     """
     path = resolve(name_or_path)
     kind = read_bundle(path).config.kind
+    if kind == "generator":
+        return writer.load(path, backend=backend, threads=threads, device=device)
     opened = tagger.load if kind == "tagger" else matcher.load
     return opened(path, backend=backend, threads=threads, device=device)

@@ -2,6 +2,15 @@
 
 from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.couplets import (
+    OPPOSITE,
+    Tone,
+    first_places,
+    is_han,
+    is_sign,
+    last_word,
+    tone_of,
+)
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
@@ -60,4 +69,11 @@ __all__ = [
     "spell_vocabulary",
     "unspell",
     "visible_form",
+    "OPPOSITE",
+    "Tone",
+    "first_places",
+    "is_han",
+    "is_sign",
+    "last_word",
+    "tone_of",
 ]
