@@ -65,14 +65,14 @@ def prepare(options: argparse.Namespace) -> None:
 
 def train(options: argparse.Namespace) -> None:
     runs = [
-        Planned(name=name, recipe="couplet", data=options.data, seed=seed, settings=settings,
-                init=init)
+        Planned(name=name, recipe=options.recipe, data=options.data, seed=seed,
+                settings=settings, init=init)
         for seed in range(1, options.seeds + 1)
         for name, (init, settings) in RUNS.items()
-        if fnmatch.fnmatch(name, options.only)
+        if any(fnmatch.fnmatch(name, only) for only in options.only.split(","))
     ]  # fmt: skip
     train_all(runs, work=options.work, results=options.results, jobs=options.jobs,
-              more=options.set, show=shown)  # fmt: skip
+              more=options.set, seconds=options.seconds, show=shown)  # fmt: skip
 
 
 def shown(row: dict[str, Any]) -> str:
@@ -115,7 +115,9 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", default="*", help="names of runs")
+    parser.add_argument("--only", default="*", help="names of runs, such as 'verses,both'")
+    parser.add_argument("--recipe", default="couplet", help="or couplet-zh, the shipped size")
+    parser.add_argument("--seconds", type=float, help="for train: stop then, to be gone on with")
     parser.add_argument("--set", action="append", default=[], help="a further setting")
     options = parser.parse_args()
     {"prepare": prepare, "train": train, "report": report}[options.what](options)

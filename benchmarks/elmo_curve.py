@@ -1,6 +1,6 @@
-"""How the perplexity of biLMs fell while they were trained, beside a Kneser–Ney 5-gram.
+r"""How the perplexity of biLMs fell while they were trained, beside a Kneser–Ney 5-gram.
 
-    python benchmarks/elmo_curve.py --bundles elmo-en=FOLDER larger=FOLDER \\
+    python benchmarks/elmo_curve.py --bundles elmo-en=FOLDER larger=FOLDER \
         --yardstick benchmarks/results/kneser_ney.json --output benchmarks/elmo.png
 
 Reads `training/log.csv` of each bundle. The curves are those of the text that was held back from

@@ -73,7 +73,9 @@ def main() -> None:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", type=Path, help="raw text or a numbered corpus; without it, a stand-in")
+    parser.add_argument(
+        "--text", type=Path, help="raw text or a numbered corpus; without it, a stand-in"
+    )
     parser.add_argument("--bundle", type=Path, help="a trained biLM, for its clips")
     parser.add_argument("--sizes", nargs="+", default=["original"], choices=list(presets()))
     parser.add_argument("--ways", nargs="+", default=["fast"], choices=["fast", "exact"])

@@ -3,7 +3,7 @@
     python benchmarks/generation_studies.py copy --jobs 4
     python benchmarks/generation_studies.py gradient
     python benchmarks/generation_studies.py speed
-    python benchmarks/generation_studies.py decode --bundle BUNDLE --texts lines.txt
+    python benchmarks/generation_studies.py decode --bundle BUNDLE --texts lines.txt --rows dev.tsv
     python benchmarks/generation_studies.py report
 
 Rows go to results/generation_studies.jsonl; what stands there is not measured again. `report` draws
@@ -47,7 +47,8 @@ def copy(options: argparse.Namespace) -> None:
         for name, (recipe, settings) in COPIERS.items()
     ]  # fmt: skip
     trained = options.work / "copying.jsonl"
-    train_all(runs, work=options.work, results=trained, jobs=options.jobs, more=options.set)
+    train_all(runs, work=options.work, results=trained, jobs=options.jobs, more=options.set,
+              seconds=options.seconds)  # fmt: skip
     done = {(row.get("name"), row.get("seed")) for row in read_rows(options.results)}
     for run in runs:
         if (run.name, run.seed) not in done and run.bundle(options.work).exists():
@@ -238,54 +239,87 @@ def marian(shape: Any) -> Any:
 
 
 def decode(options: argparse.Namespace) -> None:
-    """Sentences/s of a bundle in eager torch with its cache and on ONNX Runtime, greedily.
+    """Sentences/s of a bundle, greedily: torch with its cache, ONNX Runtime, CTranslate2.
 
-    Both must write the same.
+    Torch, ours in float32 and CTranslate2 in float32 must write the same.
     """
     import tempfile
 
     from softquery.bundle import read_bundle
-    from softquery.decoding import Greedy
-    from softquery.export import export_generator
     from softquery.files import read_texts
-    from softquery.runtime import Request
-    from softquery.runtime.writer import load
 
     texts = [text for text, _ in zip(read_texts([options.texts]), range(options.lines),
                                      strict=False)]  # fmt: skip
-    request = Request(strategy=Greedy())
+    bundle = read_bundle(options.bundle)
+    row: dict[str, Any] = {"study": "decode", "bundle": options.bundle.name,
+                           "model": bundle.config.model["name"], "threads": options.threads,
+                           "n": len(texts)}  # fmt: skip
     with tempfile.TemporaryDirectory() as scratch:
-        exported = export_generator(read_bundle(options.bundle), Path(scratch) / "onnx").bundle
-        models = {
-            "torch": load(options.bundle, backend="torch", device="cpu", threads=options.threads),
-            "onnx": load(exported, backend="onnx", threads=options.threads),
-        }
-        row: dict[str, Any] = {"study": "decode", "bundle": options.bundle.name,
-                               "threads": options.threads, "n": len(texts)}  # fmt: skip
+        models = contestants_of(bundle, Path(scratch), options)
         for batch in (1, 32):
-            said = {}
-            for name, model in models.items():
-                pace, said[name] = decoded(model, texts, batch, request, options.turns)
-                row[f"{name}, batch {batch}"] = pace
-                print(f"{name:8s} batch {batch:2d} {pace:10.1f} sentences/s", flush=True)
-            row[f"same, batch {batch}"] = said["torch"] == said["onnx"]
-    print("ratio at batch 1:", round(row["onnx, batch 1"] / row["torch, batch 1"], 2),
-          "same texts:", row["same, batch 1"] and row["same, batch 32"], flush=True)  # fmt: skip
+            said: dict[str, list[str]] = {}
+            # One after the other in each turn, so that a busy moment harms all alike.
+            paces: dict[str, list[float]] = {name: [] for name in models}
+            for turn in range(options.turns + 1):
+                for name, answer in models.items():
+                    pace, said[name] = decoded(answer, texts, batch)
+                    paces[name] += [pace] if turn else []
+            for name, found in paces.items():
+                row[f"{name}, batch {batch}"] = max(found)
+                row[f"{name} same, batch {batch}"] = sum(
+                    one == other for one, other in zip(said[name], said["torch"], strict=True)
+                )
+                print(f"{name:24s} batch {batch:2d} {max(found):10.1f} sentences/s, "
+                      f"{row[f'{name} same, batch {batch}']} of {len(texts)} as torch",
+                      flush=True)  # fmt: skip
+    print("onnx by torch at batch 1:", round(row["onnx, batch 1"] / row["torch, batch 1"], 2))
     add_row(options.results, row)
 
 
-def decoded(
-    model: Any, texts: list[str], batch: int, request: Any, turns: int
-) -> tuple[float, Any]:
-    """The best pace of some turns, after one that warms up, and the texts."""
-    paces, said = [], []
-    for turn in range(turns + 1):
-        began, said = time.perf_counter(), []
-        for start in range(0, len(texts), batch):
-            said += [each.text for each in model.predict(texts[start : start + batch], request)]
-        if turn:
-            paces.append(len(texts) / (time.perf_counter() - began))
-    return max(paces), said
+def contestants_of(bundle: Any, scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """What answers texts, by name."""
+    from softquery.decoding import Greedy
+    from softquery.export import export_generator
+    from softquery.files import read_rows
+    from softquery.runtime import Request, load_writer
+
+    request = Request(strategy=Greedy())
+
+    def ours(where: Any, backend: str) -> Any:
+        device = {"device": "cpu"} if backend == "torch" else {}
+        writer = load_writer(where, backend=backend, threads=options.threads, **device)
+        return lambda texts: [each.text for each in writer.predict(texts, request)]
+
+    found = {
+        "torch": ours(bundle, "torch"),
+        "onnx": ours(export_generator(bundle, scratch / "onnx").bundle, "onnx"),
+    }
+    if options.rows:
+        rows = list(read_rows(options.rows, columns=("source", "target")))
+        small = export_generator(bundle, scratch / "int8", int8=True, rows=rows)
+        if small.gate is not None:
+            print(f"int8: {small.gate.metric} {small.gate.float32:.3f} to {small.gate.int8:.3f}")
+        if small.precision == "int8":
+            found["onnx, int8"] = ours(small.bundle, "onnx")
+    if bundle.config.model["name"] == "transformer":
+        try:
+            from ctranslate import CTranslate, convert
+
+            folder = convert(bundle, scratch / "ctranslate2")
+            for compute in ("float32", "int8"):
+                theirs = CTranslate(bundle, folder, options.threads, compute)
+                found[f"ctranslate2, {compute}"] = theirs.texts
+        except ImportError:
+            print("ctranslate2 is not installed", flush=True)
+    return found
+
+
+def decoded(answer: Any, texts: list[str], batch: int) -> tuple[float, list[str]]:
+    """Texts a second, and the answers."""
+    began, said = time.perf_counter(), []
+    for start in range(0, len(texts), batch):
+        said += answer(texts[start : start + batch])
+    return len(texts) / (time.perf_counter() - began), said
 
 
 def report(options: argparse.Namespace) -> None:
@@ -295,6 +329,13 @@ def report(options: argparse.Namespace) -> None:
             print(f"{row['device']}, {row['precision']}, batches of {row['tokens']:,} tokens")
             for name, values in row["tokens_per_second"].items():
                 print(f"| {name} | {max(values):,.0f} |")
+        if row["study"] == "decode":
+            print(f"{row['bundle']}, {row['threads']} threads, sentences/s at batch 1 and 32")
+            names = [key.removesuffix(", batch 1") for key in row
+                     if key.endswith(", batch 1") and " same" not in key]  # fmt: skip
+            for name in names:
+                print(f"| {name} | {row[f'{name}, batch 1']:.1f} | {row[f'{name}, batch 32']:.1f} "
+                      f"| {row[f'{name} same, batch 1']} of {row['n']} |")  # fmt: skip
     copies = [row for row in rows if row["study"] == "copy"]
     if copies:
         curves = {}
@@ -340,6 +381,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--strings", type=int, default=100_000, help="for copy: training strings")
     parser.add_argument("--set", action="append", default=[], help="for copy: a further setting")
+    parser.add_argument("--seconds", type=float, help="for copy: stop then, to be gone on with")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--length", type=int, default=100, help="for gradient")
@@ -352,6 +394,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--bundle", type=Path, help="for decode: a trained generator")
     parser.add_argument("--texts", type=Path, help="for decode: sources, one a line (.txt)")
+    parser.add_argument("--rows", type=Path, help="for decode: source and target, to gate int8 by")
     parser.add_argument("--lines", type=int, default=200, help="for decode: how many of them")
     parser.add_argument("--threads", type=int, default=2, help="for decode")
     options = parser.parse_args()

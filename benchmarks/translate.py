@@ -24,7 +24,7 @@ from side_by_side import Planned, add_row, read_rows, train_all
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "translate.jsonl"
 LENGTHS = HERE / "results" / "translate_length.jsonl"
-MULTI30K = ("data.dev=val", "task.steer=bleu")
+MULTI30K = ("data.dev=val", "task.steer=bleu", "data.tune_share=0.02")
 WANTED = {"de-en-rnn": 20.0, "de-en-bahdanau": 33.0, "de-en-luong": 33.0,
           "de-en-transformer": 41.0, "en-de-transformer": 38.0}  # fmt: skip
 """BLEU by beam that must be reached on `val`, mean of the seeds."""
@@ -55,10 +55,10 @@ def train(options: argparse.Namespace) -> None:
         Planned(name=name, recipe=recipe, data=data, seed=seed, settings=settings)
         for seed in range(1, options.seeds + 1)
         for name, recipe, data, settings in variants(options)
-        if fnmatch.fnmatch(name, options.only)
+        if any(fnmatch.fnmatch(name, only) for only in options.only.split(","))
     ]
     train_all(runs, work=options.work, results=options.results, jobs=options.jobs,
-              more=options.set, show=shown)  # fmt: skip
+              more=options.set, seconds=options.seconds, show=shown)  # fmt: skip
 
 
 def shown(row: dict[str, Any]) -> str:
@@ -173,7 +173,8 @@ def main() -> None:
     parser.add_argument("--lengths", type=Path, default=LENGTHS)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", default="*", help="names of runs, such as 'de-en-*'")
+    parser.add_argument("--only", default="*", help="names of runs, such as 'de-en-*,en-fr-*'")
+    parser.add_argument("--seconds", type=float, help="for train: stop then, to be gone on with")
     parser.add_argument("--set", action="append", default=[], help="a further setting")
     options = parser.parse_args()
     {"tatoeba": tatoeba, "train": train, "length": length, "report": report}[options.what](options)

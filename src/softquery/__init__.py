@@ -8,15 +8,34 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from softquery.runtime import Matcher, Tagger, evaluate, load
+    from softquery.runtime import (
+        Embedder,
+        Matcher,
+        Tagger,
+        WordSpace,
+        Writer,
+        evaluate,
+        load,
+        load_vectors,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["Matcher", "Tagger", "__version__", "evaluate", "load"]
+__all__ = [
+    "Embedder",
+    "Matcher",
+    "Tagger",
+    "WordSpace",
+    "Writer",
+    "__version__",
+    "evaluate",
+    "load",
+    "load_vectors",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is asked for: `import softquery` stays quick and free of torch."""
-    if name in ("Matcher", "Tagger", "evaluate", "load"):
+    if name in __all__ and name != "__version__":
         from softquery import runtime
 
         return getattr(runtime, name)

@@ -30,6 +30,7 @@ OPTIONAL_PACKAGES = (
     "torch",
     "lightning_fabric",
     "jaxtyping",
+    "numba",
     "matplotlib",
     "pyarrow",
     "jieba",

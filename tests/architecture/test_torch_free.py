@@ -44,6 +44,7 @@ def test_a_module_that_needs_torch_is_told():
         ["-m", "softquery", "models"],
         ["-m", "softquery", "train", "--help"],
         ["-m", "softquery", "evaluate", "--help"],
+        ["-m", "softquery", "embed", "--help"],
     ],
     ids=" ".join,
 )

@@ -120,9 +120,9 @@ SETTINGS = [
         said="text.unit: text.unit must cut words, got 'bpe'",
     ),
     Case(
-        title="recorded steps",
-        command=f"{PLAIN} --set training.graphs=auto",
-        said="training.graphs: graphs must be off: no two batches have as many distinct words",
+        title="a share of streams above one",
+        command=f"{PLAIN} --set data.fresh_share=2",
+        said="data.fresh_share: fresh_share must be from 0 to 1, got 2.0",
     ),
     Case(
         title="a vocabulary of reserved words alone",

@@ -420,10 +420,21 @@ EXPORT = [
         said=f"model/tokenizer.json: holds {ANY} entries, but config.json says {ANY}",
     ),
     Case(
-        title="a bundle that is no matcher",
+        title="a bundle of another kind",
+        command=PLAIN,
+        damage=changed("model/config.json", "kind", to="oracle"),
+        said="model: expected a matcher, found kind 'oracle'",
+    ),
+    Case(
+        title="an embedder that is none",
         command=PLAIN,
         damage=changed("model/config.json", "kind", to="embedder"),
-        said="model: expected a matcher, found kind 'embedder'",
+        said="model: expected word vectors in context (elmo), found 'esim'",
+    ),
+    Case(
+        title="`--drop-softmax` for a matcher",
+        command=f"{PLAIN} --drop-softmax",
+        said="--drop-softmax is for embedders, which are pretrained with one",
     ),
     Case(
         title="a row with a column too few",

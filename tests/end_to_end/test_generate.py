@@ -295,6 +295,26 @@ def test_an_exported_bundle_writes_the_same(translator, poet, place):
         ]
         one, other = ([each["text"] for each in json.loads(out)["candidates"]] for out in told)
         assert one == other
-    refused = softquery("export", translator[0], "--output", place / "small", "--int8")
+
+
+def test_int8_is_smaller_and_passes_its_gate(place):
+    wide = {"model__hidden_size": 64, "model__inner_size": 64, "training__max_epochs": 6}
+    answer = train("translate", place, "wide", **{**LEARNT, **wide, "optim__lr": 0.005})
+    assert answer.code == 0, answer.err
+    words = ("export", place / "wide", "--int8")
+    refused = softquery(*words, "--output", place / "small")
     assert (refused.code, refused.out) == (2, "")
-    assert "a generator is exported in float32 so far" in refused.err
+    assert "int8 needs rows with source and target for its gate; name --data" in refused.err
+    data = place / "data" / "dev.tsv"
+    answer = softquery(*words, "--output", place / "small", "--data", data, "--gate", 3, "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert (told["precision"], told["gate"]["metric"]) == ("int8", "bleu")
+    plain = json.loads(softquery("export", place / "wide", "--json").out)
+    assert told["size_bytes"] < 0.6 * plain["size_bytes"]
+    found = json.loads(softquery("evaluate", place / "small", "--data", data, "--json").out)
+    assert found["bleu"] == pytest.approx(told["gate"]["int8"])
+    assert sq.load(place / "small").backend.name == "onnx"
+    on = train("translate", place, "on", "--init", place / "small", training__max_epochs=1)
+    assert on.code == 0, on.err
+    assert {values.dtype.name for values in weights(place / "on").values()} == {"float32"}

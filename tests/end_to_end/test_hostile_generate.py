@@ -83,6 +83,10 @@ CASES = [
         "--stream and --explain show one text; give one"),
     Odd("`--explain` as a film", (TEXT, "--explain", "why.mp4"),
         "why.mp4: expected a name that ends in .html, .svg, .png or .json"),
+    Odd("`--explain` for a model without attention", (TEXT, "--explain", "why.svg"),
+        "this model looks at nothing: its decoder has no attention", REFUSED, "forgetful"),
+    Odd("`--coverage` for a model without attention", (TEXT, "--coverage", 0.2),
+        "coverage is counted by attention, and this model has none", REFUSED, "forgetful"),
     Odd("a share of probability above 1", (TEXT, "--top-p", 2),
         "top_p must be in (0, 1], got 2.0"),
     Odd("a temperature of 0", (TEXT, "--temperature", 0), "temperature must be positive, got 0.0"),
@@ -102,6 +106,7 @@ def place(tmp_path_factory):
     for recipe, name, data in (
         ("translate", "translator", "data"),
         ("couplet", "poet", "couplets"),
+        ("translate-rnn", "forgetful", "data"),
     ):
         answer = softquery(
             "train",

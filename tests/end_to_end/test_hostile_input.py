@@ -18,18 +18,20 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
+from hostile_embed import EMBED
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
+from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
 from running import Answer, settings, softquery
 from tiny_pairs import english, write_folder, write_tsv
 from tiny_text import settings as text_settings
 from tiny_text import write_text
 
 from published_elmo import options_of, random_arrays, write_published
-from small_elmo import write_elmo
+from small_elmo import exported_elmo, write_elmo
 from small_senses import write_senses, write_tags
 from softquery.bundle import read_bundle
 from softquery.export import export_matcher
@@ -39,10 +41,13 @@ from softquery.recipes.execute import train
 CASES = {
     "train": TRAIN,
     "train elmo": TRAIN_ELMO,
+    "train word2vec": TRAIN_WORDS,
     "import elmo": IMPORT_ELMO,
+    "import vectors": IMPORT_VECTORS,
     "evaluate": EVALUATE,
     "match": MATCH,
     "rank": RANK,
+    "embed": EMBED,
     "export": EXPORT,
     "calibrate": CALIBRATE,
     "explain": EXPLAIN,
@@ -51,10 +56,11 @@ CASES = {
     "probe tags": PROBE_TAGS,
     "models": MODELS,
     "recipes": RECIPES,
+    "vectors": VECTORS,
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
-             "bench": "exported"}  # fmt: skip
+             "bench": "exported", "embed": "embedder", "vectors": "vectors"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
@@ -101,6 +107,8 @@ def sound(tmp_path_factory) -> Path:
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
     export_matcher(read_bundle(folder / "model"), folder / "exported")
+    shutil.copytree(exported_elmo(folder / "elmo").bundle, folder / "embedder")
+    write_small_vectors(folder / "vectors")
     with pytest.raises(KeyboardInterrupt):
         run_small(data, folder / "interrupted", interrupt=True)
     return folder
@@ -120,7 +128,7 @@ def place(sound, tmp_path, monkeypatch) -> Path:
 @contextmanager
 def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     """Do to the input what the case says."""
-    if case.verb == "import":
+    if case.words[:2] == ["import", "elmo"]:
         pytest.importorskip("h5py", reason="published weights are HDF5 ([hdf5])")
         shutil.copytree(sound / "published", place / "published")
     with small_disk(case, sound, place):
@@ -175,8 +183,12 @@ def as_nobody(place: Path) -> Iterator[None]:
 
 
 def words(case: Case) -> list[str]:
-    small = SMALL_TEXT if "elmo-small" in case.words else SMALL
-    return [*case.words[:1], *(small if case.verb == "train" else []), *case.words[1:]]
+    """The command, a training run made small by the settings of its kind."""
+    if case.verb != "train":
+        return case.words
+    kinds = {"elmo-small": SMALL_TEXT, "word2vec": []}
+    small = next((kinds[word] for word in case.words if word in kinds), SMALL)
+    return [*case.words[:1], *small, *case.words[1:]]
 
 
 def run_here(case: Case) -> Answer:

@@ -21,7 +21,7 @@ from softquery.data import write_corpus
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_texts
 from softquery.recipes import override, recipe
-from softquery.recipes.execute import train
+from softquery.recipes.kinds import train
 from softquery.runtime.network import load_embedder
 from softquery.text import TextConfig, TextPipeline, spell_sentences
 

@@ -34,8 +34,8 @@ ASKED = {
 
 def test_these_are_shipped():
     entries = shipped()
-    assert tuple(entry.name for entry in entries) == NAMES
-    assert [entry.problem for entry in entries] == [None] * len(NAMES)
+    assert tuple(entry.name for entry in entries) == ("elmo-en", *NAMES)
+    assert [entry.problem for entry in entries] == [None] * len(entries)
     assert all(entry.size_bytes < 15e6 for entry in entries)
     assert sum(entry.size_bytes for entry in entries) < 45e6
 
@@ -120,3 +120,39 @@ def test_torch_answers_alike_from_the_same_weights():
     on_torch, on_onnx = (softquery.load("nli-en", backend=name) for name in ("torch", "onnx"))
     difference = np.abs(on_torch.probabilities(pairs) - on_onnx.probabilities(pairs))
     assert difference.max() < 0.05
+
+
+def test_elmo_en_tells_banks_apart():
+    """Two banks of rivers are nearer to each other than to one that lends."""
+    texts = [
+        "They walked along the bank of the river.",
+        "The boat lay on the muddy bank of the stream.",
+        "The bank lent the company three million dollars.",
+        "Customers of the bank can open a savings account.",
+    ]
+    embedder = softquery.load("elmo-en")
+    vectors = {0: [], 2: []}
+    for words, layers in zip(embedder.tokens(texts), embedder.embed(texts), strict=True):
+        assert layers.shape == (3, len(words), 384)
+        for layer, found in vectors.items():
+            vector = layers[layer, words.index("bank")]
+            found.append(vector / np.linalg.norm(vector))
+    alone, known = (np.array(vectors[layer]) @ np.array(vectors[layer]).T for layer in (0, 2))
+    assert alone.min() == pytest.approx(1, abs=1e-5)
+    assert min(known[0, 1], known[2, 3]) > max(known[:2, 2:].flatten())
+
+
+def test_elmo_en_says_what_it_foresees():
+    metrics = softquery.load("elmo-en").bundle.metrics
+    for way in ("forwards", "backwards"):
+        assert metrics["dev"][f"perplexity_{way}"] <= 0.75 * 168.8
+    assert metrics["export"]["gate"]["lost_points"] <= 0.5
+    assert "Kneser–Ney" in softquery.load("elmo-en").bundle.card
+
+
+def test_elmo_en_is_the_same_on_torch():
+    pytest.importorskip("torch")
+    text = ["A man plays the guitar."]
+    one, other = (softquery.load("elmo-en", backend=name).embed(text)[0] for name in
+                  ("torch", "onnx"))  # fmt: skip
+    np.testing.assert_allclose(one, other, atol=1e-4)

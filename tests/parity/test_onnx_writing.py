@@ -16,9 +16,8 @@ from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.decoding import Beam, Greedy, Ranking, Sampling
 from softquery.errors import BundleError
 from softquery.export import export_generator
-from softquery.runtime import Request
+from softquery.runtime import Request, load_writer
 from softquery.runtime.network import config_of
-from softquery.runtime.writer import load
 from softquery.text import TextConfig, build_pipeline
 
 WORDS = [f"w{number}" for number in range(8)]
@@ -58,7 +57,8 @@ def test_both_write_the_same(case, folder):
     made = make_writer(folder / str(CASES.index(case)), case)
     report = export_generator(read_bundle(made), made.with_name(f"{made.name}-onnx"))
     assert report.difference < 1e-4  # a plain network magnifies what is rounded
-    theirs, ours = load(made, backend="torch", device="cpu"), load(report.bundle, backend="onnx")
+    theirs = load_writer(made, backend="torch", device="cpu")
+    ours = load_writer(report.bundle, backend="onnx")
     assert ours.backend.name == "onnx"
     for strategy in (
         Greedy(),
@@ -88,7 +88,8 @@ def test_both_look_at_the_same(name, folder):
     case = GeneratorCase(name=name, settings={})
     made = make_writer(folder / f"looks-{name}", case)
     exported = export_generator(read_bundle(made), folder / f"looks-{name}-onnx").bundle
-    why = [load(each, backend=how).explain(TEXTS[2], Request(strategy=Greedy(), max_length=8))
+    request = Request(strategy=Greedy(), max_length=8)
+    why = [load_writer(each, backend=how).explain(TEXTS[2], request)
            for each, how in ((made, "torch"), (exported, "onnx"))]  # fmt: skip
     assert why[0].tokens == why[1].tokens
     np.testing.assert_allclose(why[0].weights, why[1].weights, atol=1e-5)
@@ -97,7 +98,7 @@ def test_both_look_at_the_same(name, folder):
 def test_a_batch_is_as_each_alone(folder):
     made = make_writer(folder / "alone", GeneratorCase(name="transformer", settings={}))
     exported = export_generator(read_bundle(made), folder / "alone-onnx").bundle
-    model = load(exported, backend="onnx", threads=2)
+    model = load_writer(exported, backend="onnx", threads=2)
     texts = [" ".join(WORDS[: 1 + number % 8]) for number in range(40)]
     request = Request(strategy=Beam(size=2), max_length=9)
     together = model.generate(texts, request)
@@ -111,4 +112,4 @@ def test_graphs_that_do_not_fit_are_refused(folder):
     exported = export_generator(read_bundle(made), folder / "damaged-onnx").bundle
     (exported / "onnx" / "step.onnx").write_bytes(b"junk")
     with pytest.raises(BundleError, match="step.onnx: cannot be run"):
-        load(exported, backend="onnx")
+        load_writer(exported, backend="onnx")

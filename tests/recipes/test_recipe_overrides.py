@@ -167,6 +167,8 @@ LEAVES = sorted(path for path, _ in leaves(recipe("esim-snli")) if len(path.spli
 def test_a_missing_letter_is_forgiven_with_a_hint(path, data):
     *group, name = path.split(".")
     place = data.draw(st.integers(min_value=0, max_value=len(name) - 1))
-    typed = ".".join([*group, name[:place] + name[place + 1 :]])
-    with pytest.raises(ConfigError, match=f"unknown setting '{typed}'.*did you mean '{name}'"):
+    letters = name[:place] + name[place + 1 :]
+    typed = ".".join([*group, letters])
+    meant = "tags|task" if letters == "tas" else name  # one letter is missing from either
+    with pytest.raises(ConfigError, match=f"unknown setting '{typed}'.*did you mean '({meant})'"):
         override(recipe("esim-snli"), [f"{typed}=1"])

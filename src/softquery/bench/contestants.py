@@ -43,9 +43,9 @@ class Ours:
     """
 
     def __init__(self, model: str, threads: int, candidates: Sequence[str]) -> None:
-        from softquery.runtime.matcher import load
+        from softquery.runtime import load_matcher
 
-        self.matcher = load(model, backend="onnx", threads=threads)
+        self.matcher = load_matcher(model, backend="onnx", threads=threads)
         self.candidates = list(candidates)
         self.stored: list[Any] | None = None
 

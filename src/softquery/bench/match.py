@@ -14,7 +14,7 @@ from typing import Any
 from softquery.bench.contestants import SHAPES, write_graph
 from softquery.bundle import read_bundle
 from softquery.errors import ConfigError
-from softquery.runtime.matcher import load
+from softquery.runtime import load_matcher
 from softquery.zoo import resolve
 
 SCENES = ("pair_s", "batch32_s", "rank100_s")
@@ -55,7 +55,7 @@ def run_match_bench(
     if not 0 <= seconds <= 3600:
         raise ConfigError(f"seconds must be from 0 to 3600, got {seconds}")
     for model in models:  # a bad one is told before minutes are spent on the rivals
-        load(model, backend="onnx", threads=threads)
+        load_matcher(model, backend="onnx", threads=threads)
     with tempfile.TemporaryDirectory() as folder:
         tasks = _tasks(models, threads, seconds, Path(folder), say)
         results: dict[str, list[dict[str, Any]]] = {name: [] for name in tasks}

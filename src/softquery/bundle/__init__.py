@@ -18,7 +18,7 @@ from softquery.bundle.card import Card, CardData, CardNumber, is_research_only, 
 from softquery.bundle.config import BUNDLE_VERSION, BundleConfig
 from softquery.bundle.layout import RECORDS
 from softquery.bundle.read import Bundle, read_bundle
-from softquery.bundle.update import update_bundle
+from softquery.bundle.update import update_bundle, with_section
 from softquery.bundle.write import write_bundle
 
 __all__ = [
@@ -33,5 +33,6 @@ __all__ = [
     "make_card",
     "read_bundle",
     "update_bundle",
+    "with_section",
     "write_bundle",
 ]

@@ -92,6 +92,8 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
         ("How to use", usage_lines(kind, card.name, card.languages)),
         ("Licence", _licence_lines(card)),
     ]
+    if kind in ("embedder", "vectors", "generator"):  # they give no probabilities
+        sections = [section for section in sections if section[0] != "Calibration"]
     lines = [*_front_matter(card, kind), "", f"# {_one_line(card.name)}", ""]
     lines += [_one_line(card.purpose), *_research_lines(card)]
     for title, body in sections:
@@ -120,7 +122,7 @@ def _front_matter(card: Card, kind: str) -> list[str]:
         "---",
         f"license: {json.dumps(licence)}",
         *([] if is_known else [f"license_name: {_quoted(card.licence)}"]),
-        "language:",
+        *(["language:"] if card.languages else []),
         *(f"- {_quoted(code)}" for code in card.languages),
         "library_name: softquery",
         "tags:",

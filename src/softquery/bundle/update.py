@@ -20,20 +20,28 @@ def update_bundle(bundle: Bundle, *, calibration: Mapping[str, Any]) -> Path:
     """
     text = to_json(calibration)
     try:
-        write_text(bundle.path / CARD, _with_section(bundle.card, calibration_lines(calibration)))
+        body = calibration_lines(calibration)
+        write_text(bundle.path / CARD, with_section(bundle.card, "Calibration", body))
         write_text(bundle.path / CALIBRATION, text)
     except InputError as error:
         refuse(bundle.path, error.message)
     return bundle.path
 
 
-def _with_section(card: str, body: list[str]) -> str:
-    """The card with its section "Calibration" replaced, or added at the end."""
+def with_section(card: str, title: str, body: list[str]) -> str:
+    """A card with one of its sections replaced, or added at the end.
+
+    Args:
+        card: In Markdown.
+        title: The section's heading.
+        body: Its lines.
+    """
     lines = card.splitlines()
-    section = ["## Calibration", "", *body, ""]
-    if "## Calibration" not in lines:
+    heading = f"## {title}"
+    section = [heading, "", *body, ""]
+    if heading not in lines:
         return "\n".join([*lines, "", *section])
-    start = lines.index("## Calibration")
+    start = lines.index(heading)
     rest = (place for place in range(start + 1, len(lines)) if lines[place].startswith("## "))
     end = next(rest, len(lines))
     return "\n".join([*lines[:start], *section, *lines[end:]]).rstrip("\n") + "\n"

@@ -8,6 +8,7 @@ from softquery import __version__
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.console import run
+from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
@@ -18,6 +19,7 @@ from softquery.cli.models import models
 from softquery.cli.probe import probe
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
+from softquery.cli.vectors import vectors
 
 app = typer.Typer(
     name="softquery",
@@ -30,6 +32,7 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(embed)
 app.command()(tag)
 app.command()(generate)
 app.command()(train)
@@ -41,6 +44,7 @@ app.add_typer(probe, name="probe")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
+app.add_typer(vectors, name="vectors")
 
 
 def _version(asked: bool) -> None:

@@ -33,11 +33,11 @@ def calibrate(
     """
     from softquery.bundle import RECORDS
     from softquery.files import parse_columns, read_rows
+    from softquery.runtime import load_matcher
     from softquery.runtime.calibrating import fit_calibration, save_calibration
-    from softquery.runtime.matcher import load
 
     chosen = _aim(aim)
-    matcher = load(model)
+    matcher = load_matcher(model)
     rename = parse_columns(columns) if columns else None
     rows = list(read_rows(data, columns=("sentence1", "sentence2", "label"), rename=rename))
     if not rows:

@@ -45,7 +45,7 @@ def evaluate(
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
-    from softquery.runtime.matcher import load
+    from softquery.runtime import load_matcher
 
     if errors is not None:
         _check_place(errors, data)
@@ -69,7 +69,7 @@ def evaluate(
     )
     if not rows:
         raise InputError("holds no rows", source=data)
-    evaluation = run_evaluation(load(model), rows)
+    evaluation = run_evaluation(load_matcher(model), rows)
     result: dict[str, Any] = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}

@@ -13,13 +13,13 @@ def evaluate_generator(
     """The report, and the answers that differ from their targets."""
     from softquery.files import read_rows
     from softquery.measure import require_sacrebleu
+    from softquery.runtime import load_writer
     from softquery.runtime.write_evaluation import evaluate_writer
-    from softquery.runtime.writer import load
 
     rows = list(read_rows(data, columns=("source", "target"), rename=rename))
     if not rows:
         raise InputError("holds no rows", source=data)
-    writer = load(model)
+    writer = load_writer(model)
     if writer.task.get("bleu", "13a") != "none":
         require_sacrebleu()
     evaluation = evaluate_writer(writer, rows)

@@ -26,14 +26,14 @@ def explain(
 ) -> None:
     """Show why two sentences match: which words looked at which."""
     from softquery.explain.write import require_ending
-    from softquery.runtime.matcher import load
+    from softquery.runtime import load_matcher
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
         if not text.strip():
             raise ConfigError(f"{name} is empty")
     if output is not None:
         require_ending(output)
-    matcher = load(model, backend=backend)  # type: ignore[arg-type]
+    matcher = load_matcher(model, backend=backend)  # type: ignore[arg-type]
     alignment = matcher.explain(sentence1, sentence2)
     if num_cut := matcher.num_cut([sentence1, sentence2]):
         limit = matcher.pipeline.config.max_tokens

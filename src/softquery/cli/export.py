@@ -11,6 +11,11 @@ from softquery.errors import ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
+    from softquery.export import ExportReport
+
+USUAL_GATE = 0.5
+IN_POINTS = ("accuracy", "spearman", "bleu")
+"""Measures that lose points; others grow by per cent."""
 
 
 def export(
@@ -22,69 +27,141 @@ def export(
         bool, typer.Option("--int8", help="Quantise; kept only where accuracy holds on --data.")
     ] = False,
     gate: Annotated[
-        float, typer.Option(min=0.0, help="Points of accuracy that int8 may cost.")
-    ] = 0.5,
-    data: Annotated[
-        Path | None, typer.Option(help="Labelled rows for the gate and the check.")
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Points of accuracy or BLEU, or per cent of perplexity, int8 may cost; by default "
+            "0.5, of BLEU 0.3.",
+        ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="For the gate and the check: labelled rows; for an embedder text; for a generator "
+            "source and target."
+        ),
+    ] = None,
+    drop_softmax: Annotated[
+        bool,
+        typer.Option("--drop-softmax", help="Leave out what an embedder was pretrained with."),
+    ] = False,
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write ONNX graphs that run without torch, checked against it, int8 behind a gate."""
-    try:
-        import onnx  # noqa: F401
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("train", needed_for="export") from None
     from softquery.bundle import read_bundle
-    from softquery.export import export_matcher
-    from softquery.files import parse_columns, read_rows
+    from softquery.files import parse_columns
     from softquery.zoo import resolve
 
+    require_onnx()
     bundle = read_bundle(resolve(model))
     target = output or bundle.path
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
-    if bundle.config.kind == "generator":
-        _generator(bundle, target, int8, as_json)
-        return
     rename = parse_columns(columns) if columns else None
-    names = ("sentence1", "sentence2", "label")
-    rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
-    report = export_matcher(bundle, target, int8=int8, limit=gate, rows=rows)
+    if bundle.config.kind == "embedder":
+        report = _embedder(bundle, target, int8, gate, data, rename, drop_softmax)
+    elif drop_softmax:
+        raise ConfigError("--drop-softmax is for embedders, which are pretrained with one")
+    else:
+        exported = _generator if bundle.config.kind == "generator" else _matcher
+        report = exported(bundle, target, int8, gate, data, rename)
     if as_json:
         print_json({**asdict(report), "bundle": str(report.bundle)})
         return
     lines: list[tuple[str, object]] = [
         ("precision", report.precision),
-        ("largest difference from torch", f"{report.difference:.1e}"),
+        ("largest difference from torch", _shown(report.difference)),
         ("size", f"{report.size_bytes / 1e6:.1f} MB"),
     ]
     if report.gate is not None:
         lines.append((f"{report.gate.metric}, float32", report.gate.float32))
         lines.append((f"{report.gate.metric}, int8", report.gate.int8))
         if not report.gate.accepted:
+            unit = "points" if report.gate.metric in IN_POINTS else "per cent"
             note(
-                f"int8 cost {report.gate.lost_points:.2f} points, over the gate of "
+                f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"
             )
     print_table(str(report.bundle), ("export", ""), lines)
 
 
-def _generator(bundle: "Bundle", target: Path, int8: bool, as_json: bool) -> None:
-    from softquery.export import export_generator
+def require_onnx(extra: str = "train", *, needed_for: str = "export") -> None:
+    """Graphs are written with onnx, which extras bring."""
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise MissingExtra(extra, needed_for=needed_for) from None
 
-    if int8:
-        raise ConfigError("a generator is exported in float32 so far; leave --int8 away")
-    report = export_generator(bundle, target)
-    if as_json:
-        print_json({**asdict(report), "bundle": str(report.bundle)})
-        return
-    lines: list[tuple[str, object]] = [
-        ("precision", report.precision),
-        ("largest difference from torch, nats a token", f"{report.difference:.1e}"),
-        ("size", f"{report.size_bytes / 1e6:.1f} MB"),
-    ]
-    print_table(str(report.bundle), ("export", ""), lines)
+
+def _matcher(
+    bundle: "Bundle",
+    target: Path,
+    int8: bool,
+    gate: float | None,
+    data: Path | None,
+    rename: dict[str, str] | None,
+) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_matcher
+    from softquery.files import read_rows
+
+    names = ("sentence1", "sentence2", "label")
+    rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
+    return export_matcher(bundle, target, int8=int8, limit=_or_usual(gate), rows=rows)
+
+
+def _generator(
+    bundle: "Bundle",
+    target: Path,
+    int8: bool,
+    gate: float | None,
+    data: Path | None,
+    rename: dict[str, str] | None,
+) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_generator
+    from softquery.files import read_rows
+
+    names = ("source", "target")
+    rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
+    return export_generator(bundle, target, int8=int8, limit=gate, rows=rows)
+
+
+def _embedder(
+    bundle: "Bundle",
+    target: Path,
+    int8: bool,
+    gate: float | None,
+    data: Path | None,
+    rename: dict[str, str] | None,
+    drop_softmax: bool,
+) -> "ExportReport":
+    from softquery.export import export_embedder
+    from softquery.files import read_texts
+
+    return export_embedder(
+        bundle,
+        target,
+        int8=int8,
+        limit=_or_usual(gate),
+        texts=[] if data is None else read_texts([data], rename=rename),
+        softmax="left out" if drop_softmax else "kept",
+    )
+
+
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("train", needed_for="export") from None
+
+
+def _or_usual(gate: float | None) -> float:
+    return USUAL_GATE if gate is None else gate
+
+
+def _shown(difference: float | None) -> str:
+    return "not compared (no torch)" if difference is None else f"{difference:.1e}"

@@ -80,9 +80,10 @@ def generate(
     if source is None:
         _check_some(texts or [], output, stream, explain, strategy)
         writer = _load(model, backend, threads)
+        why = None if explain is None else writer.explain((texts or [""])[0], request)
         _some(writer, texts or [], request, stream, as_json)
-        if explain is not None:
-            writer.explain((texts or [""])[0], request).plot(explain)
+        if why is not None and explain is not None:
+            why.plot(explain)
             note(f"why: {explain}")
         return
     if stream or explain is not None:
@@ -170,9 +171,9 @@ def _check_many(output: Path | None, columns: str) -> None:
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Writer":
-    from softquery.runtime.writer import load
+    from softquery.runtime import load_writer
 
-    return load(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    return load_writer(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(

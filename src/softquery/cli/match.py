@@ -86,9 +86,9 @@ def _refuse_empty(**texts: str) -> None:
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Matcher":
-    from softquery.runtime.matcher import load
+    from softquery.runtime import load_matcher
 
-    return load(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    return load_matcher(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> None:

@@ -13,11 +13,15 @@ class TrainingBar:
     """Shows loss, rate, speed and time left; a line for each epoch stays behind.
 
     Of several processes only the first one shows anything.
+
+    Args:
+        counted: What the run's progress is counted in, a step or a word.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counted: str = "step") -> None:
         from rich.console import Console
 
+        self._counted = counted
         self.console = Console(stderr=True)
         self._bar: Any = None
         self._task: Any = None
@@ -60,17 +64,17 @@ class TrainingBar:
         """The run starts, or goes on, at step `done`."""
         self._total = total_steps
         if done:
-            self.say(f"resumed at step {done:,} of at most {total_steps:,}")
+            self.say(f"resumed at {self._counted} {done:,} of at most {total_steps:,}")
         if self._bar is not None:
             self._task = self._bar.add_task("training", total=total_steps, completed=done, facts="")
 
     def step(self, done: int, facts: dict[str, float]) -> None:
         """A step is done."""
         if self._bar is not None:
-            rate, unit = _speed(facts)
+            rate, unit = self._speed(facts)
             shown = "  ".join(
                 f"{name} {_short(facts[key])}"
-                for key, name in (("loss", "loss"), (rate, unit))
+                for key, name in (("loss", "loss"), ("lr", "lr"), (rate, unit))
                 if key in facts
             )
             metric = next((key for key in facts if key.startswith("tune_")), None)
@@ -85,9 +89,17 @@ class TrainingBar:
             if name.startswith("tune_")
         )
         loss = f"loss {facts['loss']:.4f}  " if "loss" in facts else ""
-        rate, unit = _speed(facts)
+        rate, unit = self._speed(facts)
         best = "  (best so far)" if improved else ""
-        self.say(f"epoch {number + 1}: {loss}{measured}  {facts.get(rate, 0.0):,.0f} {unit}{best}")
+        parts = [f"{loss}{measured}".rstrip(), f"{facts.get(rate, 0.0):,.0f} {unit}{best}"]
+        self.say(f"epoch {number + 1}: {'  '.join(part for part in parts if part)}")
+
+    def _speed(self, facts: dict[str, float]) -> tuple[str, str]:
+        """The fact that tells how fast a run is, and its unit."""
+        if "tokens_per_second" in facts:
+            return "tokens_per_second", "tokens/s"
+        examples = "examples" if self._counted == "step" else f"{self._counted}s"
+        return "examples_per_second", f"{examples}/s"
 
     def say(self, line: str) -> None:
         """A line that stays."""
@@ -95,13 +107,6 @@ class TrainingBar:
             self._bar.console.print(line, markup=False, highlight=False)
         elif is_first():
             print(line, file=sys.stderr, flush=True)
-
-
-def _speed(facts: dict[str, float]) -> tuple[str, str]:
-    """The fact that tells how fast a run is, and its unit."""
-    if "tokens_per_second" in facts:
-        return "tokens_per_second", "tokens/s"
-    return "examples_per_second", "examples/s"
 
 
 def _short(value: float) -> str:

@@ -74,9 +74,9 @@ def tag(
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Tagger":
-    from softquery.runtime.tagger import load
+    from softquery.runtime.tagger import load_tagger
 
-    return load(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    return load_tagger(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(tagger: "Tagger", texts: list[str], split: str, as_json: bool) -> None:

@@ -10,14 +10,17 @@ import typer
 
 from softquery.cli import processes
 from softquery.cli.console import INTERRUPTED, note, print_json, print_table
-from softquery.errors import ConfigError, MissingExtra
+from softquery.errors import MissingExtra
 
 
 def train(
     recipe: Annotated[str, typer.Argument(help="A recipe's name; see `softquery recipes`.")],
     data: Annotated[
         Path,
-        typer.Option(help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz)."),
+        typer.Option(
+            help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz); for language "
+            "models text in train.* and valid.*; for word vectors a text file, or a folder of them."
+        ),
     ],
     output: Annotated[
         Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
@@ -54,23 +57,21 @@ def train(
     _require_torch()
     from softquery.cli.progress import TrainingBar
     from softquery.files import parse_columns
-    from softquery.recipes import override
-    from softquery.recipes import recipe as find_recipe
-    from softquery.recipes.execute import train as execute
+    from softquery.recipes import kinds
     from softquery.recipes.places import partial_folder
     from softquery.zoo import resolve
 
-    changes = list(settings or [])
-    if seed is not None:
-        changes.append(f"training.seed={seed}")
-    run = override(find_recipe(recipe), changes)
-    if vectors:
-        run = _with_vectors(run, vectors)
+    run = _chosen(recipe, settings or [], seed)
+    kind = kinds.KINDS[type(run)]
+    given = {"vectors": vectors, "columns": columns, "init": init, "devices": devices > 1}
+    kind.check(run.name, given)
+    if vectors:  # not through --set, which would cut a path at its commas
+        run = replace(run, vectors=tuple(str(path) for path in vectors))
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
     try:
-        with processes.first_speaks(), TrainingBar() as bar:
-            bundle = execute(
+        with processes.first_speaks(), TrainingBar(kind.counted) as bar:
+            bundle = kinds.train(
                 run,
                 data=data,
                 output=output,
@@ -88,13 +89,12 @@ def train(
         _show(bundle, as_json)
 
 
-def _with_vectors(run: Any, vectors: list[Path]) -> Any:
-    """The run with files of vectors; not through --set, which would cut a path at its commas."""
-    from softquery.recipes import Run
+def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
+    """The recipe of that name with its settings; `KINDS` knows what it is."""
+    from softquery.recipes import override, recipe
 
-    if not isinstance(run, Run):
-        raise ConfigError(f"--vectors: {run.name} reads characters, not word vectors")
-    return replace(run, vectors=tuple(str(path) for path in vectors))
+    changes = [] if seed is None else [f"training.seed={seed}"]
+    return override(recipe(name), [*settings, *changes])
 
 
 def _leave_resumable(folder: Path) -> None:
@@ -113,9 +113,12 @@ def _show(bundle: Path, as_json: bool) -> None:
     if as_json:
         print_json({"bundle": str(bundle), **metrics})
         return
-    print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
-    if "bleu_signature" in metrics["dev"]:
-        note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
+    if "dev" in metrics:
+        print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+        if "bleu_signature" in metrics["dev"]:
+            note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
+    else:
+        print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
 
 
 def _require_torch() -> None:

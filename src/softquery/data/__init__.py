@@ -20,6 +20,7 @@ from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
 from softquery.data.tokens import Sentences, Tokens
 from softquery.data.translations import TranslationBatch, Translations, encode_translations
+from softquery.data.windows import Windows
 
 __all__ = [
     "Corpus",
@@ -33,6 +34,7 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
+    "Windows",
     "TranslationBatch",
     "Translations",
     "bucketed",

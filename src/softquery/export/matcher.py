@@ -8,7 +8,7 @@ import json
 import math
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import esim, siamese
+from softquery.export.gate import ExportReport, Gate
 from softquery.export.graph import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import Ranges, measure_ranges
 from softquery.files import Row
 from softquery.runtime.evaluation import evaluate
-from softquery.runtime.matcher import Matcher, load
+from softquery.runtime.matcher import Matcher, load_matcher
 from softquery.runtime.network import config_of, load_model
 from softquery.runtime.onnx_session import USED
 from softquery.runtime.weights import arrange, dequantised
@@ -33,32 +34,6 @@ TOLERANCE = 1e-4
 """How far a float32 graph's probabilities may lie from torch's."""
 CHECKED = 512
 """Pairs on which the graphs are compared with torch."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gate:
-    """What int8 cost, and whether that was within the limit."""
-
-    metric: str
-    float32: float
-    int8: float
-    lost_points: float
-    limit_points: float
-    n: int
-    accepted: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ExportReport:
-    """What was written."""
-
-    bundle: Path
-    precision: str
-    """`"float32"` or `"int8"`."""
-    difference: float
-    """The largest difference between a float32 graph's probability and torch's."""
-    gate: Gate | None
-    size_bytes: int
 
 
 def export_matcher(
@@ -87,7 +62,7 @@ def export_matcher(
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     config, weights = _folded(_complete(bundle), dequantised(bundle.read_weights()))
-    trained = load(bundle.path, backend="torch")
+    trained = load_matcher(bundle.path, backend="torch")
     pairs = _pairs(rows[:CHECKED]) or _made_up_pairs(trained)
     ranges = measure_ranges(trained, pairs)
     with tempfile.TemporaryDirectory() as scratch:
@@ -175,7 +150,7 @@ def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 def _difference(theirs: Matcher, exported: Path, pairs: Sequence[tuple[str, str]]) -> float:
     """The largest difference in probability between torch and the graphs."""
-    ours = load(exported, backend="onnx")
+    ours = load_matcher(exported, backend="onnx")
     worst = float(np.abs(theirs.probabilities(pairs) - ours.probabilities(pairs)).max())
     if worst > TOLERANCE:
         raise BundleError(
@@ -198,7 +173,7 @@ def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
 def _gate(plain: Path, small: Path, rows: Sequence[Row], limit: float) -> Gate:
     figures = []
     for path in (plain, small):
-        report = evaluate(load(path, backend="onnx"), rows).report()
+        report = evaluate(load_matcher(path, backend="onnx"), rows).report()
         metric = "accuracy" if "accuracy" in report else "spearman"
         figures.append(float(report[metric] or 0.0))
     lost = 100 * (figures[0] - figures[1])

@@ -14,7 +14,7 @@ SMALLEST = 4096
 def quantise(
     weights: dict[str, NDArray[Any]], *, recurrent: bool = True
 ) -> dict[str, NDArray[Any]]:
-    """Store every large matrix as int8 with scales.
+    """Store every large matrix, and every large set of filters, as int8 with scales.
 
     Args:
         weights: By torch's names.
@@ -27,10 +27,12 @@ def quantise(
     stored: dict[str, NDArray[Any]] = {}
     for name, values in weights.items():
         is_recurrent = ".weight_ih_l0" in name or ".weight_hh_l0" in name
-        if values.ndim != 2 or values.size < SMALLEST or (is_recurrent and not recurrent):
+        is_large = values.dtype.kind == "f" and values.ndim >= 2 and values.size >= SMALLEST
+        if not is_large or (is_recurrent and not recurrent):
             stored[name] = values
             continue
-        scale = np.maximum(np.abs(values).max(axis=1), 1e-12).astype(np.float32) / 127
-        stored[name] = np.clip(np.round(values / scale[:, None]), -127, 127).astype(np.int8)
-        stored[name + SCALE] = scale
+        rows = values.reshape(len(values), -1)
+        scale = np.maximum(np.abs(rows).max(axis=1), 1e-12).astype(np.float32) / 127
+        small = np.clip(np.round(rows / scale[:, None]), -127, 127).astype(np.int8)
+        stored[name], stored[name + SCALE] = small.reshape(values.shape), scale
     return stored

@@ -24,7 +24,7 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
     total = graph.node("ReduceSum", mask, graph.constant([1], np.int64), keepdims=0)
     lengths = graph.node("Cast", total, to=TensorProto.INT32)
     words = "words.target" if config["tie"] == "all" else "words.source"
-    vectors = graph.node("Gather", graph.weight(f"{words}.weight"), ids)
+    vectors = graph.table(ids, words)
     steps = graph.node("Transpose", vectors, perm=[1, 0, 2])  # [S, N, D]
     ends = []
     for layer in range(config["num_layers"]):
@@ -40,7 +40,7 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
         graph.output(states, "source_states", FLOAT, ["N", "S", width])
         graph.output(_keys(graph, config, states), "source_keys", FLOAT, ["N", "S", "F"])
     elif config["context"] == "every_step":
-        summary = graph.node("Tanh", graph.linear(ends[-1][0], "summarise", limit=0.0))
+        summary = graph.node("Tanh", graph.linear(ends[-1][0], "summarise"))
         graph.output(summary, "source_summary", FLOAT, ["N", config["hidden_size"]])
 
 
@@ -55,8 +55,8 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
         [graph.input(f"past_{part}_{layer}", FLOAT, ["N", size]) for part in parts]
         for layer in range(config["num_layers"])
     ]
-    vectors = graph.node("Gather", graph.weight("words.target.weight"), tokens)
-    share = _gates(graph, vectors, "layers.0.input")
+    vectors = graph.table(tokens, "words.target")
+    share = graph.linear(vectors, "layers.0.input")
     context = weights = None
     if asker is not None:
         source = _Source(graph, config)
@@ -66,14 +66,13 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
         context = graph.input("source_summary", FLOAT, ["N", size])
     added = graph.input("past_fed", FLOAT, ["N", size]) if feeds else context
     if added is not None:
-        more = graph.node("MatMul", added, graph.weight("layers.0.added_weight"))
-        share = graph.node("Add", share, more)
+        share = graph.node("Add", share, graph.linear(added, "layers.0.added", bias=False))
     new = _climbed(graph, config, share, past)
     top = new[-1][0]
     if asker == "current":
         context, weights = source.ask(top)
         both = graph.node("Concat", context, top, axis=-1)
-        states = graph.node("Tanh", graph.linear(both, "readout", limit=0.0, bias=False))
+        states = graph.node("Tanh", graph.linear(both, "readout", bias=False))
         if feeds:
             graph.output(states, "next_fed", FLOAT, ["N", size])
     elif context is None:
@@ -84,7 +83,7 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
         for part, value in zip(parts, values, strict=True):
             graph.output(value, f"next_{part}_{layer}", FLOAT, ["N", size])
     if graph.has("words.narrow.weight"):
-        states = graph.linear(states, "words.narrow", limit=0.0, bias=False)
+        states = graph.linear(states, "words.narrow", bias=False)
     graph.output(log_probabilities(graph, states), "log_probabilities", FLOAT, ["N", "V"])
     if weights is not None:
         graph.output(weights, "attention", FLOAT, ["N", "S"])
@@ -119,9 +118,9 @@ class _Source:
         graph, keys = self.graph, self.keys
         if self.score in ("additive", "concat"):
             name = "query_projection" if self.score == "additive" else "query_part"
-            asked = graph.linear(query, f"asking.score.{name}", limit=0.0, bias=False)
+            asked = graph.linear(query, f"asking.score.{name}", bias=False)
             bent = graph.node("Tanh", graph.node("Add", asked, keys))
-            energy = graph.linear(bent, "asking.score.energy", limit=0.0, bias=False)
+            energy = graph.linear(bent, "asking.score.energy", bias=False)
             return graph.node("Transpose", energy, perm=[0, 2, 1])
         if self.score == "cosine":
             query, keys = (
@@ -161,7 +160,7 @@ def _read(
 def _bridged(graph: Graph, value: str, name: str, *, bends: bool) -> str:
     if not graph.has(f"{name}.weight"):
         return value
-    brought = graph.linear(value, name, limit=0.0)
+    brought = graph.linear(value, name)
     return graph.node("Tanh", brought) if bends else brought
 
 
@@ -169,19 +168,14 @@ def _keys(graph: Graph, config: dict[str, Any], states: str) -> str:
     """The states as the score wants them."""
     score = config["attention"]["score"]
     if score == "additive":
-        return graph.linear(states, "asking.score.key_projection", limit=0.0, bias=False)
+        return graph.linear(states, "asking.score.key_projection", bias=False)
     if score == "concat":
-        return graph.linear(states, "asking.score.key_part", limit=0.0, bias=False)
+        return graph.linear(states, "asking.score.key_part", bias=False)
     if score == "general":
         return graph.node("MatMul", states, graph.weight("asking.score.turned"))
     if graph.has("asking.key_projection.weight"):
-        return graph.linear(states, "asking.key_projection", limit=0.0, bias=False)
+        return graph.linear(states, "asking.key_projection", bias=False)
     return states
-
-
-def _gates(graph: Graph, value: str, name: str) -> str:
-    product = graph.node("MatMul", value, graph.weight(f"{name}_weight"))
-    return graph.node("Add", product, graph.weight(f"{name}_bias"))
 
 
 def _climbed(
@@ -191,8 +185,8 @@ def _climbed(
     new: list[list[str]] = []
     for layer, state in enumerate(past):
         if layer:
-            share = _gates(graph, new[-1][0], f"layers.{layer}.input")
-        recurrent = _gates(graph, state[0], f"layers.{layer}.recurrent")
+            share = graph.linear(new[-1][0], f"layers.{layer}.input")
+        recurrent = graph.linear(state[0], f"layers.{layer}.recurrent")
         new.append(_moved(graph, config, share, recurrent, state))
     return new
 
@@ -229,6 +223,6 @@ def _part(graph: Graph, value: str, gate: int, size: int) -> str:
 
 def _larger(graph: Graph, value: str) -> str:
     """Maxout: the larger of each pair."""
-    pairs = graph.linear(value, "readout.pairs", limit=0.0)
+    pairs = graph.linear(value, "readout.pairs")
     apart = graph.node("Reshape", pairs, graph.constant([0, -1, 2], np.int64))
     return graph.node("ReduceMax", apart, axes=[2], keepdims=0)

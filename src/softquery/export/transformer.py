@@ -91,8 +91,7 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
 
 def log_probabilities(graph: Graph, states: str) -> str:
     """Of every token, from states [N, 1, D] or [N, D], by the table that is handed in turned."""
-    logits = graph.node("MatMul", states, graph.weight("words.turned"))
-    logits = graph.node("Add", logits, graph.weight("words.bias"))
+    logits = graph.linear(states, "words.turned")
     logits = graph.node("Reshape", logits, graph.constant([0, -1], np.int64))
     return graph.node("LogSoftmax", logits, axis=-1)
 
@@ -102,7 +101,7 @@ def _placed(
 ) -> str:
     """Words and where they stand: [N, T, D]."""
     scale = graph.constant(float(config["hidden_size"]) ** 0.5, np.float32)
-    vectors = graph.node("Mul", graph.node("Gather", graph.weight(f"{words}.weight"), ids), scale)
+    vectors = graph.node("Mul", graph.table(ids, words), scale)
     axis = graph.constant([0], np.int64)
     table = graph.weight(f"{positions}.table")
     return graph.node("Add", vectors, graph.node("Slice", table, start, end, axis))
@@ -129,9 +128,9 @@ def _norm(graph: Graph, states: str, name: str) -> str:
 def _thought(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
     """The small network, with the way around it."""
     inner = _entered(graph, config, states, f"{name}.around_feed_forward")
-    inner = graph.linear(inner, f"{name}.feed_forward.widen", limit=0.0)
+    inner = graph.linear(inner, f"{name}.feed_forward.widen")
     inner = graph.node("Relu", inner) if config["activation"] == "relu" else _gelu(graph, inner)
-    inner = graph.linear(inner, f"{name}.feed_forward.narrow", limit=0.0)
+    inner = graph.linear(inner, f"{name}.feed_forward.narrow")
     return _left(graph, config, states, inner, f"{name}.around_feed_forward")
 
 
@@ -144,7 +143,7 @@ def _gelu(graph: Graph, value: str) -> str:
 
 def _remembered(graph: Graph, config: dict[str, Any], states: str, name: str) -> tuple[str, str]:
     key, value = (
-        _split(graph, config, graph.linear(states, f"{name}.{part}_projection", limit=0.0))
+        _split(graph, config, graph.linear(states, f"{name}.{part}_projection"))
         for part in ("key", "value")
     )
     return key, value
@@ -160,7 +159,7 @@ def _asked(
 ) -> tuple[str, str]:
     """The heads' answer [N, T, D] and their weights [N, H, T, K]."""
     size = config["hidden_size"] // config["num_heads"]
-    query = _split(graph, config, graph.linear(states, f"{name}.query_projection", limit=0.0))
+    query = _split(graph, config, graph.linear(states, f"{name}.query_projection"))
     query = graph.node("Mul", query, graph.constant(float(size) ** -0.5, np.float32))
     scores = graph.node("MatMul", query, graph.node("Transpose", memory[0], perm=[0, 1, 3, 2]))
     if hidden is not None:
@@ -170,7 +169,7 @@ def _asked(
     joined = graph.node("Transpose", mixed, perm=[0, 2, 1, 3])
     shape = graph.constant([0, 0, config["hidden_size"]], np.int64)
     joined = graph.node("Reshape", joined, shape)
-    return graph.linear(joined, f"{name}.output_projection", limit=0.0), weights
+    return graph.linear(joined, f"{name}.output_projection"), weights
 
 
 def _split(graph: Graph, config: dict[str, Any], wide: str) -> str:

@@ -2,7 +2,10 @@
 
 from softquery.files.aligned import read_aligned
 from softquery.files.columns import parse_columns
-from softquery.files.opening import LONGEST_LINE, TextLines, open_text
+from softquery.files.npz import NpzEntries
+from softquery.files.numbered import NumberedText, open_numbered, write_numbered
+from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
+from softquery.files.phrases import Phrases
 from softquery.files.row import Row, TaggedSentence, UntaggedText
 from softquery.files.rows import find_split, read_rows
 from softquery.files.senses import (
@@ -12,6 +15,8 @@ from softquery.files.senses import (
     read_semcor,
     read_sense_task,
 )
+from softquery.files.sentences import Sentence, read_sentences
+from softquery.files.shards import find_shards
 from softquery.files.table import Coverage, fill_table
 from softquery.files.tagged import TAGGED_FORMS, read_tagged, read_untagged
 from softquery.files.texts import find_texts, fingerprint, read_texts
@@ -23,30 +28,39 @@ __all__ = [
     "LONGEST_LINE",
     "TAGGED_FORMS",
     "Coverage",
+    "NpzEntries",
+    "NumberedText",
+    "Phrases",
     "Row",
     "Sensed",
     "SensedSentence",
+    "Sentence",
     "TaggedSentence",
     "TextLines",
     "UntaggedText",
     "WordVectors",
     "fill_table",
+    "find_shards",
     "find_senses",
     "find_split",
     "find_texts",
     "fingerprint",
+    "open_numbered",
     "open_text",
     "parse_columns",
     "read_rows",
+    "read_sentences",
     "read_semcor",
     "read_sense_task",
     "read_tagged",
     "read_untagged",
     "read_texts",
     "read_vectors",
+    "running_text",
     "whole_folder",
     "write_bytes",
     "write_json",
+    "write_numbered",
     "write_text",
     "write_vectors",
     "write_whole",

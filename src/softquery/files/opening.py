@@ -29,6 +29,9 @@ _FOREIGN = {
 }
 
 
+_LONGEST_MARK = max(map(len, _FOREIGN))
+
+
 class Returns(Enum):
     r"""What happens to the `\r` of a line that ends in `\r\n`."""
 
@@ -120,6 +123,41 @@ def text_blocks(
         for first, chunk in _whole_lines(stream, source, longest_line):
             sound = _without_mark(chunk, source) if first == 1 else chunk
             yield _decode(first, sound, source, longest_line, returns)
+
+
+def running_text(path: str | PathLike[str]) -> Iterator[Block]:
+    """Stream a corpus, whose lines may be endless, in blocks of lines.
+
+    Where a line does not end within `LONGEST_LINE` bytes, it is handed over in pieces, cut at a
+    blank, each as if it were a line. Faults are as in `text_blocks`.
+    """
+    source = fspath(path)
+    row, held, at_start = 1, b"", True
+    with open_bytes(path) as stream:
+        while data := read_block(stream, source=source, row=row):
+            held += data
+            if at_start and len(held) >= _LONGEST_MARK:
+                held, at_start = _without_mark(held, source), False
+            cut = held.rfind(b"\n") + 1 or _blank_cut(held)
+            if cut:
+                yield _decode(row, held[:cut], source, None, Returns.STRIP)
+                row, held = row + held.count(b"\n", 0, cut), held[cut:]
+    if held:
+        chunk = _without_mark(held, source) if at_start else held
+        yield _decode(row, chunk, source, None, Returns.STRIP)
+
+
+def _blank_cut(held: bytes) -> int:
+    """Where to cut a line that has grown too long: after a blank, else before a character."""
+    if len(held) <= LONGEST_LINE:
+        return 0
+    cut = held.rfind(b" ") + 1
+    if cut:
+        return cut
+    cut = len(held) - 1
+    while cut > 0 and held[cut] & 0xC0 == 0x80:  # inside of a character
+        cut -= 1
+    return cut
 
 
 def without_blank_end(blocks: Iterator[Block]) -> Iterator[Block]:

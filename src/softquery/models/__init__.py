@@ -24,6 +24,7 @@ from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
 from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
+from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -34,7 +35,7 @@ TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (Ta
 """Likewise for models that read one text."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
-"""Likewise for models that give words vectors."""
+"""Likewise for models that give words vectors in their context."""
 
 GENERATORS: dict[
     str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
@@ -64,6 +65,9 @@ __all__ = [
     "Siamese",
     "SiameseConfig",
     "SoftmaxConfig",
+    "WindowOutput",
+    "Word2Vec",
+    "Word2VecConfig",
     "SpellingConfig",
     "Stepped",
     "TagOutput",

@@ -4,12 +4,16 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging, translating
+from softquery.recipes import language, matching, tagging, translating, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import Files, Run, TagSettings, Vocabulary, WriteSettings
+from softquery.recipes.words import WordList, WordRun
 
-RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
+AnyRun = Run | LanguageRun | WordRun
+"""What a recipe makes; `kinds` says what trains each."""
+
+RECIPES: dict[str, Callable[[], AnyRun]] = {
     "esim": matching.esim,
     "esim-snli": matching.esim_snli,
     "esim-elmo": matching.esim_elmo,
@@ -27,18 +31,22 @@ RECIPES: dict[str, Callable[[], Run | LanguageRun]] = {
     "translate": translating.translate,
     "translate-multi30k": translating.translate_multi30k,
     "translate-tatoeba": translating.translate_tatoeba,
+    "translate-de-en": translating.translate_de_en,
     "translate-rnn": translating.translate_rnn,
     "translate-bahdanau": translating.translate_bahdanau,
     "translate-luong": translating.translate_luong,
     "couplet": translating.couplet,
+    "couplet-zh": translating.couplet_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
     "elmo-en": language.elmo_en,
+    "word2vec": words.word2vec,
+    "word2vec-cbow": words.word2vec_cbow,
 }
 
 
-def recipe(name: str) -> Run | LanguageRun:
+def recipe(name: str) -> AnyRun:
     """The recipe of that name, or `ConfigError` naming the nearest one."""
     if name not in RECIPES:
         near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
@@ -49,6 +57,7 @@ def recipe(name: str) -> Run | LanguageRun:
 
 __all__ = [
     "RECIPES",
+    "AnyRun",
     "Files",
     "LanguageRun",
     "Run",
@@ -56,6 +65,8 @@ __all__ = [
     "TagSettings",
     "Targets",
     "Vocabulary",
+    "WordList",
+    "WordRun",
     "WriteSettings",
     "override",
     "recipe",

@@ -1,4 +1,4 @@
-"""Run a recipe: read, train, measure, and leave a bundle.
+"""Run a recipe for a task: read, train, measure, and leave a bundle.
 
 While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is
 complete.
@@ -17,7 +17,6 @@ from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.models import MODELS, TEXT_MODELS
 from softquery.recipes.card import run_card
-from softquery.recipes.language_run import LanguageRun
 from softquery.recipes.nesting import (
     base_of,
     nested_elmo,
@@ -29,7 +28,6 @@ from softquery.recipes.nesting import (
 )
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import prepare, read_source
-from softquery.recipes.pretrain import pretrain
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
@@ -50,7 +48,7 @@ from softquery.training import (
 
 
 def train(
-    run: Run | LanguageRun,
+    run: Run,
     *,
     data: str | PathLike[str],
     output: str | PathLike[str],
@@ -61,7 +59,7 @@ def train(
     devices: int = 1,
     rename: Mapping[str, str] | None = None,
 ) -> Path:
-    """Train a model and write its bundle.
+    """Train a model for a task and write its bundle.
 
     Args:
         run: The recipe, with its overrides.
@@ -74,11 +72,6 @@ def train(
         devices: Processes, started by torchrun where there are several.
         rename: Our column names to those of the files.
     """
-    if isinstance(run, LanguageRun):
-        return pretrain(
-            run, data=data, output=output, observer=observer, say=say, resume=resume, init=init,
-            devices=devices, rename=rename,
-        )  # fmt: skip
     target, folder = Path(output), partial_folder(output)
     finished = resume and is_finished(target, folder)
     if not finished:

@@ -53,7 +53,7 @@ def translate_multi30k() -> Run:
         summary="Transformer on Multi30k, de to en (--set writing.languages=en,fr for others)",
         task=Generation(smoothing=0.1, steer="bleu"),
         writing=WriteSettings(languages=("de", "en")),
-        data=Files(dev="val"),
+        data=Files(dev="val", tune_share=0.02),
     )
 
 
@@ -68,6 +68,33 @@ def translate_tatoeba() -> Run:
         writing=WriteSettings(batch_tokens=8192),
         vocabulary=Vocabulary(size=12_000),
         training=replace(run.training, max_epochs=40, patience=40),
+    )
+
+
+def translate_de_en() -> Run:
+    """How the shipped model was trained: small, with most of its layers where they run once.
+
+    A decoder's layers run for every token, an encoder's once a text (Kasai et al. 2021, "Deep
+    Encoder, Shallow Decoder").
+    """
+    run = translate_tatoeba()
+    small = replace(
+        _transformer(run),
+        hidden_size=192,
+        inner_size=768,
+        num_encoder_layers=3,
+        num_decoder_layers=2,
+        dropout=0.1,
+        attention_dropout=0.0,
+    )
+    return replace(
+        run,
+        name="translate-de-en",
+        summary="small Transformer, German to English, on source and target: the shipped model",
+        model=small,
+        vocabulary=Vocabulary(size=5_000),
+        data=Files(tune_share=0.01),
+        training=replace(run.training, max_epochs=60, patience=60),
     )
 
 
@@ -142,6 +169,26 @@ def couplet() -> Run:
             max_epochs=20, patience=20, precision="bf16-mixed", average_decay=0.999
         ),
     )  # fmt: skip
+
+
+def couplet_zh() -> Run:
+    """How the shipped model was trained: small; on verses first, then on couplets with `--init`."""
+    run = couplet()
+    small = replace(
+        _transformer(run),
+        hidden_size=192,
+        num_heads=4,
+        inner_size=512,
+        num_encoder_layers=3,
+        num_decoder_layers=2,
+    )
+    return replace(
+        run,
+        name="couplet-zh",
+        summary="small Transformer for Chinese couplets: the shipped model",
+        model=small,
+        vocabulary=Vocabulary(min_count=10),
+    )
 
 
 def _transformer(run: Run) -> TransformerConfig:

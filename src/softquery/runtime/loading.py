@@ -1,23 +1,32 @@
-"""Opening a bundle, whatever it answers."""
+"""Open any bundle: what it is decides what comes back."""
 
-from os import PathLike
+from collections.abc import Callable
+from typing import Any
 
-from softquery.bundle import read_bundle
-from softquery.runtime import matcher, tagger, writer
+from softquery.errors import BundleError
 from softquery.runtime.choosing import Backend
-from softquery.runtime.matcher import Matcher
-from softquery.runtime.tagger import Tagger
-from softquery.runtime.writer import Writer
-from softquery.zoo import resolve
+from softquery.runtime.embedder import open_embedder
+from softquery.runtime.matcher import load_matcher
+from softquery.runtime.opening import Source, opened
+from softquery.runtime.tagger import load_tagger
+from softquery.runtime.writer import load_writer
+
+OPENERS: dict[str, Callable[..., Any]] = {
+    "matcher": load_matcher,
+    "embedder": open_embedder,
+    "tagger": load_tagger,
+    "generator": load_writer,
+}
+"""What opens each kind of bundle."""
 
 
 def load(
-    name_or_path: str | PathLike[str],
+    name_or_path: Source,
     *,
     backend: Backend = "auto",
     threads: int | None = None,
     device: str | None = None,
-) -> Matcher | Tagger | Writer:
+) -> Any:
     """Open a bundle by its name in the zoo or by its folder.
 
     Args:
@@ -27,10 +36,17 @@ def load(
         threads: Threads of one call; None for all cores. torch and the tokenizers know one count
             for the whole process, and keep this one.
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
+
+    Returns:
+        A `Matcher`, a `Tagger`, an `Embedder` or a `Writer`, by the kind of the bundle.
     """
-    path = resolve(name_or_path)
-    kind = read_bundle(path).config.kind
-    if kind == "generator":
-        return writer.load(path, backend=backend, threads=threads, device=device)
-    opened = tagger.load if kind == "tagger" else matcher.load
-    return opened(path, backend=backend, threads=threads, device=device)
+    bundle = opened(name_or_path)
+    kind = bundle.config.kind
+    if kind == "vectors":
+        raise BundleError(f"{bundle.path}: holds word vectors; open it with softquery.load_vectors")
+    if kind not in OPENERS:
+        raise BundleError(
+            f"{bundle.path}: a bundle of kind {kind!r} cannot be opened "
+            f"(known: {', '.join(OPENERS)})"
+        )
+    return OPENERS[kind](bundle, backend=backend, threads=threads, device=device)

@@ -3,21 +3,20 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Calibration, Match, parse_class, parse_grade
-from softquery.bundle import Bundle, read_bundle
+from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
 from softquery.runtime.backend import Floats, PairBackend
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.opening import Source, opened
 from softquery.text import UNK, Encoded
-from softquery.zoo import resolve
 
 Pair = tuple[str, str]
 CHUNK = 256
@@ -246,24 +245,24 @@ class EncodingCache:
         return len(self._kept)
 
 
-def load(
-    name_or_path: str | PathLike[str],
+def load_matcher(
+    name_or_path: Source,
     *,
     backend: Backend = "auto",
     threads: int | None = None,
     device: str | None = None,
 ) -> Matcher:
-    """Open a bundle by its name in the zoo or by its folder.
+    """Open a matching bundle by its name in the zoo or by its folder.
 
     Args:
-        name_or_path: Such as `"nli-en"`, or a folder.
+        name_or_path: Such as `"nli-en"`, or a folder, or a bundle that is read already.
         backend: `"onnx"` needs an exported bundle; `"torch"` needs the extra `[train]`; `"auto"`
             takes ONNX Runtime where the bundle was exported and no device is named, else torch.
         threads: Threads of one call; None for all cores. torch and the tokenizers know one count
             for the whole process, and keep this one.
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
     """
-    bundle = read_bundle(resolve(name_or_path))
+    bundle = opened(name_or_path)
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     if choose_backend(bundle, backend, threads, device) == "onnx":

@@ -5,9 +5,9 @@ what the step before gave as `next_*`, and zeros (or nothing, along a time axis)
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,25 @@ from softquery.decoding import (
 from softquery.errors import BundleError
 from softquery.runtime.backend import padded_ids
 from softquery.runtime.onnx_session import open_session, short_reason
-from softquery.runtime.weights import dequantised
 from softquery.runtime.writer import Ids, Tell
-from softquery.runtime.writing_weights import LONGEST, writing_weights
+from softquery.runtime.writing_weights import LONGEST, fitting_weights
 
 Arrays = dict[str, NDArray[Any]]
 BATCH = 16
 """Sources that are decoded side by side; threads take whole batches."""
+
+
+class Session(Protocol):
+    """What is used of an ONNX Runtime session."""
+
+    def get_inputs(self) -> Sequence[Any]:
+        """With `name` and `shape`."""
+
+    def get_outputs(self) -> Sequence[Any]:
+        """Likewise."""
+
+    def run(self, names: Sequence[str], given: Mapping[str, Any], /) -> Sequence[Any]:
+        """These outputs for these inputs."""
 
 
 class OnnxState(NamedTuple):
@@ -44,19 +56,16 @@ class OnnxState(NamedTuple):
 
 
 class OnnxStep:
-    """A step of `softquery.decoding` over an exported bundle.
+    """A step of `softquery.decoding` over two graphs.
 
     Args:
-        bundle: With its `onnx/` folder.
+        encode: The session that reads a source.
+        step: The session that says one more token.
         vocab_size: V.
     """
 
-    def __init__(self, bundle: Bundle, vocab_size: int) -> None:
-        config = bundle.config.model["config"]
-        weights = writing_weights(dequantised(bundle.read_weights()), config)
-        self._encode = open_session(bundle.path, "encode", weights)
-        self._step = open_session(bundle.path, "step", weights)
-        self._vocab_size = vocab_size
+    def __init__(self, encode: Session, step: Session, vocab_size: int) -> None:
+        self._encode, self._step, self._vocab_size = encode, step, vocab_size
         self._inputs = {each.name: each.shape for each in self._step.get_inputs()}
         self._outputs = [each.name for each in self._step.get_outputs()]
         self._made = [each.name for each in self._encode.get_outputs()]
@@ -65,6 +74,11 @@ class OnnxStep:
     def vocab_size(self) -> int:
         """V."""
         return self._vocab_size
+
+    @property
+    def attends(self) -> bool:
+        """Whether a step tells where it looked."""
+        return "attention" in self._outputs
 
     def begin(self, ids: NDArray[np.int64], mask: NDArray[np.float32]) -> OnnxState:
         """The state before the first token."""
@@ -111,8 +125,10 @@ class OnnxWriteBackend:
     """
 
     def __init__(self, bundle: Bundle, vocab_size: int, threads: int | None = None) -> None:
-        self.step = OnnxStep(bundle, vocab_size)
         config = bundle.config.model["config"]
+        weights = fitting_weights(bundle)
+        encode, step = (open_session(bundle.path, each, weights) for each in ("encode", "step"))
+        self.step = OnnxStep(encode, step, vocab_size)
         learned = config.get("positions") == "learned"
         self._most = config["max_length"] - 1 if learned else LONGEST - 1
         self._most_or_any = None if "cell" in config else self._most
@@ -123,6 +139,11 @@ class OnnxWriteBackend:
     def name(self) -> str:
         """What computes."""
         return "onnx"
+
+    @property
+    def attends(self) -> bool:
+        """Whether its decoder looks at the source."""
+        return self.step.attends
 
     @property
     def max_length(self) -> int | None:
@@ -144,7 +165,7 @@ class OnnxWriteBackend:
         found: list[list[Hypothesis]] = [[] for _ in sources]
 
         def some(rows: Sequence[int]) -> None:
-            ids, mask = _padded([sources[row] for row in rows])
+            ids, mask = padded_sources([sources[row] for row in rows])
             texts = decode(
                 step,
                 self.step.begin(ids, mask),
@@ -165,7 +186,7 @@ class OnnxWriteBackend:
         found = np.zeros(len(sources))
 
         def some(rows: Sequence[int]) -> None:
-            ids, mask = _padded([sources[row] for row in rows])
+            ids, mask = padded_sources([sources[row] for row in rows])
             texts = [list(targets[row])[1:-1] for row in rows]
             scores = likelihood(self.step, self.step.begin(ids, mask), texts)
             found[list(rows)] = [each.log_probability for each in scores]
@@ -194,7 +215,8 @@ def _batches(lengths: list[int]) -> list[list[int]]:
     return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
 
 
-def _padded(sources: Ids) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def padded_sources(sources: Ids) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Ids [N, S] and a mask [N, S] of 1 and 0."""
     ids, lengths = padded_ids(sources)
     return ids, (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.float32)
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -15,10 +15,17 @@ from softquery.whole import write_json
 SUFFIX = ".jsonl"
 
 
-def check_output(output: Path) -> None:
-    """Refuse, before any work, a place where no answers can go."""
-    if output.suffix != SUFFIX:
-        raise InputError(f"answers are written as {SUFFIX}; name the output so", source=output)
+def check_output(output: Path, *, forms: Sequence[str] = (SUFFIX,), what: str = "answers") -> None:
+    """Refuse, before any work, a place where no answers can go.
+
+    Args:
+        output: The place.
+        forms: What its name may end in.
+        what: Is written there.
+    """
+    if output.suffix not in forms:
+        known = " or ".join(forms)
+        raise InputError(f"{what} are written as {known}; name the output so", source=output)
     if os.path.lexists(output):
         raise InputError("already exists; name another --output, or remove it", source=output)
     if not output.parent.is_dir():
@@ -31,13 +38,17 @@ class Partial:
     Args:
         output: The name that the file takes when it is complete.
         identity: What the answers depend on; a file with another identity is refused.
+        about: What that is, in words.
     """
 
-    def __init__(self, output: Path, identity: Mapping[str, str]) -> None:
+    def __init__(
+        self, output: Path, identity: Mapping[str, str], *, about: str = "model or backend"
+    ) -> None:
         self.output = output
         self.path = Path(f"{output}.partial")
         self.note = Path(f"{output}.partial.json")
         self.identity = dict(identity)
+        self.about = about
 
     def __enter__(self) -> "Partial":
         with self._told():
@@ -80,8 +91,18 @@ class Partial:
         self._file.seek(place)
         self._file.truncate()
 
+    @property
+    def file(self) -> IO[bytes]:
+        """What is at hand, open from its beginning, for forms that are not lines."""
+        return self._file
+
+    def cut_here(self) -> None:
+        """Cut off what comes behind the place where the file stands."""
+        with self._told():
+            self._file.truncate(self._file.tell())
+
     def append(self, lines: bytes) -> None:
-        """Add whole lines."""
+        """Add whole lines, or whatever the form is made of."""
         with self._told():
             self._file.write(lines)
             self._file.flush()
@@ -101,7 +122,7 @@ class Partial:
             write_json(self.note, self.identity)
         elif self._noted() != self.identity:
             raise InputError(
-                "was written with another model or backend; remove it to start over",
+                f"was written with another {self.about}; remove it to start over",
                 source=self.path,
             )
 

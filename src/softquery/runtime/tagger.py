@@ -1,17 +1,16 @@
 """A tagging bundle that answers."""
 
 from collections.abc import Sequence
-from os import PathLike
 from typing import Protocol
 
 from softquery.answers import Tagged, TagSet
-from softquery.bundle import Bundle, read_bundle
+from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.opening import Source, opened
 from softquery.runtime.tags import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
-from softquery.zoo import resolve
 
 Text = str | Sequence[str]
 """A sentence as it is written, or cut into words already."""
@@ -84,15 +83,15 @@ def _sliced(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     return [text[start:end] for start, end in spans]
 
 
-def load(
-    name_or_path: str | PathLike[str],
+def load_tagger(
+    name_or_path: Source,
     *,
     backend: Backend = "auto",
     threads: int | None = None,
     device: str | None = None,
 ) -> Tagger:
     """Open a tagging bundle; the arguments are those of `softquery.load`."""
-    bundle = read_bundle(resolve(name_or_path))
+    bundle = opened(name_or_path)
     if bundle.config.kind != "tagger":
         raise BundleError(f"{bundle.path}: expected a tagger, found kind {bundle.config.kind!r}")
     check_task(bundle)

@@ -24,7 +24,9 @@ MEASURED = 128
 """Targets that are measured side by side."""
 
 
-def load_writer(bundle: Bundle, device: str | None, threads: int | None) -> Seq2Seq | Transformer:
+def load_generator(
+    bundle: Bundle, device: str | None, threads: int | None
+) -> Seq2Seq | Transformer:
     """A bundle's model on its device, in evaluation mode."""
     if threads is not None:
         torch.set_num_threads(threads)
@@ -60,6 +62,11 @@ class TorchWriteBackend:
     def name(self) -> str:
         """What computes."""
         return f"torch on {self.device.type}"
+
+    @property
+    def attends(self) -> bool:
+        """Whether its decoder looks at the source."""
+        return getattr(self.model.config, "context", "attention") == "attention"
 
     @property
     def max_length(self) -> int | None:

@@ -36,9 +36,9 @@ def dequantised(weights: Weights) -> dict[str, Array]:
         scale = weights.get(name + SCALE)
         wide: NDArray[np.float32] = values.astype(np.float32, copy=False)
         if scale is not None:
-            if values.ndim != 2 or scale.shape != values.shape[:1]:
+            if values.ndim < 2 or scale.shape != values.shape[:1]:
                 raise BundleError(f"{name}{SCALE} does not fit its weight")
-            wide = wide * scale.astype(np.float32)[:, None]
+            wide = wide * scale.astype(np.float32).reshape(-1, *(1,) * (values.ndim - 1))
         whole[name] = wide
     return whole
 

@@ -1,22 +1,21 @@
 """A bundle that writes: translations, lower lines of couplets, whatever was learnt."""
 
 from collections.abc import Callable, Sequence
-from os import PathLike
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Written
-from softquery.bundle import Bundle, read_bundle
+from softquery.bundle import Bundle
 from softquery.decoding import Hypothesis, Rules, Strategy
-from softquery.errors import BundleError, InputError
+from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import WrittenAlignment
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.opening import Source, opened
 from softquery.runtime.requests import ReadSource, Request, RuleMaker, read_sources
 from softquery.text import UNK_ID, TextPipeline
-from softquery.zoo import resolve
 
 Ids = Sequence[Sequence[int]]
 Tell = Callable[[NDArray[np.int64]], object]
@@ -34,6 +33,10 @@ class WriteBackend(Protocol):
     @property
     def max_length(self) -> int | None:
         """The most tokens that can be written; None for any number."""
+
+    @property
+    def attends(self) -> bool:
+        """Whether its decoder looks at the source."""
 
     def write(
         self,
@@ -129,19 +132,19 @@ class Writer:
     def explain(self, text: str, request: Request | None = None) -> WrittenAlignment:
         """Where each token of the best answer looked."""
         (source,) = read_sources([text], self.pipeline)
+        if not self.backend.attends:
+            raise BundleError("this model looks at nothing: its decoder has no attention")
         (answers,) = self._written([source], request or Request(), 0, weights="shown")
         if not answers:
             raise InputError("the rules leave no text to explain")
         best = answers[0]
-        if best.attention is None:
-            raise BundleError("this model looks at nothing: its decoder has no attention")
         name = "" if self._bundle is None else self._bundle.path.name
         return WrittenAlignment(
             source=text,
             text=best.text,
             source_tokens=("<bos>", *source.tokens, "<eos>"),
             tokens=(*best.tokens, "<eos>"),
-            weights=np.moveaxis(best.attention, 0, -2),
+            weights=np.moveaxis(np.asarray(best.attention), 0, -2),
             score=best.score,
             model=name,
         )
@@ -174,6 +177,8 @@ class Writer:
         weights: Literal["hidden", "shown"] = "hidden",
         tell: Tell | None = None,
     ) -> list[list[Written]]:
+        if request.strategy.ranking.coverage and not self.backend.attends:
+            raise ConfigError("coverage is counted by attention, and this model has none")
         made = [self.rules(source, request) for source in sources]
         if request.prefix:
             for rules in made:
@@ -233,15 +238,15 @@ class _Teller:
             self.told = text
 
 
-def load(
-    name_or_path: str | PathLike[str],
+def load_writer(
+    name_or_path: Source,
     *,
     backend: Backend = "auto",
     threads: int | None = None,
     device: str | None = None,
 ) -> Writer:
     """Open a writing bundle; the arguments are those of `softquery.load`."""
-    bundle = read_bundle(resolve(name_or_path))
+    bundle = opened(name_or_path)
     if bundle.config.kind != "generator":
         raise BundleError(f"{bundle.path}: expected a generator, found kind {bundle.config.kind!r}")
     check_task(bundle)
@@ -254,6 +259,6 @@ def load(
         onnx = OnnxWriteBackend(bundle, pipeline.vocab_size, threads)
         return Writer(pipeline, dict(bundle.config.task), onnx, bundle)
     with needs_torch():
-        from softquery.runtime.torch_writer import TorchWriteBackend, load_writer
-    model = load_writer(bundle, device, threads)
+        from softquery.runtime.torch_writer import TorchWriteBackend, load_generator
+    model = load_generator(bundle, device, threads)
     return Writer(pipeline, dict(bundle.config.task), TorchWriteBackend(model), bundle)

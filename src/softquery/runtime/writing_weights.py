@@ -1,14 +1,23 @@
 """Weights of generators as their graphs take them. Needs no torch."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.runtime.weights import Array, Weights
+from softquery.bundle import Bundle
+from softquery.errors import BundleError
+from softquery.runtime.onnx_session import used_weights
+from softquery.runtime.weights import SCALE, Array, Weights, dequantised
 
 TABLES = ("words.source.weight", "words.target.weight")
+READER = "reader."
+ZERO = ":zero"
+"""What stands behind the name of an int8 weight in the name of its zero points."""
+_ENDING = re.compile("_(weight|bias)$")
+"""A cell's matrices are named like layers."""
 LONGEST = 2048
 """Positions that are kept ready where they are computed."""
 _ORDER = {"rnn": (0,), "gru": (1, 0, 2), "lstm": (0, 3, 1, 2)}
@@ -18,27 +27,64 @@ _ORDER = {"rnn": (0,), "gru": (1, 0, 2), "lstm": (0, 3, 1, 2)}
 def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
     """Every array that a generator's graphs may ask for, by their names.
 
-    Matrices are laid out for multiplication from the right; the table that predicts words is
-    `words.turned`; a layer of a recurrent encoder becomes `reader.LAYER.W`, `.R` and `.B`.
+    Matrices are laid out for multiplication from the right, those that are stored as int8 with
+    scales and zero points; what predicts words is `words.turned`; a layer of a recurrent encoder
+    becomes `reader.LAYER.W`, `.R` and `.B`, in float32.
 
     Args:
-        weights: By torch's names, as float32.
+        weights: By torch's names, as they are stored.
         config: The model's settings.
     """
-    made: dict[str, Array] = {
-        name: values
-        if name in TABLES or values.ndim != 2 or not name.endswith("weight")
-        else np.ascontiguousarray(values.T)
-        for name, values in weights.items()
-    }
-    output = weights.get("words.output", weights["words.target.weight"])
-    made["words.turned"] = np.ascontiguousarray(output.T)
+    wide = dequantised(weights)
+    stored = {n: v for n, v in weights.items() if n.endswith(SCALE) or n + SCALE in weights}
+    weights = {**wide, **stored}
+    made: dict[str, Array] = {}
+    for name in wide:
+        if name in TABLES:
+            made |= _kept(weights, name)
+        elif name.startswith(READER):
+            continue
+        elif wide[name].ndim == 2 and name.endswith("weight"):
+            made |= _turned(weights, name, _ENDING.sub(r".\1", name))
+        else:
+            made[_ENDING.sub(r".\1", name)] = wide[name]
+    output = "words.output" if "words.output" in wide else "words.target.weight"
+    made |= _turned(weights, output, "words.turned.weight")
+    made["words.turned.bias"] = wide["words.bias"]
     if config.get("positions") == "sinusoidal":
         table = sinusoids(max(LONGEST, config["max_length"]), config["hidden_size"])
         made |= {f"{side}_positions.table": table for side in ("source", "target")}
     if "cell" in config:
-        made |= _recurrent(weights, config)
+        made |= _recurrent(wide, config)
     return made
+
+
+def fitting_weights(bundle: Bundle) -> dict[str, Array]:
+    """A bundle's weights for its graphs, refused where they do not fit its settings.
+
+    Where the graphs ask for no scales, int8 is a way of storing: they are handed float32.
+    """
+    stored: Weights = bundle.read_weights()
+    try:
+        if not any(name.endswith(SCALE) for name in used_weights(bundle.path, "step")):
+            stored = dequantised(stored)
+        return writing_weights(stored, bundle.config.model["config"])
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        missing = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise BundleError(f"{bundle.weights_path}: does not fit config.json ({missing})") from None
+
+
+def _kept(weights: Weights, name: str) -> dict[str, Array]:
+    """A table as it is, with its scales where it has some."""
+    return {each: weights[each] for each in (name, name + SCALE) if each in weights}
+
+
+def _turned(weights: Weights, name: str, called: str) -> dict[str, Array]:
+    """A matrix for multiplication from the right."""
+    turned = {called: np.ascontiguousarray(weights[name].T)}
+    if (scale := weights.get(name + SCALE)) is None:
+        return turned
+    return {**turned, called + SCALE: scale, called + ZERO: np.zeros(len(scale), dtype=np.int8)}
 
 
 def _recurrent(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:

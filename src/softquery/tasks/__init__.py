@@ -4,6 +4,7 @@ from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.tasks.tag import Tagging
+from softquery.tasks.window import WordPrediction
 
 __all__ = [
     "Generation",
@@ -12,6 +13,7 @@ __all__ = [
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "WordPrediction",
     "TokenLikelihood",
     "Tagging",
     "task_from_dict",

@@ -11,6 +11,8 @@ from softquery.text.couplets import (
     last_word,
     tone_of,
 )
+from softquery.text.cutting import WordCutter
+from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
@@ -18,6 +20,7 @@ from softquery.text.spelling import (
     MAX_CHARACTERS,
     NUM_CHARACTERS,
     spell,
+    spell_bytes,
     spell_sentences,
     spell_tokens,
     spell_vocabulary,
@@ -57,13 +60,16 @@ __all__ = [
     "TextPipeline",
     "UnicodeForm",
     "Unit",
+    "WordCutter",
     "build_pipeline",
+    "ngram_buckets",
     "in_parts",
     "normalise",
     "pipeline_from_words",
     "rejoined",
     "reserved_tokens",
     "spell",
+    "spell_bytes",
     "spell_sentences",
     "spell_tokens",
     "spell_vocabulary",

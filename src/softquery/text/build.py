@@ -106,6 +106,8 @@ def _assembled(model: models.Model, config: TextConfig) -> TextPipeline:
 def _decoder(config: TextConfig) -> decoders.Decoder:
     if config.unit == "bpe":
         return decoders.Metaspace(replacement=WORD_START, prepend_scheme="always")
+    if config.unit == "whitespace":  # no token begins with a space, so that all are set apart
+        return decoders.WordPiece(prefix=" ", cleanup=False)
     return decoders.Sequence(
         [
             decoders.WordPiece(prefix=CONTINUATION, cleanup=False),

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 
 from softquery.errors import ConfigError
 
-Unit = Literal["words", "characters", "jieba", "bpe", "wordpiece"]
+Unit = Literal["words", "characters", "whitespace", "jieba", "bpe", "wordpiece"]
 UnicodeForm = Literal["NFC", "NFKC"]
 
 SWITCHES: Final = ("lowercase", "strip_accents", "simplify", "boundaries")

@@ -38,6 +38,8 @@ CJK_RUNS: Final = "|".join((*_WORD_PATTERNS, f"[{CJK}]{{1,200}}", ANY_OTHER))
 """Words, but a run of CJK characters whole: what a word segmenter then cuts.
 
 A run is rarely longer than a clause; jieba's time grows with the square of the length."""
+VISIBLE: Final = r"\S++"
+"""What lies between spaces: text that somebody has cut into tokens already."""
 WHOLE_WORDS: Final = "|".join((f"{LETTER_OR_DIGIT}++", ANY_OTHER))
 """What WordPiece cuts into pieces."""
 MARKED_RUNS: Final = "|".join(
@@ -67,7 +69,12 @@ def build_segmenter(config: TextConfig) -> pre_tokenizers.PreTokenizer | None:
             replacement=WORD_START, prepend_scheme="always", split=False
         )
         return pre_tokenizers.Sequence([marked, matches(MARKED_RUNS)])
-    patterns = {"words": WORDS, "characters": CHARACTERS, "wordpiece": WHOLE_WORDS}
+    patterns = {
+        "words": WORDS,
+        "characters": CHARACTERS,
+        "whitespace": VISIBLE,
+        "wordpiece": WHOLE_WORDS,
+    }
     return matches(patterns[config.unit])
 
 

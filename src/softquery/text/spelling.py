@@ -54,6 +54,24 @@ def spell_tokens(tokens: Sequence[str], length: int = MAX_CHARACTERS) -> "NDArra
     return np.array([spell(token, length) for token in tokens], dtype=np.int16).reshape(-1, length)
 
 
+def spell_bytes(tokens: Sequence[bytes], length: int = MAX_CHARACTERS) -> "NDArray[np.int16]":
+    """The symbols of many tokens of which the UTF-8 is at hand, one token a row.
+
+    >>> spell_bytes(["né".encode(), b"endless"], 5).tolist()
+    [[259, 111, 196, 170, 260], [259, 102, 111, 101, 260]]
+    """
+    import numpy as np
+
+    spelt = np.full((len(tokens), length), FILLER, dtype=np.int16)
+    spelt[:, 0] = TOKEN_BEGINS
+    for row, token in zip(spelt, tokens, strict=True):
+        content = token[: length - 2]
+        row[1 : len(content) + 1] = np.frombuffer(content, dtype=np.uint8)
+        row[1 : len(content) + 1] += FIRST_BYTE
+        row[len(content) + 1] = TOKEN_ENDS
+    return spelt
+
+
 def spell_vocabulary(entries: Sequence[str], length: int = MAX_CHARACTERS) -> "NDArray[np.int16]":
     """The symbols of a vocabulary's entries in the order of their ids, reserved ones among them.
 

@@ -14,6 +14,7 @@ FILE_NAME: Final = "tokenizer.json"
 MODELS: Final = {
     "words": "WordLevel",
     "characters": "WordLevel",
+    "whitespace": "WordLevel",
     "jieba": "WordLevel",
     "bpe": "BPE",
     "wordpiece": "WordPiece",

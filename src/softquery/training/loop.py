@@ -4,6 +4,7 @@ Everything that the future of a run depends on is either a function of (seed, ep
 checkpoint, so a run that was killed goes on to the same weights.
 """
 
+import atexit
 import logging
 import math
 import time
@@ -352,8 +353,15 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
 def leave(fabric: Fabric) -> None:
     """Part from the other processes once all are done.
 
-    Threads of the exchange that are still up when a process ends would bring it down.
+    Threads of the exchange that are still up when a process ends would bring it down. The group is
+    let go only at the end of the process: DDP's reducer outlives this call, would end the group
+    with the interpreter's lock held, and wait for ever for a thread that waits for that lock.
     """
     fabric.barrier()
     if torch.distributed.is_available() and torch.distributed.is_initialized():
+        atexit.register(_let_go, torch.distributed.group.WORLD)
         torch.distributed.destroy_process_group()
+
+
+def _let_go(group: object) -> None:
+    del group

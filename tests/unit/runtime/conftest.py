@@ -4,7 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-TORCHED = ("batches", "bulk", "cache", "elmo_layers", "load", "matcher")
+TORCHED = ("batches", "bulk", "cache", "elmo_layers", "embedder", "embedding", "layers", "load",
+           "matcher", "words")  # fmt: skip
 NEED_TORCH = [f"test_runtime_{name}.py" for name in TORCHED]
 collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else NEED_TORCH
 
@@ -48,6 +49,13 @@ def graded_bundle(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("graded")
     return exported(make_bundle(folder / "plain", outputs=1, size=16), folder / "model").bundle
+
+
+@pytest.fixture(scope="session")
+def elmo_bundle(tmp_path_factory):
+    from small_elmo import exported_elmo
+
+    return exported_elmo(tmp_path_factory.mktemp("elmo")).bundle
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 import softquery
 from small_bundles import make_bundle
 from softquery.errors import BundleError, ConfigError
-from softquery.runtime import load
+from softquery.runtime import load, load_matcher
 
 
 def refused(path, match):
@@ -233,7 +233,12 @@ def test_labels_that_the_graphs_cannot_answer(damaged):
 def test_another_kind_of_bundle(damaged):
     config = json.loads((damaged / "config.json").read_text())
     (damaged / "config.json").write_text(json.dumps({**config, "kind": "embedder"}))
-    refused(damaged, "model: expected a matcher, found kind 'embedder'$")
+    refused(damaged, r"model: expected word vectors in context \(elmo\), found 'esim'$")
+    with pytest.raises(BundleError, match="model: expected a matcher, found kind 'embedder'$"):
+        load_matcher(damaged)
+    (damaged / "config.json").write_text(json.dumps({**config, "kind": "oracle"}))
+    known = "matcher, embedder, tagger, generator"
+    refused(damaged, rf"kind 'oracle' cannot be opened \(known: {known}\)$")
 
 
 def test_weights_cut_short(damaged):

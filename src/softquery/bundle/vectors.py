@@ -1,0 +1,78 @@
+"""Word vectors as a bundle: a vocabulary, and one row a word."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.bundle.config import BundleConfig
+from softquery.bundle.weights import Array
+from softquery.bundle.write import write_bundle
+from softquery.text import TextConfig, pipeline_from_words
+
+KIND = "vectors"
+
+
+def write_vector_bundle(
+    folder: str | PathLike[str],
+    *,
+    words: Sequence[str],
+    matrix: NDArray[np.float32],
+    text: TextConfig,
+    model: Mapping[str, Any],
+    library_version: str,
+    metrics: Mapping[str, Any],
+    card: str,
+    counts: NDArray[np.int64] | None = None,
+    further: Mapping[str, Array] | None = None,
+    records: str | PathLike[str] | None = None,
+) -> Path:
+    """Write word vectors as a model folder, whole or not at all.
+
+    The weight `vectors` has a row for each entry of the vocabulary, those of the reserved tokens
+    being zero unless a word is spelt like one of them; `counts` has a number for each.
+
+    Args:
+        folder: Where the bundle shall lie.
+        words: Each once, most frequent first.
+        matrix: Their vectors.
+        text: How words are spelt.
+        model: Name and config; its sizes are filled in.
+        library_version: The softquery that writes.
+        metrics: What was measured.
+        card: The model card.
+        counts: How often each word was seen, where that is known.
+        further: Other weights.
+        records: A folder that tells how the vectors came to be.
+
+    Raises:
+        BundleError: The place is taken, or the disk refuses.
+    """
+    pipeline = pipeline_from_words(words, text)
+    ids = pipeline.tokenizer.get_vocab()
+    places = np.array([ids[word] for word in words], dtype=np.int64)
+    table = np.zeros((pipeline.vocab_size, matrix.shape[1]), dtype=np.float32)
+    table[places] = matrix
+    weights: dict[str, Array] = {"vectors": table, **(further or {})}
+    if counts is not None:
+        weights["counts"] = np.zeros(len(table), dtype=np.int64)
+        weights["counts"][places] = counts
+    sizes = {"vocab_size": pipeline.vocab_size, "embedding_size": matrix.shape[1]}
+    return write_bundle(
+        folder,
+        config=BundleConfig(
+            kind=KIND,
+            model={"name": model["name"], "config": {**model.get("config", {}), **sizes}},
+            task={"name": KIND},
+            text=text.to_dict(),
+            library_version=library_version,
+        ),
+        tokenizer_json=pipeline.tokenizer.to_str(),
+        weights=weights,
+        metrics=metrics,
+        card=card,
+        records=records,
+    )

@@ -1,0 +1,162 @@
+"""`softquery embed`."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table
+from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
+from softquery.cli.progress import counting
+from softquery.errors import ConfigError
+
+if TYPE_CHECKING:
+    from softquery.files import Sentence
+    from softquery.runtime import Embedder
+    from softquery.runtime.embedding_rows import EmbedResult
+    from softquery.runtime.layer_choice import Choice
+
+MEGABYTE = 1024 * 1024
+SHOWN = 4
+"""Numbers of a vector that a table shows."""
+
+
+def embed(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="One text a line (.txt), or a column `text` or `tokens` of a table."),
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(help="A text in place of a file. Repeatable.")
+    ] = None,
+    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "elmo-en",
+    output: Annotated[Path | None, typer.Option(help="One array a line: .npz or .parquet.")] = None,
+    layers: Annotated[
+        str, typer.Option(help="all, mix, top, average, or the number of a layer.")
+    ] = "all",
+    precision: Annotated[
+        str, typer.Option(help="Of the numbers that are written: float32 or float16.")
+    ] = "float32",
+    stateful: Annotated[
+        bool, typer.Option("--stateful", help="Let the state run on from line to line.")
+    ] = False,
+    columns: Annotated[
+        str, typer.Option(help="Our column name to the file's: text=sentence1.")
+    ] = "",
+    on_error: Annotated[
+        str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
+    ] = "stop",
+    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
+    cache: Annotated[
+        int, typer.Option(min=0, help="Megabytes of words by themselves to keep; 0 for none.")
+    ] = 64,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write vectors of words in their context: one array a line, layers x words x width.
+
+    An interrupted run into an .npz goes on where it stopped when the same command is given again.
+    """
+    from softquery.runtime.embedding_rows import embed_rows
+    from softquery.runtime.layer_choice import check_choice, parse_layers
+    from softquery.runtime.partial_file import check_output
+    from softquery.runtime.vector_sinks import FORMS
+
+    if (file is None) == (not text):
+        raise ConfigError("give either a file, or --text TEXT")
+    for name, value, known in (
+        ("precision", precision, ("float32", "float16")),
+        ("on-error", on_error, ("stop", "skip")),
+    ):
+        if value not in known:
+            raise ConfigError(f"--{name} must be {' or '.join(known)}, got {value!r:.40}")
+    choice = parse_layers(layers)
+    if output is not None:
+        check_output(output, forms=FORMS, what="vectors")
+    elif file is not None:
+        raise ConfigError("name a file for the vectors with --output: .npz or .parquet")
+    bad = BadRows(output) if on_error == "skip" else None
+    rows = _rows(file, text or [], columns, bad)
+    embedder = _load(model, backend, threads, cache)
+    check_choice(choice, embedder.num_layers)
+    if choice == "mix" and embedder.learnt_mix is None:
+        note("this bundle has learnt no mix of its own; the average of all layers stands for it")
+    if output is None:
+        _show(embedder, text or [], choice, stateful, as_json)
+        return
+    with counting("lines") as advance:
+        result = embed_rows(
+            embedder,
+            rows,
+            output,
+            layers=choice,
+            precision=precision,  # type: ignore[arg-type]
+            state="carried" if stateful else "fresh",
+            advance=advance,
+        )
+    _tell(result, bad, embedder, as_json)
+
+
+def _rows(
+    file: Path | None, texts: list[str], columns: str, bad: BadRows | None
+) -> Iterator["Sentence"]:
+    from softquery.files import Sentence, parse_columns, read_sentences
+
+    if file is None:
+        return (Sentence(each, number, "--text") for number, each in enumerate(texts, 1))
+    rename = parse_columns(columns) if columns else None
+    if bad is None:
+        return read_sentences(file, rename=rename)
+    return bad.kept_beside(read_sentences(file, rename=rename, on_bad=bad.add))
+
+
+def _load(model: str, backend: str, threads: int | None, cache: int) -> "Embedder":
+    from softquery.runtime import open_embedder
+
+    return open_embedder(
+        model,
+        backend=backend,  # type: ignore[arg-type]
+        threads=threads,
+        cache_bytes=cache * MEGABYTE,
+    )
+
+
+def _show(
+    embedder: "Embedder", texts: list[str], choice: "Choice | int", stateful: bool, as_json: bool
+) -> None:
+    """Print the vectors of a few texts: all of them as JSON, their beginnings as a table."""
+    tokens = embedder.tokens(texts)
+    computes = embedder.stream() if stateful else embedder
+    found = computes.embed(texts, layers=choice)
+    _note_cuts(embedder.num_cut(tokens), embedder)
+    for sentence, words, vectors in zip(texts, tokens, found, strict=True):
+        if as_json:
+            print_json({"text": sentence, "tokens": words, "vectors": vectors.tolist()})
+            continue
+        names = range(len(vectors)) if choice == "all" else [choice]
+        rows = [
+            (word, layer, " ".join(f"{value:.4f}" for value in vector[:SHOWN]) + " …")
+            for place, word in enumerate(words[: embedder.max_tokens])
+            for layer, vector in zip(names, vectors[:, place], strict=True)
+        ]
+        shape = " x ".join(map(str, vectors.shape))
+        print_table(f"{sentence}  ({shape})", ("word", "layer", "vector"), rows)
+
+
+def _note_cuts(count: int, embedder: "Embedder") -> None:
+    if count:
+        note(f"{count:,} line{'s' * (count > 1)} cut to the model's {embedder.max_tokens} words")
+
+
+def _tell(result: "EmbedResult", bad: BadRows | None, embedder: "Embedder", as_json: bool) -> None:
+    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
+    lines = f"{result.num_rows:,} line{'s' * (result.num_rows != 1)}"
+    note(f"{lines}, {result.num_tokens:,} words{resumed}: {result.output}")
+    skipped = 0 if bad is None else bad.count
+    if bad is not None and skipped:
+        note(f"{skipped:,} bad rows skipped: {bad.path}")
+    _note_cuts(result.num_cut, embedder)
+    if as_json:
+        print_json({**asdict(result), "output": str(result.output), "num_skipped": skipped})

@@ -1,0 +1,31 @@
+"""What an export reports, and what int8 had to pass."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """What int8 cost, and whether that was within the limit."""
+
+    metric: str
+    float32: float
+    int8: float
+    lost_points: float
+    limit_points: float
+    n: int
+    accepted: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportReport:
+    """What was written."""
+
+    bundle: Path
+    precision: str
+    """`"float32"` or `"int8"`."""
+    difference: float | None
+    """The largest difference of a float32 graph from torch: in a matcher's probability, in a number
+    of an embedder's vectors. None where there was no torch to compare with."""
+    gate: Gate | None
+    size_bytes: int

@@ -1,0 +1,39 @@
+"""How well a bundle's language model foresees a text. Needs torch."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from softquery.bundle import Bundle
+from softquery.data import read_corpus, write_corpus
+from softquery.runtime.fitting import fitting_pipeline
+from softquery.runtime.network import load_embedder
+from softquery.runtime.perplexity import text_likelihood
+
+MOST_STREAMS = 32
+WORDS_OF_A_STREAM = 500
+"""At least so many, so that its beginning counts little."""
+
+
+def perplexity(bundle: Bundle, texts: Sequence[str]) -> dict[str, float | int]:
+    """Perplexity against the bundle's own vocabulary, with what it depends on."""
+    model = load_embedder(bundle).to("cuda" if torch.cuda.is_available() else "cpu")
+    pipeline = fitting_pipeline(bundle)
+    words = pipeline.vocabulary()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "corpus"
+        write_corpus(
+            folder,
+            train=lambda: texts,
+            valid=lambda: texts,
+            config=pipeline.config,
+            known=words,
+            max_characters=model.config.characters.max_characters,
+            source="the text for the gate",
+        )
+        streams = read_corpus(folder).streams("valid", vocab_size=len(words), num_streams=1)
+        count = max(1, min(MOST_STREAMS, len(streams.forwards) // WORDS_OF_A_STREAM))
+        whole = streams.part(0, len(streams.forwards), num_streams=count)
+        return text_likelihood(model, whole).report()

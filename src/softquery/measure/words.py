@@ -1,0 +1,100 @@
+"""How good word vectors are: analogies, and how two of their axes look from above."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Whole = NDArray[np.int64]
+
+_TOGETHER = 256
+"""Questions whose answers are looked for in one matrix product."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnalogyScore:
+    """How many questions of a kind were answered rightly."""
+
+    name: str
+    num_right: int
+    n: int
+    """Questions whose four words all have vectors."""
+    num_unknown: int
+    """Questions of which a word has none; they count neither way."""
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share that is right; None where no question could be asked."""
+        return self.num_right / self.n if self.n else None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "name": self.name,
+            "accuracy": self.accuracy,
+            "right": self.num_right,
+            "n": self.n,
+            "unknown": self.num_unknown,
+        }
+
+
+def unit_rows(matrix: Floats) -> Floats:
+    """Rows of length one; a row of zeros stays as it is.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.asarray(matrix / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def answer_analogies(unit: Floats, questions: Whole) -> Whole:
+    """The row nearest to `second - first + third` for each question, those three left out.
+
+    This is 3CosAdd (Levy & Goldberg 2014, Equation 1; Mikolov et al. 2013a, Section 4).
+
+    Args:
+        unit: Vectors of length one; answers are looked for among all of them.
+        questions: Rows of first, second and third word, int of shape [N, 3].
+    """
+    answers = np.empty(len(questions), dtype=np.int64)
+    for start in range(0, len(questions), _TOGETHER):
+        part = questions[start : start + _TOGETHER]
+        wanted = unit[part[:, 1]] - unit[part[:, 0]] + unit[part[:, 2]]
+        scores = wanted @ unit.T
+        np.put_along_axis(scores, part, -np.inf, axis=1)
+        answers[start : start + len(part)] = scores.argmax(axis=1)
+    return answers
+
+
+def sum_scores(scores: Sequence[AnalogyScore], name: str) -> AnalogyScore:
+    """All sections together, each question counting once."""
+    return AnalogyScore(
+        name=name,
+        num_right=sum(score.num_right for score in scores),
+        n=sum(score.n for score in scores),
+        num_unknown=sum(score.num_unknown for score in scores),
+    )
+
+
+def principal_plane(matrix: Floats) -> Floats:
+    """Points in the plane in which the rows differ most (principal components 1 and 2).
+
+    Each axis points to the side of the first row, so that equal input gives equal pictures.
+
+    >>> flat = np.array([[0, 0, 5], [2, 0, 5], [4, 0, 5], [2, 1, 5], [2, -1, 5]], dtype=np.float32)
+    >>> principal_plane(flat).round(4).tolist()[2:4]
+    [[-2.0, 0.0], [0.0, 1.0]]
+    """
+    centred = matrix.astype(np.float64) - matrix.mean(axis=0, dtype=np.float64)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    points = centred @ axes[:2].T
+    if points.shape[1] < 2:  # vectors of width one lie on a line
+        points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
+    is_off = np.abs(points) > 1e-4 * np.abs(points).max(axis=0)  # a row in the middle has no side
+    first = points[is_off.argmax(axis=0), [0, 1]]
+    turned = points * np.where(first < 0, -1.0, 1.0)
+    # Rounded: on which side of zero a rounding error falls is nobody's business.
+    return np.asarray(turned.round(6) + 0.0, dtype=np.float32)

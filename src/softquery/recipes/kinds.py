@@ -1,0 +1,91 @@
+"""The kinds of runs: what trains each, and what it has no use for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from softquery.errors import ConfigError
+from softquery.recipes import AnyRun, LanguageRun, Run, WordRun, execute
+from softquery.recipes.pretrain import pretrain
+from softquery.recipes.train_words import train_words
+from softquery.recipes.work import Say
+from softquery.training import Observer
+
+ARGUMENTS = {"init": "init", "devices": "devices", "columns": "rename"}
+"""Options of the command line that not every kind takes, by the argument that carries them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """What is done with a kind of run."""
+
+    train: Callable[..., Path]
+    """Takes the run and the arguments of `train`, less those that are refused."""
+    counted: str = "step"
+    """What its progress is counted in."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Options that it does not take, each with the reason."""
+
+    def check(self, name: str, given: Mapping[str, object]) -> None:
+        """Refuse options that mean nothing to a recipe of this kind.
+
+        Args:
+            name: The recipe's.
+            given: Options of the command line; what is None, empty or the like was not given.
+
+        Raises:
+            ConfigError: One of them is given and refused.
+        """
+        for option, reason in self.refused.items():
+            if given.get(option):
+                raise ConfigError(f"--{option}: {name} {reason}")
+
+
+KINDS: dict[type[AnyRun], Kind] = {
+    Run: Kind(train=execute.train),
+    LanguageRun: Kind(
+        train=pretrain,
+        refused={"vectors": "reads characters, not word vectors"},
+    ),
+    WordRun: Kind(
+        train=train_words,
+        counted="word",
+        refused={
+            "vectors": "makes word vectors, and reads none",
+            "columns": "reads running text, which has no columns",
+            "init": "begins anew, with random vectors",
+            "devices": "takes all cores or one GPU in one process",
+        },
+    ),
+}
+"""By the run's class: everything that the command line must know to train it."""
+
+
+def train(
+    run: AnyRun,
+    *,
+    data: str | PathLike[str],
+    output: str | PathLike[str],
+    observer: Observer,
+    say: Say,
+    resume: bool = False,
+    init: str | PathLike[str] | None = None,
+    devices: int = 1,
+    rename: Mapping[str, str] | None = None,
+) -> Path:
+    """Train a model of any kind and write its bundle; the arguments are those of `execute.train`.
+
+    Raises:
+        ConfigError: The kind has no use for `init`, `devices` or `rename`, and they are given.
+    """
+    kind = KINDS[type(run)]
+    kind.check(run.name, {"init": init, "devices": devices > 1, "columns": rename})
+    given = {"init": init, "devices": devices, "columns": rename}
+    taken: dict[str, Any] = {
+        ARGUMENTS[option]: value for option, value in given.items() if option not in kind.refused
+    }
+    return kind.train(
+        run, data=data, output=output, observer=observer, say=say, resume=resume, **taken
+    )

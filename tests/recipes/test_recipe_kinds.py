@@ -1,0 +1,50 @@
+"""Every recipe is of a kind that can be trained, and each kind refuses what it has no use for."""
+
+import pytest
+
+from softquery.errors import ConfigError
+from softquery.recipes import RECIPES, recipe
+from softquery.recipes.kinds import ARGUMENTS, KINDS, train
+
+OPTIONS = {"vectors", *ARGUMENTS}
+
+
+def silent(line: str) -> None: ...
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_is_of_a_known_kind(name):
+    kind = KINDS[type(recipe(name))]
+    assert set(kind.refused) <= OPTIONS
+    kind.check(name, {})
+    kind.check(name, dict.fromkeys(OPTIONS))
+
+
+@pytest.mark.parametrize("name", ["elmo-small", "word2vec"])
+def test_an_option_without_use_is_refused_with_the_reason(name):
+    kind = KINDS[type(recipe(name))]
+    assert kind.refused
+    for option, reason in kind.refused.items():
+        with pytest.raises(ConfigError, match=f"^--{option}: {name} {reason}$"):
+            kind.check(name, {option: "something"})
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [({"init": "model"}, "init"), ({"devices": 2}, "devices"), ({"rename": {"a": "b"}}, "columns")],
+)
+def test_python_is_refused_what_the_command_line_is(given, option, tmp_path):
+    with pytest.raises(ConfigError, match=f"--{option}: word2vec"):
+        train(
+            recipe("word2vec"),
+            data=tmp_path,
+            output=tmp_path / "vectors",
+            observer=None,  # never asked
+            say=silent,
+            **given,
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_matching_refuses_nothing():
+    assert KINDS[type(recipe("esim"))].refused == {}
