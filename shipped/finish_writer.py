@@ -214,7 +214,11 @@ def card(name: str, metrics: dict[str, Any], facts: Facts, run: SeedRun) -> Card
             for metric in model.numbers
             if found.get(metric) is not None
         ],
-        limits=[*model.limits, *_signature(metrics), *facts.limits],
+        limits=[
+            *model.limits,
+            *(_signature(metrics) if "bleu" in model.numbers else []),
+            *facts.limits,
+        ],
     )
 
 
