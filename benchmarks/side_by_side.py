@@ -1,6 +1,14 @@
-"""Training runs side by side, each a process of its own; what is done is not done again."""
+"""Training runs side by side, each a process of its own; what is done is not done again.
 
+    python benchmarks/side_by_side.py plan.json --work DIR --results rows.jsonl --jobs 4
+
+`plan.json` is a list of objects with `name`, `recipe`, `data`, `seed`, and where they are wanted
+`settings` (a list) and `init` (the name of a run of the same seed).
+"""
+
+import argparse
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -55,8 +63,8 @@ def train_all(
     results: Path,
     jobs: int,
     more: Sequence[str] = (),
-    show: Callable[[dict[str, Any]], str] = lambda row: "",
     seconds: float | None = None,
+    show: Callable[[dict[str, Any]], str] = lambda row: "",
 ) -> None:
     """Train what is not trained yet, adding a row as each run finishes.
 
@@ -66,23 +74,23 @@ def train_all(
         results: JSON lines.
         jobs: Processes at a time.
         more: Further settings for all runs.
+        seconds: After so many, what runs is asked to stop; called again, it goes on from there.
         show: A few words about a row.
-        seconds: After which the runs under way are ended; another call goes on with them.
     """
-    began = time.monotonic()
     work.mkdir(parents=True, exist_ok=True)
     done = {(row["name"], row["seed"]) for row in read_rows(results)}
     waiting = [run for run in runs if (run.name, run.seed) not in done]
     print(f"{len(waiting)} runs to go, {len(done)} done", flush=True)
     running: list[Job] = []
+    end = time.monotonic() + (float("inf") if seconds is None else seconds)
     while waiting or running:
+        if time.monotonic() > end:
+            _stop(running, waiting)
+            return
         for run in [run for run in waiting if _is_ready(run, work)][: jobs - len(running)]:
             waiting.remove(run)
             running.append(_start(run, work, more))
         time.sleep(0.5)
-        if seconds is not None and time.monotonic() - began > seconds:
-            _end(running, waiting)
-            return
         for job in [job for job in running if job.process.poll() is not None]:
             running.remove(job)
             if not _finish(job, work, results, show):
@@ -93,13 +101,18 @@ def train_all(
             return
 
 
-def _end(running: Sequence[Job], waiting: Sequence[Planned]) -> None:
+def _stop(running: list[Job], waiting: list[Planned]) -> None:
+    """Ask what runs to stop; its state is kept for the next time."""
     for job in running:
-        job.process.terminate()
+        job.process.send_signal(signal.SIGINT)
     for job in running:
-        job.process.wait()
-    left = [f"{run.name} seed {run.seed}" for run in (*(job.run for job in running), *waiting)]
-    print(f"the time is up; left for another call: {', '.join(left)}", flush=True)
+        try:
+            job.process.wait(20)
+        except subprocess.TimeoutExpired:
+            job.process.kill()
+    print("time is up; to be gone on with:",
+          ", ".join(f"{run.name} seed {run.seed}"
+                    for run in (*(job.run for job in running), *waiting)), flush=True)  # fmt: skip
 
 
 def _is_ready(run: Planned, work: Path) -> bool:
@@ -136,3 +149,47 @@ def _finish(job: Job, work: Path, results: Path, show: Callable[[dict[str, Any]]
     add_row(results, row)
     print(f"{run.name} seed {run.seed}: {show(row)} {row['wall_seconds']:.0f} s", flush=True)
     return True
+
+
+def read_plan(path: Path) -> list[Planned]:
+    """The runs of a file."""
+    return [
+        Planned(**{**run, "data": Path(run["data"]), "settings": tuple(run.get("settings", ()))})
+        for run in json.loads(path.read_text(encoding="utf-8"))
+    ]
+
+
+def steered(row: dict[str, Any]) -> str:
+    """What the run was steered by, held back and on dev."""
+    metric = next(iter(row["tune"]))
+    beside = "".join(f" {name} {row['dev'][name]:.3f}" for name in ("bleu", "perplexity")
+                     if name in row["dev"] and name != metric)  # fmt: skip
+    return (
+        f"{metric} tune {row['tune'][metric]:.4f} dev {row['dev'][metric]:.4f}{beside} "
+        f"best epoch {row['training']['best_epoch']} of {row['training']['epochs']}"
+    )
+
+
+def main() -> None:
+    """Read the command line and act."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--work", type=Path, required=True, help="bundles and logs")
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, help="stop then, to be gone on with")
+    parser.add_argument("--set", action="append", default=[], help="a further setting for all")
+    options = parser.parse_args()
+    train_all(
+        read_plan(options.plan),
+        work=options.work,
+        results=options.results,
+        jobs=options.jobs,
+        more=options.set,
+        seconds=options.seconds,
+        show=steered,
+    )
+
+
+if __name__ == "__main__":
+    main()

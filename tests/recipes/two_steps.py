@@ -23,12 +23,14 @@ from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
 from tiny_texts import relations, reviews, write_texts
+from tiny_writing import couplets, german, small_settings, write_aligned
+from tiny_writing import write_folder as write_writing
 
 from small_elmo import write_elmo
 from softquery.models import AttentiveConfig, HierarchicalConfig, TaggerConfig
 from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
 from softquery.recipes.kinds import train
-from softquery.tasks import PairClassification, PairGrading
+from softquery.tasks import Generation, PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
 TWO_STEPS = ["model.dropout=0", "training.max_steps=2", "training.log_every=1", "training.seed=1"]
@@ -64,6 +66,9 @@ def small(name: str) -> AnyRun:
     run = recipe(name)
     if isinstance(run.model, TaggerConfig):
         return override(run, TAGS)
+    if isinstance(run, Run) and isinstance(run.task, Generation):
+        changes = [f"{key}={value}" for key, value in small_settings(name).items()]
+        return override(run, [*changes, *TWO_STEPS])
     run = override(run, SETTINGS[type(run)])
     if isinstance(run.model, HierarchicalConfig):
         return override(run, ["model.context_size=4", "model.word_dropout=0"])
@@ -84,6 +89,11 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
         return write_tagged(folder, named(60))
     if isinstance(run.model, (AttentiveConfig, HierarchicalConfig)):
         return with_tune(run, write_texts(folder, tiny_texts(run), num_dev=12))
+    if isinstance(run.task, Generation):
+        if run.task.form == "couplet":
+            return write_writing(folder, couplets(120))
+        rows = german(120)
+        return write_aligned(folder, rows) if run.writing.languages else write_writing(folder, rows)
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":

@@ -15,6 +15,7 @@ from softquery.answers.schemes import (
 )
 from softquery.answers.tag_set import TagError, TagSet
 from softquery.answers.tagged import Tagged
+from softquery.answers.written import Written, written_record
 
 __all__ = [
     "Calibration",
@@ -25,6 +26,7 @@ __all__ = [
     "TagError",
     "TagSet",
     "Tagged",
+    "Written",
     "converted",
     "detect_scheme",
     "misfit",
@@ -33,4 +35,5 @@ __all__ = [
     "parse_grade",
     "spans_of",
     "tags_of",
+    "written_record",
 ]

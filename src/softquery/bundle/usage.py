@@ -4,8 +4,14 @@ import json
 import shlex
 from collections.abc import Sequence
 
-_PAIRS = {"zh": ("花呗怎么提额", "如何提高花呗额度")}
-_PAIR = ("A man is eating.", "Someone eats.")
+_EXAMPLES = {
+    "zh": {
+        "A man is eating.": "花呗怎么提额",
+        "Someone eats.": "如何提高花呗额度",
+        "Ein Mann isst.": "春风得意马蹄疾",
+    }
+}
+"""What stands in place of our examples for models of other languages."""
 
 _VERBS = {
     "matcher": 'match "A man is eating." "Someone eats."',
@@ -34,8 +40,8 @@ def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str
     'softquery match "A man is eating." "Someone eats." --model nli-en'
     """
     lines = _lines(kind, name)
-    pair = next((_PAIRS[each] for each in languages if each in _PAIRS), _PAIR)
-    for ours, theirs in zip(_PAIR, pair, strict=True):
+    examples = next((_EXAMPLES[each] for each in languages if each in _EXAMPLES), {})
+    for ours, theirs in examples.items():
         lines = [line.replace(ours, theirs) for line in lines]
     return lines
 

@@ -13,6 +13,7 @@ from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
+from softquery.cli.generate import generate
 from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
@@ -35,6 +36,7 @@ app.command()(explain)
 app.command()(classify)
 app.command()(embed)
 app.command()(tag)
+app.command()(generate)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)

@@ -16,7 +16,10 @@ from softquery.errors import ConfigError, InputError
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
     data: Annotated[
-        Path, typer.Option(help="Rows: sentence1, sentence2, label; text, label; or tagged words.")
+        Path,
+        typer.Option(
+            help="Rows: sentence1, sentence2, label; text, label; source, target; or tagged words."
+        ),
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -45,7 +48,7 @@ def evaluate(
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
     kind = _kind(model)
-    if kind in ("tagger", "classifier"):
+    if kind in ("tagger", "classifier", "generator"):
         if order:
             raise ConfigError(f"--order compares pairs; a {kind} reads one text")
         found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
@@ -80,8 +83,13 @@ def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str
     """What measures a model that reads one text: its report, and its mistakes."""
     from softquery.cli.evaluate_classes import evaluate_classifier
     from softquery.cli.evaluate_tags import evaluate_tagger
+    from softquery.cli.evaluate_writing import evaluate_generator
 
-    return evaluate_tagger if kind == "tagger" else evaluate_classifier
+    return {
+        "tagger": evaluate_tagger,
+        "classifier": evaluate_classifier,
+        "generator": evaluate_generator,
+    }[kind]
 
 
 def _kind(model: str) -> str:
@@ -96,6 +104,8 @@ def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool
         print_json(result)
         return
     _show(result, title)
+    if "bleu_signature" in result:
+        note(f"sacrebleu: {result['bleu_signature']}")
     if errors is not None:
         note(f"mistakes written: {errors}")
 

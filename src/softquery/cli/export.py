@@ -10,6 +10,9 @@ from softquery.cli.console import note, print_json, print_table
 from softquery.cli.exporters import Wish, export_kind, require_onnx
 from softquery.errors import InputError
 
+IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
+"""Measures that lose points; others grow by per cent."""
+
 
 def export(
     model: Annotated[str, typer.Argument(help="The bundle to export: a folder, or a name.")],
@@ -20,15 +23,18 @@ def export(
         bool, typer.Option("--int8", help="Quantise; kept only where accuracy holds on --data.")
     ] = False,
     gate: Annotated[
-        float,
+        float | None,
         typer.Option(
-            min=0.0, help="Points of accuracy or F1, or per cent of perplexity, int8 may cost."
+            min=0.0,
+            help="Points of accuracy, F1 or BLEU, or per cent of perplexity, int8 may cost; by "
+            "default 0.5, of BLEU 0.3.",
         ),
-    ] = 0.5,
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            help="For the gate and the check: labelled rows, tagged sentences, an embedder's text."
+            help="For the gate and the check: labelled rows, tagged sentences, an embedder's text, "
+            "a generator's source and target."
         ),
     ] = None,
     drop_softmax: Annotated[
@@ -74,7 +80,7 @@ def export(
         lines.append((f"{report.gate.metric}, float32", report.gate.float32))
         lines.append((f"{report.gate.metric}, int8", report.gate.int8))
         if not report.gate.accepted:
-            unit = "per cent" if report.gate.metric in ("perplexity", "cosine") else "points"
+            unit = "points" if report.gate.metric in IN_POINTS else "per cent"
             note(
                 f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"

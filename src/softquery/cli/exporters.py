@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from softquery.files import Row
 
 
+USUAL_GATE = 0.5
+"""Points, or per cent, that int8 may cost where nothing else was said."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wish:
     """What the user asked for.
 
     Attributes:
-        limit: Points of the kind's metric that int8 may cost.
+        limit: Points of the kind's metric that int8 may cost; None for what is usual.
         data: Rows of the kind's task, for the gate.
         rename: Our column names to the file's.
         drop_softmax: Leave out what an embedder was pretrained with.
@@ -27,10 +31,15 @@ class Wish:
     bundle: "Bundle"
     target: Path
     int8: bool = False
-    limit: float = 0.5
+    limit: float | None = None
     data: Path | None = None
     rename: Mapping[str, str] | None = None
     drop_softmax: bool = False
+
+    @property
+    def points(self) -> float:
+        """The limit, or what is usual."""
+        return USUAL_GATE if self.limit is None else self.limit
 
 
 def export_kind(wish: Wish) -> "ExportReport":
@@ -61,7 +70,7 @@ def _matcher(wish: Wish) -> "ExportReport":
     from softquery.export import export_matcher
 
     rows = _labelled(wish, "sentence1", "sentence2", "label")
-    return export_matcher(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+    return export_matcher(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
 
 
 def _classifier(wish: Wish) -> "ExportReport":
@@ -69,7 +78,7 @@ def _classifier(wish: Wish) -> "ExportReport":
     from softquery.export import export_classifier
 
     rows = _labelled(wish, "text", "label")
-    return export_classifier(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+    return export_classifier(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
 
 
 def _labelled(wish: Wish, *columns: str) -> list["Row"]:
@@ -80,13 +89,21 @@ def _labelled(wish: Wish, *columns: str) -> list["Row"]:
     return list(read_rows(wish.data, columns=columns, rename=wish.rename))
 
 
+def _generator(wish: Wish) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_generator
+
+    rows = _labelled(wish, "source", "target")
+    return export_generator(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+
+
 def _tagger(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_tagger
     from softquery.files import read_tagged
 
     rows = [] if wish.data is None else list(read_tagged(wish.data, rename=wish.rename))
-    return export_tagger(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
+    return export_tagger(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
 
 
 def _embedder(wish: Wish) -> "ExportReport":
@@ -97,7 +114,7 @@ def _embedder(wish: Wish) -> "ExportReport":
         wish.bundle,
         wish.target,
         int8=wish.int8,
-        limit=wish.limit,
+        limit=wish.points,
         texts=[] if wish.data is None else read_texts([wish.data], rename=wish.rename),
         softmax="left out" if wish.drop_softmax else "kept",
     )
@@ -106,6 +123,7 @@ def _embedder(wish: Wish) -> "ExportReport":
 EXPORTERS: Mapping[str, Callable[[Wish], "ExportReport"]] = {
     "classifier": _classifier,
     "embedder": _embedder,
+    "generator": _generator,
     "matcher": _matcher,
     "tagger": _tagger,
 }

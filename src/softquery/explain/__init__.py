@@ -14,6 +14,7 @@ from softquery.explain.text_picture import text_to_svg
 from softquery.explain.text_png import text_to_png
 from softquery.explain.text_weights import HeavyWord, TextWeights
 from softquery.explain.write_text_weights import text_to_json
+from softquery.explain.written import WrittenAlignment
 
 __all__ = [
     "Asking",
@@ -21,6 +22,7 @@ __all__ = [
     "PairAlignment",
     "Partner",
     "TextWeights",
+    "WrittenAlignment",
     "from_json",
     "text_to_html",
     "text_to_json",

@@ -1,7 +1,7 @@
 """torch to ONNX to int8, behind a gate.
 
-Matchers, classifiers and taggers need the extra `[train]`; a biLM's graphs are written with onnx
-alone, and checked against torch where it is there.
+All but a biLM need the extra `[train]`; a biLM's graphs are written with onnx alone, and checked
+against torch where it is there.
 """
 
 from importlib import import_module
@@ -12,6 +12,7 @@ from softquery.export.gate import ExportReport, Gate
 if TYPE_CHECKING:
     from softquery.export.classifier import export_classifier
     from softquery.export.embedder import bilm_graphs, export_embedder
+    from softquery.export.generator import export_generator
     from softquery.export.matcher import export_matcher
     from softquery.export.tag_bundle import export_tagger
 
@@ -19,6 +20,7 @@ HOMES = {
     "bilm_graphs": "embedder",
     "export_classifier": "classifier",
     "export_embedder": "embedder",
+    "export_generator": "generator",
     "export_matcher": "matcher",
     "export_tagger": "tag_bundle",
 }
@@ -29,6 +31,7 @@ __all__ = [
     "bilm_graphs",
     "export_classifier",
     "export_embedder",
+    "export_generator",
     "export_matcher",
     "export_tagger",
 ]

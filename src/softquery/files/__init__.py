@@ -1,5 +1,6 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
+from softquery.files.aligned import read_aligned
 from softquery.files.columns import parse_columns
 from softquery.files.npz import NpzEntries
 from softquery.files.numbered import NumberedText, open_numbered, write_numbered
@@ -23,6 +24,7 @@ from softquery.files.vectors import WordVectors, read_vectors, write_vectors
 from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
 
 __all__ = [
+    "read_aligned",
     "LONGEST_LINE",
     "TAGGED_FORMS",
     "Coverage",

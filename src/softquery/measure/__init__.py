@@ -19,6 +19,7 @@ from softquery.measure.classification import (
     macro_f1,
 )
 from softquery.measure.correlation import pearson, spearman
+from softquery.measure.couplets import CoupletReport, rivals
 from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
@@ -29,6 +30,14 @@ from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
 from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
+from softquery.measure.translation import (
+    BleuTokens,
+    Translated,
+    bleu_counts,
+    bleu_of_counts,
+    corpus_bleu,
+    require_sacrebleu,
+)
 
 __all__ = [
     "ClassMetric",
@@ -76,4 +85,12 @@ __all__ = [
     "reliability",
     "spearman",
     "symmetry",
+    "BleuTokens",
+    "CoupletReport",
+    "Translated",
+    "bleu_counts",
+    "bleu_of_counts",
+    "corpus_bleu",
+    "require_sacrebleu",
+    "rivals",
 ]

@@ -4,10 +4,17 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import classifying, language, matching, tagging, words
+from softquery.recipes import classifying, language, matching, tagging, translating, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import ClassSettings, Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import (
+    ClassSettings,
+    Files,
+    Run,
+    TagSettings,
+    Vocabulary,
+    WriteSettings,
+)
 from softquery.recipes.words import WordList, WordRun
 
 AnyRun = Run | LanguageRun | WordRun
@@ -35,6 +42,15 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "relations": classifying.relations,
     "hierarchical-attention": classifying.hierarchical_attention,
     "sentiment-en": classifying.sentiment_en,
+    "translate": translating.translate,
+    "translate-multi30k": translating.translate_multi30k,
+    "translate-tatoeba": translating.translate_tatoeba,
+    "translate-de-en": translating.translate_de_en,
+    "translate-rnn": translating.translate_rnn,
+    "translate-bahdanau": translating.translate_bahdanau,
+    "translate-luong": translating.translate_luong,
+    "couplet": translating.couplet,
+    "couplet-zh": translating.couplet_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
@@ -66,6 +82,7 @@ __all__ = [
     "Vocabulary",
     "WordList",
     "WordRun",
+    "WriteSettings",
     "override",
     "recipe",
 ]

@@ -102,7 +102,7 @@ def train(
             fabric,
             model,
             plan,
-            loss=penalised(prepared.task.loss, model.embedder),
+            loss=penalised(prepared.task.loss, getattr(model, "embedder", None)),
             optim=run.optim,
             schedule=run.schedule,
             training=recordable(run),
@@ -132,9 +132,9 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
         run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
         model = TASK_MODELS[run.model_name()][1](run.model, embedder)
-    words = model.embedder if run.elmo is None else embedder.words
+    words = getattr(model, "embedder", None) if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
-        words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
+        words.table.weight.data.copy_(torch.from_numpy(prepared.table))
     if start is not None:
         start.fill(model, prepared.task, say)
     if run.vocabulary.frozen and words is not None:

@@ -49,7 +49,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
             bilm,
             # Every batch brings a lexicon: words are spelt as they are, known or not.
             torch.zeros(0, longest, dtype=torch.int16),
-            word_size=run.model.embedding_size,
+            word_size=getattr(run.model, "embedding_size", 0),
             ends="there" if run.text.boundaries else "added",
             num_words=pipeline.vocab_size,
             word_dropout=getattr(run.model, "word_dropout", 0.0),
@@ -76,7 +76,7 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
 
 def read_beforehand(data: Data, model: nn.Module) -> Data:
     """Data whose words a frozen biLM has read, so that each is read once and not once an epoch."""
-    embedder = model.embedder
+    embedder = getattr(model, "embedder", None)
     if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Pairs, Texts)):
         return data
     if data.lexicon is None:
@@ -96,7 +96,7 @@ def base_of(model: nn.Module) -> Base | None:
 
     One that learnt along, or that has changed meanwhile, is stored with the model instead.
     """
-    embedder = model.embedder
+    embedder = getattr(model, "embedder", None)
     if not isinstance(embedder, ElmoEmbedder) or embedder.settings is None:
         return None
     name = embedder.settings.bundle
@@ -122,7 +122,7 @@ def own_weights(model: nn.Module, base: Base | None) -> dict[str, NDArray[Any]]:
     }
 
 
-def penalised(loss: Loss, embedder: nn.Module) -> Loss:
+def penalised(loss: Loss, embedder: nn.Module | None) -> Loss:
     """The task's loss, and what a mix of layers adds to it."""
     if not isinstance(embedder, ElmoEmbedder):
         return loss

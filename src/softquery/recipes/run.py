@@ -7,16 +7,19 @@ from typing import Any, Literal
 from softquery.measure import ClassMetric
 from softquery.models import (
     CLASSIFIERS,
+    GENERATORS,
     MODELS,
     TEXT_MODELS,
     AttentiveConfig,
     EsimConfig,
     HierarchicalConfig,
+    Seq2SeqConfig,
     SiameseConfig,
     TaggerConfig,
+    TransformerConfig,
 )
 from softquery.nn import ElmoSettings
-from softquery.tasks import PairClassification, PairTask, Tagging, TextClassification
+from softquery.tasks import Generation, PairClassification, PairTask, Tagging, TextClassification
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -96,8 +99,39 @@ class ClassSettings:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
 
 
-ModelConfig = EsimConfig | SiameseConfig | TaggerConfig | AttentiveConfig | HierarchicalConfig
-Task = PairTask | Tagging | TextClassification
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteSettings:
+    """How texts to be written stand in files, are cut into batches, and are searched for."""
+
+    languages: tuple[str, ...] = ()
+    """Endings of two files that stand line by line, the source's first: `de,en` for train.de and
+    train.en. Without them, rows have `source` and `target`."""
+    batch_tokens: int = 4096
+    """Tokens of a batch on either side, padding included."""
+    beam: int = 5
+    """Width of the search by which dev is measured, beside greedy."""
+    length_penalty: float = 1.0
+    """Of that search; see `softquery.decoding.Ranking`."""
+
+    def __post_init__(self) -> None:
+        if len(self.languages) not in (0, 2) or len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages must be two endings, or none, got {self.languages}")
+        if self.batch_tokens < 1 or self.beam < 1 or not self.length_penalty >= 0:
+            raise ValueError(
+                "batch_tokens and beam must be positive, and length_penalty not negative"
+            )
+
+
+ModelConfig = (
+    EsimConfig
+    | SiameseConfig
+    | TaggerConfig
+    | AttentiveConfig
+    | HierarchicalConfig
+    | Seq2SeqConfig
+    | TransformerConfig
+)
+Task = PairTask | Tagging | TextClassification | Generation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,6 +147,8 @@ class Run:
     """For taggers."""
     classes: ClassSettings | None = None
     """For classifiers of texts."""
+    writing: WriteSettings | None = None
+    """For models that write."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
@@ -132,7 +168,12 @@ class Run:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        known = {**MODELS, **TEXT_MODELS, **CLASSIFIERS}
+        known: dict[str, tuple[Any, Any]] = {
+            **MODELS,
+            **TEXT_MODELS,
+            **CLASSIFIERS,
+            **GENERATORS,
+        }
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from softquery.runtime.evaluation import Evaluation, evaluate
 from softquery.runtime.layer_choice import Mix
 from softquery.runtime.loading import load
 from softquery.runtime.matcher import Matcher, load_matcher
+from softquery.runtime.requests import Request
 from softquery.runtime.tagger import Tagger, load_tagger
 from softquery.runtime.word_space import WordSpace, load_vectors
 from softquery.runtime.words_in_context import WordsInContext
+from softquery.runtime.writer import Writer, load_writer
 
 __all__ = [
     "Classifier",
@@ -17,14 +19,17 @@ __all__ = [
     "Evaluation",
     "Matcher",
     "Mix",
+    "Request",
     "Tagger",
     "WordSpace",
     "WordsInContext",
+    "Writer",
     "evaluate",
     "load",
     "load_classifier",
     "load_matcher",
     "load_tagger",
     "load_vectors",
+    "load_writer",
     "open_embedder",
 ]

@@ -1,5 +1,6 @@
 """Whether the parts of a bundle fit each other: vocabulary, model and task. Needs no torch."""
 
+from collections.abc import Callable
 from typing import get_args
 
 from softquery.answers import Calibration, TagSet
@@ -17,7 +18,8 @@ def fitting_pipeline(bundle: Bundle) -> TextPipeline:
     except ConfigError as error:
         raise BundleError(f"{bundle.path / 'config.json'}: {error}") from None
     pipeline = TextPipeline.load(bundle.path, config)
-    expected = bundle.config.model["config"].get("vocab_size")
+    sizes = bundle.config.model["config"]
+    expected = sizes.get("vocab_size", sizes.get("target_vocab_size"))
     if pipeline.vocab_size != expected:
         raise BundleError(
             f"{bundle.tokenizer_path}: holds {pipeline.vocab_size} entries, "
@@ -55,8 +57,13 @@ def fitting_reading(bundle: Bundle) -> Reading:
 def check_task(bundle: Bundle) -> None:
     """Refuse a task that is not one, or that the model's outputs cannot answer."""
     task = bundle.config.task
-    checks = {"match": _num_labels, "grade": _num_grades, "tag": _num_tags}
-    checks["classify"] = _num_classes
+    checks: dict[str, Callable[[dict[str, object]], int | None]] = {
+        "match": _num_labels,
+        "grade": _num_grades,
+        "tag": _num_tags,
+        "classify": _num_classes,
+        "generate": _no_labels,
+    }
     place = bundle.path / "config.json"
     if task["name"] not in checks:
         raise BundleError(f"{place}: unknown task {task['name']!r} (known: {', '.join(checks)})")
@@ -92,6 +99,13 @@ def _num_grades(task: dict[str, object]) -> int:
     if not (isinstance(low, (int, float)) and isinstance(high, (int, float)) and low < high):
         raise ValueError(f"task.low must be under task.high, got {low!r} and {high!r}")
     return 1
+
+
+def _no_labels(task: dict[str, object]) -> None:
+    """What is written has the outputs of its vocabulary, which is checked with it."""
+    form = task.get("form", "free")
+    if form not in ("free", "couplet"):
+        raise ValueError(f"task.form must be free or couplet, got {form!r:.80}")
 
 
 def _num_tags(task: dict[str, object]) -> int:

@@ -10,12 +10,14 @@ from softquery.runtime.embedder import open_embedder
 from softquery.runtime.matcher import load_matcher
 from softquery.runtime.opening import Source, opened
 from softquery.runtime.tagger import load_tagger
+from softquery.runtime.writer import load_writer
 
 OPENERS: dict[str, Callable[..., Any]] = {
     "matcher": load_matcher,
     "embedder": open_embedder,
     "tagger": load_tagger,
     "classifier": load_classifier,
+    "generator": load_writer,
 }
 """What opens each kind of bundle."""
 
@@ -38,7 +40,7 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher`, a `Tagger`, a `Classifier` or an `Embedder`, by the kind of the bundle.
+        A `Matcher`, a `Tagger`, a `Classifier`, an `Embedder` or a `Writer`, by the bundle's kind.
     """
     bundle = opened(name_or_path)
     kind = bundle.config.kind

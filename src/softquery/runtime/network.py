@@ -15,6 +15,7 @@ from softquery.errors import BundleError
 from softquery.models import (
     CLASSIFIERS,
     EMBEDDERS,
+    GENERATORS,
     MODELS,
     TEXT_MODELS,
     Attentive,
@@ -25,11 +26,15 @@ from softquery.models import (
     EsimConfig,
     Hierarchical,
     HierarchicalConfig,
+    Seq2Seq,
+    Seq2SeqConfig,
     Siamese,
     SiameseConfig,
     Tagger,
     TaggerConfig,
     TagOutput,
+    Transformer,
+    TransformerConfig,
 )
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.runtime.nested import KEY, Nested, describe, with_base
@@ -37,8 +42,13 @@ from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical
-TASK_MODELS: dict[str, tuple[Any, Any]] = {**MODELS, **TEXT_MODELS, **CLASSIFIERS}
+TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical | Seq2Seq | Transformer
+TASK_MODELS: dict[str, tuple[Any, Any]] = {
+    **MODELS,
+    **TEXT_MODELS,
+    **CLASSIFIERS,
+    **GENERATORS,
+}
 
 
 def build_model(name: str, settings: dict[str, Any]) -> TaskModel:
@@ -156,6 +166,8 @@ def config_of(model: nn.Module) -> dict[str, Any]:
         | ElmoConfig
         | AttentiveConfig
         | HierarchicalConfig
+        | Seq2SeqConfig
+        | TransformerConfig
     ) = model.config  # type: ignore[assignment]
     embedder = getattr(model, "embedder", None)
     nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}

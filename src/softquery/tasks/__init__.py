@@ -1,7 +1,7 @@
 """One file a question: loss, labels and metric, without parameters."""
 
 from softquery.tasks.classify import TextClassification
-from softquery.tasks.generate import Generation, TokenLikelihood
+from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.tasks.tag import Tagging
@@ -19,4 +19,5 @@ __all__ = [
     "Tagging",
     "TextClassification",
     "task_from_dict",
+    "token_losses",
 ]

@@ -2,6 +2,15 @@
 
 from softquery.text.build import build_pipeline, pipeline_from_words
 from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.couplets import (
+    OPPOSITE,
+    Tone,
+    first_places,
+    is_han,
+    is_sign,
+    last_word,
+    tone_of,
+)
 from softquery.text.cutting import WordCutter
 from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
@@ -73,4 +82,11 @@ __all__ = [
     "split_sentences",
     "unspell",
     "visible_form",
+    "OPPOSITE",
+    "Tone",
+    "first_places",
+    "is_han",
+    "is_sign",
+    "last_word",
+    "tone_of",
 ]
