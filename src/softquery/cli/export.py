@@ -2,13 +2,16 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table
 from softquery.cli.exporters import Wish, export_kind, require_onnx
 from softquery.errors import InputError
+
+if TYPE_CHECKING:
+    from softquery.export import ExportReport
 
 IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
 """Measures that lose points; others grow by per cent."""
@@ -70,7 +73,11 @@ def export(
     )
     if as_json:
         print_json({**asdict(report), "bundle": str(report.bundle)})
-        return
+    else:
+        _show(report)
+
+
+def _show(report: "ExportReport") -> None:
     lines: list[tuple[str, object]] = [
         ("precision", report.precision),
         ("largest difference from torch", _shown(report.difference)),
