@@ -131,7 +131,7 @@ def _start(run: Planned, work: Path, more: Sequence[str]) -> Job:
         command += ["--init", str(work / f"{run.init}-seed-{run.seed}")]
     if bundle.with_name(f"{bundle.name}.partial").exists():
         command.append("--resume")
-    with bundle.with_name(f"{bundle.name}.log").open("w") as log:
+    with bundle.with_name(f"{bundle.name}.log").open("a") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     return Job(run, process, time.monotonic())
 

@@ -72,7 +72,8 @@ def shown(row: dict[str, Any]) -> str:
 def tatoeba(options: argparse.Namespace) -> None:
     """Tatoeba's list, English first, as train.tsv and dev.tsv into English.
 
-    Sentences that share their English stay together, so that dev is new in it.
+    Sentences that share their English stay together, and what dev holds is left out of train in the
+    other language as well, so that dev is new in both.
     """
     opened = lzma.open if options.file.suffix == ".xz" else open
     with opened(options.file, "rt", encoding="utf-8") as file:
@@ -81,10 +82,14 @@ def tatoeba(options: argparse.Namespace) -> None:
     random.Random(1).shuffle(groups)
     held = set(groups[: options.dev])
     options.output.mkdir(parents=True, exist_ok=True)
-    for split, is_held in (("train", False), ("dev", True)):
+    known = {other for english, other in pairs if english in held}
+    for split in ("train", "dev"):
         with (options.output / f"{split}.tsv").open("w", encoding="utf-8") as file:
             file.write("source\ttarget\n")
-            rows = [pair for pair in pairs if (pair[0] in held) == is_held]
+            if split == "dev":
+                rows = [pair for pair in pairs if pair[0] in held]
+            else:
+                rows = [pair for pair in pairs if pair[0] not in held and pair[1] not in known]
             file.writelines(f"{other}\t{english}\n" for english, other in rows)
         print(f"{split}: {len(rows):,} pairs")
 
