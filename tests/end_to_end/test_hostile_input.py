@@ -22,6 +22,7 @@ from hostile_embed import EMBED
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
+from hostile_serving import KEYS, SERVE
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
@@ -57,6 +58,8 @@ CASES = {
     "models": MODELS,
     "recipes": RECIPES,
     "vectors": VECTORS,
+    "serve": SERVE,
+    "keys": KEYS,
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
