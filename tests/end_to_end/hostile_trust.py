@@ -243,7 +243,7 @@ BENCH = [
     Case(
         title="a benchmark that does not exist",
         command="bench speed --model model",
-        said="unknown benchmark 'speed' (known: match)",
+        said="unknown benchmark 'speed' (known: match, serve)",
     ),
     Case(
         title="no benchmark",

@@ -22,6 +22,7 @@ from hostile_embed import EMBED
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
+from hostile_serving import KEYS, SERVE
 from hostile_tags import EVALUATE_TAGGER, EXPORT_TAGGER, TAG, TRAIN_TAGGER
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
@@ -64,6 +65,8 @@ CASES = {
     "models": MODELS,
     "recipes": RECIPES,
     "vectors": VECTORS,
+    "serve": SERVE,
+    "keys": KEYS,
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",

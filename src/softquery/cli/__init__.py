@@ -18,6 +18,7 @@ from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
+from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
 from softquery.cli.vectors import vectors
@@ -46,6 +47,8 @@ app.add_typer(probe, name="probe")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
+app.command()(serve)
+app.add_typer(keys, name="keys")
 app.add_typer(vectors, name="vectors")
 
 

@@ -12,11 +12,11 @@ from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
-from softquery.runtime.backend import Floats, PairBackend
+from softquery.runtime.backend import Floats, PairBackend, Read
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_calibration, fitting_pipeline
 from softquery.runtime.opening import Source, opened
-from softquery.runtime.sentence_reading import sentence_reader
+from softquery.runtime.sentence_reading import reads_words, sentence_reader
 from softquery.text import UNK, Encoded
 
 Pair = tuple[str, str]
@@ -77,7 +77,7 @@ class Matcher:
 
     def predict(self, pairs: Sequence[Pair]) -> list[Match]:
         """An answer for each pair."""
-        return [self._answer(row) for row in self.probabilities(pairs).tolist()]
+        return self.answers(self.probabilities(pairs))
 
     def explain(self, first: str, second: str) -> PairAlignment:
         """Which words of two sentences looked at which, with the answer they led to."""
@@ -114,7 +114,30 @@ class Matcher:
         Each text is encoded by itself, so that its encoding never depends on its company. The
         arrays may be shared with later calls, and cannot be written to.
         """
-        return [self._encoding(tuple(sentence)) for sentence in self._read(list(texts))]
+        return self.encode_read(self._read(list(texts)))
+
+    def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
+        """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
+        if reads_words(self.bundle):
+            return self.pipeline.words_with_cuts(list(texts))
+        return self.pipeline.encode_ids_with_cuts(list(texts))
+
+    def encode_read(self, sentences: Read) -> list[Floats]:
+        """As `encode`, for texts that `read` has cut already."""
+        return [self._encoding(tuple(sentence)) for sentence in sentences]
+
+    def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> NDArray[np.float64]:
+        """What `probabilities` says, from what `encode` gave.
+
+        Args:
+            first: As many as there are second sides, or one for all of them.
+            second: The other sides.
+        """
+        return self._squashed(self.backend.compare(first, second))
+
+    def answers(self, probabilities: NDArray[np.float64]) -> list[Match]:
+        """What rows of `probabilities` or `compare` mean."""
+        return [self._answer(row) for row in probabilities.tolist()]
 
     def rank(
         self,
@@ -139,7 +162,7 @@ class Matcher:
         Returns:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
         """
-        column = self._column(label)
+        column = self.column(label)
         if top_k is not None and top_k < 1:
             raise ValueError(f"top_k must be at least 1, got {top_k}")
         if encodings is None:
@@ -158,7 +181,8 @@ class Matcher:
             for place in best.tolist()
         ]
 
-    def _column(self, label: str | None) -> int:
+    def column(self, label: str | None = None) -> int:
+        """The column of `probabilities` that is the score of a ranking; see `rank`."""
         if self.is_graded:
             if label is not None:
                 raise ValueError(f"a model that grades has no label {label!r:.40}")
