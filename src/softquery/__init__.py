@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from softquery.runtime import (
         Embedder,
         Matcher,
+        Reader,
         Tagger,
         WordSpace,
         evaluate,
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Embedder",
     "Matcher",
+    "Reader",
     "Tagger",
     "WordSpace",
     "__version__",

@@ -18,13 +18,17 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import torch
 from tiny_pairs import chinese, english, graded, inference, write_folder
+from tiny_questions import SMALL as SMALL_QUESTIONS
+from tiny_questions import chinese as chinese_questions
+from tiny_questions import english as english_questions
+from tiny_questions import write_questions
 from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
 
 from small_elmo import write_elmo
-from softquery.models import TaggerConfig
+from softquery.models import BiDafConfig, TaggerConfig
 from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
 from softquery.recipes.kinds import train
 from softquery.tasks import PairClassification, PairGrading
@@ -37,6 +41,8 @@ LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS
             "model.softmax.kind=full", "training.precision=32-true"]  # fmt: skip
 TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
         "model.word_dropout=0"]  # fmt: skip
+QUESTIONS = [*(f"{key}={value}" for key, value in SMALL_QUESTIONS.items()), *TWO_STEPS,
+             "model.word_dropout=0"]  # fmt: skip
 # Of so small a corpus an epoch is a step.
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
@@ -63,6 +69,8 @@ def small(name: str) -> AnyRun:
     run = recipe(name)
     if isinstance(run.model, TaggerConfig):
         return override(run, TAGS)
+    if isinstance(run.model, BiDafConfig):
+        return override(run, QUESTIONS)
     run = override(run, SETTINGS[type(run)])
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
@@ -77,6 +85,9 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
         if run.name == "pos":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
+    if isinstance(run.model, BiDafConfig):
+        made = chinese_questions if run.name == "reader-zh" else english_questions
+        return write_questions(folder, made(20))
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":

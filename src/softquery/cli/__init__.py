@@ -16,6 +16,7 @@ from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
+from softquery.cli.read import read
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
 from softquery.cli.vectors import vectors
@@ -33,6 +34,7 @@ app.command()(rank)
 app.command()(explain)
 app.command()(embed)
 app.command()(tag)
+app.command()(read)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
     data: Annotated[
-        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+        Path, typer.Option(help="Labelled pairs, tagged sentences, or questions with answers.")
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -37,7 +37,8 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled data, with bootstrap intervals.
 
-    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`).
+    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
+    SQuAD's JSON or JSONL.
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
@@ -46,6 +47,16 @@ def evaluate(
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
+    if _kind(model) == "reader":
+        from softquery.cli.evaluate_reading import evaluate_reader
+
+        if order:
+            raise ConfigError("--order compares pairs; a reader is asked one way")
+        found, mistakes = evaluate_reader(model, data, rename, slices or [])
+        if errors is not None:
+            write_mistakes(errors, mistakes)
+        _tell(found, f"{model} on {data}", errors, as_json)
+        return
     if _kind(model) == "tagger":
         from softquery.cli.evaluate_tags import evaluate_tagger
 

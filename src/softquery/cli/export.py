@@ -24,7 +24,9 @@ def export(
     ] = False,
     gate: Annotated[
         float,
-        typer.Option(min=0.0, help="Points of accuracy, or per cent of perplexity, int8 may cost."),
+        typer.Option(
+            min=0.0, help="Points of accuracy or F1, per cent of perplexity, int8 may cost."
+        ),
     ] = 0.5,
     data: Annotated[
         Path | None,
@@ -54,6 +56,10 @@ def export(
         report = _embedder(bundle, target, int8, gate, data, rename, drop_softmax)
     elif drop_softmax:
         raise ConfigError("--drop-softmax is for embedders, which are pretrained with one")
+    elif bundle.config.kind == "reader":
+        from softquery.cli.export_reading import export_reading
+
+        report = export_reading(bundle, target, int8, gate, data, rename)
     else:
         report = _matcher(bundle, target, int8, gate, data, rename)
     if as_json:
@@ -68,7 +74,7 @@ def export(
         lines.append((f"{report.gate.metric}, float32", report.gate.float32))
         lines.append((f"{report.gate.metric}, int8", report.gate.int8))
         if not report.gate.accepted:
-            unit = "points" if report.gate.metric in ("accuracy", "spearman") else "per cent"
+            unit = "points" if report.gate.metric in ("accuracy", "spearman", "f1") else "per cent"
             note(
                 f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"

@@ -16,6 +16,7 @@ from softquery.data.pairs import (
     split_rows,
     take_share,
 )
+from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
 from softquery.data.tokens import Sentences, Tokens
@@ -23,9 +24,12 @@ from softquery.data.translations import TranslationBatch, Translations, encode_t
 from softquery.data.windows import Windows
 
 __all__ = [
+    "NO_ANSWER",
     "Corpus",
     "PairBatch",
     "Pairs",
+    "QuestionBatch",
+    "Questions",
     "Sentences",
     "Slot",
     "StreamBatch",
@@ -40,6 +44,7 @@ __all__ = [
     "bucketed",
     "budgeted",
     "build_lexicon",
+    "encode_pages",
     "encode_pairs",
     "encode_translations",
     "encode_words",

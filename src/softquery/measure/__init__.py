@@ -22,6 +22,13 @@ from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
+from softquery.measure.reading import (
+    Counting,
+    ReadReport,
+    choose_abstention,
+    score_answer,
+    score_answers,
+)
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
@@ -30,12 +37,14 @@ from softquery.measure.threshold import Threshold, choose_threshold
 
 __all__ = [
     "Comparison",
+    "Counting",
     "GradedReport",
     "Interval",
     "KneserNey",
     "LinearProbe",
     "MatchReport",
     "Probed",
+    "ReadReport",
     "ReliabilityBin",
     "Scaling",
     "Slice",
@@ -47,6 +56,7 @@ __all__ = [
     "by_label",
     "by_length",
     "by_value",
+    "choose_abstention",
     "choose_scaling",
     "choose_threshold",
     "compare_means",
@@ -65,6 +75,8 @@ __all__ = [
     "pearson",
     "ratio_of_counts",
     "reliability",
+    "score_answer",
+    "score_answers",
     "spearman",
     "symmetry",
 ]

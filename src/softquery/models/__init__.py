@@ -20,11 +20,13 @@ from softquery.models.generator import (
     select_rows,
 )
 from softquery.models.pair_output import PairOutput
+from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.tagger import Tagger, TaggerConfig, TagOutput
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
+from softquery.nn import SpellingConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -33,6 +35,9 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
 
 TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
 """Likewise for models that read one text."""
+
+READERS: dict[str, tuple[type[BiDafConfig], type[BiDaf]]] = {"bidaf": (BiDafConfig, BiDaf)}
+"""Likewise for models that answer questions about a context."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
@@ -46,8 +51,11 @@ __all__ = [
     "EMBEDDERS",
     "GENERATORS",
     "MODELS",
+    "READERS",
     "TEXT_MODELS",
     "AskingConfig",
+    "BiDaf",
+    "BiDafConfig",
     "BiLmState",
     "CharacterConfig",
     "Contextual",

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging, words
+from softquery.recipes import language, matching, reading, tagging, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
@@ -28,6 +28,9 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
+    "reader": reading.reader,
+    "reader-elmo": reading.reader_elmo,
+    "reader-zh": reading.reader_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,

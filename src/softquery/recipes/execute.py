@@ -15,7 +15,7 @@ import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.models import MODELS, TEXT_MODELS
+from softquery.models import MODELS, READERS, TEXT_MODELS
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
     base_of,
@@ -132,7 +132,8 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
         run = spelt_alike(run, embedder)
-        model = {**MODELS, **TEXT_MODELS}[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
+        known = {**MODELS, **TEXT_MODELS, **READERS}
+        model = known[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
     words = model.embedder if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from softquery.bundle import read_bundle
-from softquery.data import Texts
+from softquery.data import Questions, Texts
 from softquery.errors import BundleError, ConfigError
-from softquery.models import Elmo, TaggerConfig
+from softquery.models import BiDafConfig, Elmo, TaggerConfig
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes.run import Run
 from softquery.recipes.work import Say
@@ -41,7 +41,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
     bilm.load_state_dict({name: v for name, v in given.state_dict().items() if name in own})
     longest = bilm.config.characters.max_characters
     # Models of one text bring a lexicon with each batch; to others the vocabulary is spelt once.
-    reads_lexicon = isinstance(run.model, TaggerConfig)
+    reads_lexicon = isinstance(run.model, (TaggerConfig, BiDafConfig))
     entries = pipeline.vocabulary()
     characters = spell_vocabulary(entries, longest)[: 0 if reads_lexicon else None]
     places = " and ".join(settings.places)
@@ -62,7 +62,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
 def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     """The run with words spelt as the biLM reads them."""
     bilm = embedder.bilm
-    if not isinstance(run.model, TaggerConfig) or not isinstance(bilm, Elmo):
+    if not isinstance(run.model, (TaggerConfig, BiDafConfig)) or not isinstance(bilm, Elmo):
         return run
     longest = bilm.config.characters.max_characters
     try:
@@ -75,7 +75,7 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
 def read_beforehand(data: Data, model: nn.Module) -> Data:
     """Data whose words a frozen biLM has read, so that each is read once and not once an epoch."""
     embedder = model.embedder
-    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, Texts):
+    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Questions, Texts)):
         return data
     return replace(data, lexicon=embedder.read(data.lexicon))
 

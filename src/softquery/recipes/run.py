@@ -4,9 +4,18 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from softquery.models import MODELS, TEXT_MODELS, EsimConfig, SiameseConfig, TaggerConfig
+from softquery.answers import ReadingRules
+from softquery.models import (
+    MODELS,
+    READERS,
+    TEXT_MODELS,
+    BiDafConfig,
+    EsimConfig,
+    SiameseConfig,
+    TaggerConfig,
+)
 from softquery.nn import ElmoSettings
-from softquery.tasks import PairClassification, PairTask, Tagging
+from softquery.tasks import PairClassification, PairTask, SpanReading, Tagging
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -68,8 +77,8 @@ class TagSettings:
     """Whether only sequences of tags that the scheme allows are answered."""
 
 
-ModelConfig = EsimConfig | SiameseConfig | TaggerConfig
-Task = PairTask | Tagging
+ModelConfig = EsimConfig | SiameseConfig | TaggerConfig | BiDafConfig
+Task = PairTask | Tagging | SpanReading
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +92,8 @@ class Run:
     """Without one, classes and tags are those found in the training file."""
     tags: TagSettings | None = None
     """For taggers."""
+    reading: ReadingRules | None = None
+    """For readers."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
@@ -102,7 +113,7 @@ class Run:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        known = {**MODELS, **TEXT_MODELS}
+        known = {**MODELS, **TEXT_MODELS, **READERS}
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
 
     def to_dict(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from softquery.tasks import PairClassification
 from softquery.text import TextPipeline
 
 SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head", "hidden_sizes",
-         "spelling", "decoder")  # fmt: skip
+         "spelling", "decoder", "num_highways", "num_layers", "score")  # fmt: skip
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
 
 

@@ -1,7 +1,8 @@
 """Which work a run is."""
 
-from softquery.models import EsimConfig, SiameseConfig, TaggerConfig
+from softquery.models import BiDafConfig, EsimConfig, SiameseConfig, TaggerConfig
 from softquery.recipes.pair_work import PairWork
+from softquery.recipes.read_work import ReadWork
 from softquery.recipes.run import ModelConfig, Run
 from softquery.recipes.tag_work import TagWork
 from softquery.recipes.work import Work
@@ -10,6 +11,7 @@ WORKS: dict[type[ModelConfig], Work] = {
     EsimConfig: PairWork(),
     SiameseConfig: PairWork(),
     TaggerConfig: TagWork(),
+    BiDafConfig: ReadWork(),
 }
 
 

@@ -1,6 +1,6 @@
 """Whether the parts of a bundle fit each other: vocabulary, model and task. Needs no torch."""
 
-from softquery.answers import TagSet
+from softquery.answers import ReadingRules, TagSet
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.text import TextConfig, TextPipeline
@@ -25,7 +25,7 @@ def fitting_pipeline(bundle: Bundle) -> TextPipeline:
 def check_task(bundle: Bundle) -> None:
     """Refuse a task that is not one, or that the model's outputs cannot answer."""
     task = bundle.config.task
-    checks = {"match": _num_labels, "grade": _num_grades, "tag": _num_tags}
+    checks = {"match": _num_labels, "grade": _num_grades, "tag": _num_tags, "read": _num_ends}
     place = bundle.path / "config.json"
     if task["name"] not in checks:
         raise BundleError(f"{place}: unknown task {task['name']!r} (known: {', '.join(checks)})")
@@ -52,6 +52,11 @@ def _num_grades(task: dict[str, object]) -> int:
     if not (isinstance(low, (int, float)) and isinstance(high, (int, float)) and low < high):
         raise ValueError(f"task.low must be under task.high, got {low!r} and {high!r}")
     return 1
+
+
+def _num_ends(task: dict[str, object]) -> int:
+    ReadingRules.from_dict(task)
+    return 2
 
 
 def _num_tags(task: dict[str, object]) -> int:

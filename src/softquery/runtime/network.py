@@ -15,7 +15,10 @@ from softquery.errors import BundleError
 from softquery.models import (
     EMBEDDERS,
     MODELS,
+    READERS,
     TEXT_MODELS,
+    BiDaf,
+    BiDafConfig,
     Elmo,
     ElmoConfig,
     Esim,
@@ -32,8 +35,8 @@ from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = Esim | Siamese | Tagger
-TASK_MODELS: dict[str, tuple[Any, Any]] = {**MODELS, **TEXT_MODELS}
+TaskModel = Esim | Siamese | Tagger | BiDaf
+TASK_MODELS: dict[str, tuple[Any, Any]] = {**MODELS, **TEXT_MODELS, **READERS}
 
 
 def build_model(name: str, settings: dict[str, Any]) -> TaskModel:
@@ -144,7 +147,7 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
 
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
-    config: EsimConfig | SiameseConfig | TaggerConfig | ElmoConfig = model.config  # type: ignore[assignment]
+    config: EsimConfig | SiameseConfig | TaggerConfig | BiDafConfig | ElmoConfig = model.config  # type: ignore[assignment]
     embedder = getattr(model, "embedder", None)
     nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
     return {**dataclasses.asdict(config), **nested}

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 TORCHED = ("batches", "bulk", "cache", "elmo_layers", "embedder", "embedding", "layers", "load",
-           "matcher", "words")  # fmt: skip
+           "matcher", "reader", "words")  # fmt: skip
 NEED_TORCH = [f"test_runtime_{name}.py" for name in TORCHED]
 collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else NEED_TORCH
 

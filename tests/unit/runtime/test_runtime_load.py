@@ -237,7 +237,7 @@ def test_another_kind_of_bundle(damaged):
     with pytest.raises(BundleError, match="model: expected a matcher, found kind 'embedder'$"):
         load_matcher(damaged)
     (damaged / "config.json").write_text(json.dumps({**config, "kind": "oracle"}))
-    refused(damaged, r"kind 'oracle' cannot be opened \(known: matcher, embedder, tagger\)$")
+    refused(damaged, r"kind 'oracle' cannot be opened \(known: matcher, embedder, tagger, reader\)$")
 
 
 def test_weights_cut_short(damaged):
