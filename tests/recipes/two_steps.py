@@ -18,6 +18,10 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import torch
 from tiny_pairs import chinese, english, graded, inference, write_folder
+from tiny_questions import SMALL as SMALL_QUESTIONS
+from tiny_questions import chinese as chinese_questions
+from tiny_questions import english as english_questions
+from tiny_questions import write_questions
 from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
@@ -27,7 +31,7 @@ from tiny_writing import couplets, german, small_settings, write_aligned
 from tiny_writing import write_folder as write_writing
 
 from small_elmo import write_elmo
-from softquery.models import AttentiveConfig, HierarchicalConfig, TaggerConfig
+from softquery.models import AttentiveConfig, BiDafConfig, HierarchicalConfig, TaggerConfig
 from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
 from softquery.recipes.kinds import train
 from softquery.tasks import Generation, PairClassification, PairGrading
@@ -40,6 +44,8 @@ LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS
             "model.softmax.kind=full", "training.precision=32-true"]  # fmt: skip
 TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
         "model.word_dropout=0"]  # fmt: skip
+QUESTIONS = [*(f"{key}={value}" for key, value in SMALL_QUESTIONS.items()), *TWO_STEPS,
+             "model.word_dropout=0"]  # fmt: skip
 # Of so small a corpus an epoch is a step.
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
@@ -69,6 +75,8 @@ def small(name: str) -> AnyRun:
     if isinstance(run, Run) and isinstance(run.task, Generation):
         changes = [f"{key}={value}" for key, value in small_settings(name).items()]
         return override(run, [*changes, *TWO_STEPS])
+    if isinstance(run.model, BiDafConfig):
+        return override(run, QUESTIONS)
     run = override(run, SETTINGS[type(run)])
     if isinstance(run.model, HierarchicalConfig):
         return override(run, ["model.context_size=4", "model.word_dropout=0"])
@@ -94,6 +102,9 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
             return write_writing(folder, couplets(120))
         rows = german(120)
         return write_aligned(folder, rows) if run.writing.languages else write_writing(folder, rows)
+    if isinstance(run.model, BiDafConfig):
+        made = chinese_questions if run.name == "reader-zh" else english_questions
+        return write_questions(folder, made(20))
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":

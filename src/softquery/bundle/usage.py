@@ -18,7 +18,7 @@ _VERBS = {
     "embedder": "embed sentences.txt --output vectors.npz",
     "classifier": 'classify "What a fine day."',
     "tagger": 'tag "Ada Lovelace lived in London."',
-    "reader": "read --input questions.jsonl --output answers.jsonl",
+    "reader": 'read "Who slept?" --context "Ada Lovelace slept in London."',
     "generator": 'generate "Ein Mann isst."',
     "vectors": "vectors nearest king",
 }
@@ -28,6 +28,7 @@ _CALLS = {
     "embedder": 'model.embed(["A man is eating."])  # layers x words x width',
     "classifier": 'model.predict(["What a fine day."])',
     "tagger": 'model.predict(["Ada Lovelace lived in London."])',
+    "reader": 'model.predict([("Who slept?", "Ada Lovelace slept in London.")])',
     "generator": 'model.predict(["Ein Mann isst."])',
     "vectors": 'model.nearest("king")',
 }

@@ -18,6 +18,7 @@ from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
+from softquery.cli.read import read
 from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
@@ -38,6 +39,7 @@ app.command()(classify)
 app.command()(embed)
 app.command()(tag)
 app.command()(generate)
+app.command()(read)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)

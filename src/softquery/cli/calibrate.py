@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softquery.cli.calibrate_reading import calibrate_reader, is_reader
 from softquery.cli.console import flat, note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra
 
@@ -37,8 +38,11 @@ def calibrate(
     from softquery.runtime.calibrating import fit_calibration, save_calibration
 
     chosen = _aim(aim)
-    matcher, names = _opened(model)
     rename = parse_columns(columns) if columns else None
+    if is_reader(model):
+        calibrate_reader(model, data, rename, abstain_below, as_json)
+        return
+    matcher, names = _opened(model)
     rows = list(read_rows(data, columns=names, rename=rename))
     if not rows:
         raise InputError("holds no rows", source=data)

@@ -18,7 +18,8 @@ def evaluate(
     data: Annotated[
         Path,
         typer.Option(
-            help="Rows: sentence1, sentence2, label; text, label; source, target; or tagged words."
+            help="Rows: sentence1, sentence2, label; text, label; source, target; tagged words; or "
+            "questions with answers."
         ),
     ],
     errors: Annotated[
@@ -38,7 +39,8 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled data, with bootstrap intervals.
 
-    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`).
+    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
+    SQuAD's JSON or JSONL.
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
@@ -48,7 +50,7 @@ def evaluate(
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
     kind = _kind(model)
-    if kind in ("tagger", "classifier", "generator"):
+    if kind in ("tagger", "classifier", "generator", "reader"):
         if order:
             raise ConfigError(f"--order compares pairs; a {kind} reads one text")
         found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
@@ -82,6 +84,7 @@ def evaluate(
 def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
     """What measures a model that reads one text: its report, and its mistakes."""
     from softquery.cli.evaluate_classes import evaluate_classifier
+    from softquery.cli.evaluate_reading import evaluate_reader
     from softquery.cli.evaluate_tags import evaluate_tagger
     from softquery.cli.evaluate_writing import evaluate_generator
 
@@ -89,6 +92,7 @@ def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str
         "tagger": evaluate_tagger,
         "classifier": evaluate_classifier,
         "generator": evaluate_generator,
+        "reader": evaluate_reader,
     }[kind]
 
 

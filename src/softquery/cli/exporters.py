@@ -97,6 +97,15 @@ def _generator(wish: Wish) -> "ExportReport":
     return export_generator(wish.bundle, wish.target, int8=wish.int8, limit=wish.limit, rows=rows)
 
 
+def _reader(wish: Wish) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_reader
+    from softquery.files import read_questions
+
+    rows = [] if wish.data is None else list(read_questions(wish.data, rename=wish.rename))
+    return export_reader(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
+
+
 def _tagger(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_tagger
@@ -125,6 +134,7 @@ EXPORTERS: Mapping[str, Callable[[Wish], "ExportReport"]] = {
     "embedder": _embedder,
     "generator": _generator,
     "matcher": _matcher,
+    "reader": _reader,
     "tagger": _tagger,
 }
 """By a bundle's kind; a kind that is not here is told so by the matcher's exporter."""

@@ -20,6 +20,7 @@ from softquery.data.pairs import (
     split_rows,
     take_share,
 )
+from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
@@ -27,11 +28,14 @@ from softquery.data.translations import TranslationBatch, Translations, encode_t
 from softquery.data.windows import Windows
 
 __all__ = [
+    "NO_ANSWER",
     "Corpus",
     "DocumentBatch",
     "Documents",
     "PairBatch",
     "Pairs",
+    "QuestionBatch",
+    "Questions",
     "Sentences",
     "Shape",
     "Slot",
@@ -51,6 +55,7 @@ __all__ = [
     "document_slots",
     "encode_ids",
     "encode_labels",
+    "encode_pages",
     "encode_pairs",
     "encode_translations",
     "encode_words",

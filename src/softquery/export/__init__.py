@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from softquery.export.embedder import bilm_graphs, export_embedder
     from softquery.export.generator import export_generator
     from softquery.export.matcher import export_matcher
+    from softquery.export.read_bundle import export_reader
     from softquery.export.tag_bundle import export_tagger
 
 HOMES = {
@@ -22,6 +23,7 @@ HOMES = {
     "export_embedder": "embedder",
     "export_generator": "generator",
     "export_matcher": "matcher",
+    "export_reader": "read_bundle",
     "export_tagger": "tag_bundle",
 }
 
@@ -33,6 +35,7 @@ __all__ = [
     "export_embedder",
     "export_generator",
     "export_matcher",
+    "export_reader",
     "export_tagger",
 ]
 

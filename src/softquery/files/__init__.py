@@ -6,6 +6,13 @@ from softquery.files.npz import NpzEntries
 from softquery.files.numbered import NumberedText, open_numbered, write_numbered
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
 from softquery.files.phrases import Phrases
+from softquery.files.questions import (
+    NOWHERE,
+    QUESTION_FORMS,
+    AskedQuestion,
+    GoldAnswer,
+    read_questions,
+)
 from softquery.files.row import Row, TaggedSentence, UntaggedText
 from softquery.files.rows import find_split, read_rows
 from softquery.files.senses import (
@@ -26,8 +33,12 @@ from softquery.whole import whole_folder, write_bytes, write_json, write_text, w
 __all__ = [
     "read_aligned",
     "LONGEST_LINE",
+    "NOWHERE",
+    "QUESTION_FORMS",
     "TAGGED_FORMS",
+    "AskedQuestion",
     "Coverage",
+    "GoldAnswer",
     "NpzEntries",
     "NumberedText",
     "Phrases",
@@ -48,6 +59,7 @@ __all__ = [
     "open_numbered",
     "open_text",
     "parse_columns",
+    "read_questions",
     "read_rows",
     "read_sentences",
     "read_semcor",

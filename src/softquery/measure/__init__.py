@@ -24,6 +24,13 @@ from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
+from softquery.measure.reading import (
+    Counting,
+    ReadReport,
+    choose_abstention,
+    score_answer,
+    score_answers,
+)
 from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
@@ -43,6 +50,7 @@ __all__ = [
     "ClassMetric",
     "ClassReport",
     "Comparison",
+    "Counting",
     "GradedReport",
     "Interval",
     "KneserNey",
@@ -50,6 +58,7 @@ __all__ = [
     "MatchReport",
     "RelationReport",
     "Probed",
+    "ReadReport",
     "ReliabilityBin",
     "Scaling",
     "Slice",
@@ -61,6 +70,7 @@ __all__ = [
     "by_label",
     "by_length",
     "by_value",
+    "choose_abstention",
     "choose_scaling",
     "choose_threshold",
     "class_score",
@@ -83,6 +93,8 @@ __all__ = [
     "relation_of",
     "relations_of",
     "reliability",
+    "score_answer",
+    "score_answers",
     "spearman",
     "symmetry",
     "BleuTokens",

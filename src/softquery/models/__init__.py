@@ -27,11 +27,13 @@ from softquery.models.generator import (
     select_rows,
 )
 from softquery.models.pair_output import PairOutput
+from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.tagger import Tagger, TaggerConfig, TagOutput
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
+from softquery.nn import SpellingConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -50,6 +52,9 @@ CLASSIFIERS: dict[
 }
 """Likewise for models that give a whole text a class."""
 
+READERS: dict[str, tuple[type[BiDafConfig], type[BiDaf]]] = {"bidaf": (BiDafConfig, BiDaf)}
+"""Likewise for models that answer questions about a context."""
+
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
 
@@ -63,10 +68,13 @@ __all__ = [
     "EMBEDDERS",
     "GENERATORS",
     "MODELS",
+    "READERS",
     "TEXT_MODELS",
     "AskingConfig",
     "Attentive",
     "AttentiveConfig",
+    "BiDaf",
+    "BiDafConfig",
     "BiLmState",
     "CharacterConfig",
     "ClassOutput",

@@ -20,6 +20,8 @@ from softquery.nn.reader import Direction, Read, Reader
 from softquery.nn.recurrence import CellState, Recurrence, RecurrentCell
 from softquery.nn.recurrent import BiRecurrent, Cell, beside, reverse_within
 from softquery.nn.softmax import AdaptiveSoftmax, Sampler, WordSoftmax, log_uniform
+from softquery.nn.span_head import NoAnswer, SpanHead, SpanOutput
+from softquery.nn.spelling import SpellingConfig
 from softquery.nn.spelt_words import CharacterLstm, SpeltWords
 from softquery.nn.transformer import (
     BlockActivation,
@@ -30,6 +32,7 @@ from softquery.nn.transformer import (
     NormPlace,
     Weights,
 )
+from softquery.nn.two_way import MeetingScore, Met, TwoWayAttention
 from softquery.nn.word_tables import Tie, WordTables
 from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 
@@ -63,6 +66,9 @@ __all__ = [
     "LstmStack",
     "LstmState",
     "Maxout",
+    "MeetingScore",
+    "Met",
+    "NoAnswer",
     "NormPlace",
     "OwnWords",
     "PositionKind",
@@ -74,11 +80,15 @@ __all__ = [
     "RecurrentCell",
     "Sampler",
     "ScoreName",
+    "SpanHead",
+    "SpanOutput",
+    "SpellingConfig",
     "SpeltVectors",
     "SpeltWords",
     "StoredVectors",
     "Tie",
     "Transitions",
+    "TwoWayAttention",
     "VariationalDropout",
     "Way",
     "Weights",

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import classifying, language, matching, tagging, translating, words
+from softquery.recipes import classifying, language, matching, reading, tagging, translating, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import (
@@ -51,6 +51,9 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "translate-luong": translating.translate_luong,
     "couplet": translating.couplet,
     "couplet-zh": translating.couplet_zh,
+    "reader": reading.reader,
+    "reader-elmo": reading.reader_elmo,
+    "reader-zh": reading.reader_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,

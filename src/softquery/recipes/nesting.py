@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from softquery.bundle import read_bundle, weights_fingerprint
-from softquery.data import Pairs, Texts
+from softquery.data import Pairs, Questions, Texts
 from softquery.errors import BundleError, ConfigError
-from softquery.models import AttentiveConfig, Elmo, TaggerConfig
+from softquery.models import AttentiveConfig, BiDafConfig, Elmo, TaggerConfig
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes.run import Run
 from softquery.recipes.work import Say
@@ -64,7 +64,7 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     if isinstance(run.model, AttentiveConfig) and isinstance(bilm, Elmo):
         longest = bilm.config.characters.max_characters
         return replace(run, model=replace(run.model, max_characters=longest))
-    if not isinstance(run.model, TaggerConfig) or not isinstance(bilm, Elmo):
+    if not isinstance(run.model, (TaggerConfig, BiDafConfig)) or not isinstance(bilm, Elmo):
         return run
     longest = bilm.config.characters.max_characters
     try:
@@ -77,7 +77,7 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
 def read_beforehand(data: Data, model: nn.Module) -> Data:
     """Data whose words a frozen biLM has read, so that each is read once and not once an epoch."""
     embedder = getattr(model, "embedder", None)
-    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Pairs, Texts)):
+    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Pairs, Questions, Texts)):
         return data
     if data.lexicon is None:
         return data

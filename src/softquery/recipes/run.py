@@ -4,13 +4,16 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from softquery.answers import ReadingRules
 from softquery.measure import ClassMetric
 from softquery.models import (
     CLASSIFIERS,
     GENERATORS,
     MODELS,
+    READERS,
     TEXT_MODELS,
     AttentiveConfig,
+    BiDafConfig,
     EsimConfig,
     HierarchicalConfig,
     Seq2SeqConfig,
@@ -19,7 +22,14 @@ from softquery.models import (
     TransformerConfig,
 )
 from softquery.nn import ElmoSettings
-from softquery.tasks import Generation, PairClassification, PairTask, Tagging, TextClassification
+from softquery.tasks import (
+    Generation,
+    PairClassification,
+    PairTask,
+    SpanReading,
+    Tagging,
+    TextClassification,
+)
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -128,10 +138,11 @@ ModelConfig = (
     | TaggerConfig
     | AttentiveConfig
     | HierarchicalConfig
+    | BiDafConfig
     | Seq2SeqConfig
     | TransformerConfig
 )
-Task = PairTask | Tagging | TextClassification | Generation
+Task = PairTask | Tagging | TextClassification | SpanReading | Generation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,6 +160,8 @@ class Run:
     """For classifiers of texts."""
     writing: WriteSettings | None = None
     """For models that write."""
+    reading: ReadingRules | None = None
+    """For readers."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
@@ -172,6 +185,7 @@ class Run:
             **MODELS,
             **TEXT_MODELS,
             **CLASSIFIERS,
+            **READERS,
             **GENERATORS,
         }
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))

@@ -20,10 +20,10 @@ from softquery.tasks import PairClassification
 from softquery.text import TextPipeline
 
 SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head", "hidden_sizes",
-         "spelling", "decoder", "merge", "context_size", "max_sentences",
-          "inner_size", "num_heads", "num_layers", "num_encoder_layers",
-         "num_decoder_layers", "norm", "activation", "positions", "max_length", "tie", "direction",
-         "context", "attention")  # fmt: skip
+         "spelling", "decoder", "merge", "context_size", "max_sentences", "inner_size", "num_heads",
+         "num_layers", "num_encoder_layers", "num_decoder_layers", "norm", "activation",
+         "positions", "max_length", "tie", "direction", "context", "attention", "num_highways",
+         "score")  # fmt: skip
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
 
 

@@ -2,6 +2,7 @@
 
 from softquery.models import (
     AttentiveConfig,
+    BiDafConfig,
     EsimConfig,
     HierarchicalConfig,
     SiameseConfig,
@@ -9,6 +10,7 @@ from softquery.models import (
 )
 from softquery.recipes.class_work import ClassWork
 from softquery.recipes.pair_work import PairWork
+from softquery.recipes.read_work import ReadWork
 from softquery.recipes.run import Run, WriteSettings
 from softquery.recipes.tag_work import TagWork
 from softquery.recipes.work import Work
@@ -21,6 +23,7 @@ WORKS: dict[type, Work] = {
     TaggerConfig: TagWork(),
     AttentiveConfig: ClassWork(),
     HierarchicalConfig: ClassWork(),
+    BiDafConfig: ReadWork(),
 }
 
 

@@ -6,6 +6,7 @@ from softquery.runtime.evaluation import Evaluation, evaluate
 from softquery.runtime.layer_choice import Mix
 from softquery.runtime.loading import load
 from softquery.runtime.matcher import Matcher, load_matcher
+from softquery.runtime.reader import Reader, load_reader
 from softquery.runtime.requests import Request
 from softquery.runtime.tagger import Tagger, load_tagger
 from softquery.runtime.word_space import WordSpace, load_vectors
@@ -19,6 +20,7 @@ __all__ = [
     "Evaluation",
     "Matcher",
     "Mix",
+    "Reader",
     "Request",
     "Tagger",
     "WordSpace",
@@ -28,6 +30,7 @@ __all__ = [
     "load",
     "load_classifier",
     "load_matcher",
+    "load_reader",
     "load_tagger",
     "load_vectors",
     "load_writer",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import get_args
 
-from softquery.answers import Calibration, TagSet
+from softquery.answers import Calibration, ReadingRules, TagSet
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.measure import ClassMetric, relations_of
@@ -62,6 +62,7 @@ def check_task(bundle: Bundle) -> None:
         "grade": _num_grades,
         "tag": _num_tags,
         "classify": _num_classes,
+        "read": _num_ends,
         "generate": _no_labels,
     }
     place = bundle.path / "config.json"
@@ -106,6 +107,11 @@ def _no_labels(task: dict[str, object]) -> None:
     form = task.get("form", "free")
     if form not in ("free", "couplet"):
         raise ValueError(f"task.form must be free or couplet, got {form!r:.80}")
+
+
+def _num_ends(task: dict[str, object]) -> int:
+    ReadingRules.from_dict(task)
+    return 2
 
 
 def _num_tags(task: dict[str, object]) -> int:

@@ -9,6 +9,7 @@ from softquery.runtime.classifier import load_classifier
 from softquery.runtime.embedder import open_embedder
 from softquery.runtime.matcher import load_matcher
 from softquery.runtime.opening import Source, opened
+from softquery.runtime.reader import load_reader
 from softquery.runtime.tagger import load_tagger
 from softquery.runtime.writer import load_writer
 
@@ -18,6 +19,7 @@ OPENERS: dict[str, Callable[..., Any]] = {
     "tagger": load_tagger,
     "classifier": load_classifier,
     "generator": load_writer,
+    "reader": load_reader,
 }
 """What opens each kind of bundle."""
 
@@ -40,7 +42,8 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher`, a `Tagger`, a `Classifier`, an `Embedder` or a `Writer`, by the bundle's kind.
+        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, an `Embedder` or a `Writer`, by the
+        kind of the bundle.
     """
     bundle = opened(name_or_path)
     kind = bundle.config.kind

@@ -17,9 +17,12 @@ from softquery.models import (
     EMBEDDERS,
     GENERATORS,
     MODELS,
+    READERS,
     TEXT_MODELS,
     Attentive,
     AttentiveConfig,
+    BiDaf,
+    BiDafConfig,
     Elmo,
     ElmoConfig,
     Esim,
@@ -42,11 +45,12 @@ from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical | Seq2Seq | Transformer
+TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical | BiDaf | Seq2Seq | Transformer
 TASK_MODELS: dict[str, tuple[Any, Any]] = {
     **MODELS,
     **TEXT_MODELS,
     **CLASSIFIERS,
+    **READERS,
     **GENERATORS,
 }
 
@@ -166,6 +170,7 @@ def config_of(model: nn.Module) -> dict[str, Any]:
         | ElmoConfig
         | AttentiveConfig
         | HierarchicalConfig
+        | BiDafConfig
         | Seq2SeqConfig
         | TransformerConfig
     ) = model.config  # type: ignore[assignment]

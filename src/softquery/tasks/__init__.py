@@ -4,6 +4,7 @@ from softquery.tasks.classify import TextClassification
 from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
+from softquery.tasks.read import SpanReading
 from softquery.tasks.tag import Tagging
 from softquery.tasks.window import WordPrediction
 
@@ -14,6 +15,7 @@ __all__ = [
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "SpanReading",
     "WordPrediction",
     "TokenLikelihood",
     "Tagging",
