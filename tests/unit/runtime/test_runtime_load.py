@@ -15,6 +15,7 @@ import softquery
 from small_bundles import make_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import load, load_matcher
+from softquery.runtime.loading import OPENERS
 
 
 def refused(path, match):
@@ -237,7 +238,7 @@ def test_another_kind_of_bundle(damaged):
     with pytest.raises(BundleError, match="model: expected a matcher, found kind 'embedder'$"):
         load_matcher(damaged)
     (damaged / "config.json").write_text(json.dumps({**config, "kind": "oracle"}))
-    known = "matcher, embedder, tagger, generator"
+    known = ", ".join(OPENERS)
     refused(damaged, rf"kind 'oracle' cannot be opened \(known: {known}\)$")
 
 
