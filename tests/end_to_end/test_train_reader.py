@@ -159,7 +159,7 @@ def test_evaluate_measures_answers(reader, exported, place):
     table = softquery("evaluate", exported, *words)
     assert "by question" in table.out
     swapped = softquery("evaluate", exported, "--data", place / "data/dev.json", "--order")
-    assert "--order compares pairs; a reader is asked one way" in swapped.err
+    assert "--order compares pairs; a reader reads one text" in swapped.err
 
 
 def test_int8_stands_behind_the_gate(reader, place):
