@@ -138,7 +138,10 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
     if start is not None:
         start.fill(model, prepared.task, say)
     if run.vocabulary.frozen and words is not None:
-        words.requires_grad_(False)
+        if prepared.table is None and start is None:
+            say("no vectors are given, so that the table of words learns along")
+        else:
+            words.requires_grad_(False)
     return model, replace(prepared, run=run, max_characters=longest)
 
 

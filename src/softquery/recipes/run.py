@@ -35,7 +35,7 @@ class Vocabulary:
     from_vectors: int = 0
     """How many words of the first vectors file, most frequent first, are added to the text's."""
     frozen: bool = False
-    """Keep the embedding table as it was filled."""
+    """Keep the embedding table as it was filled; one that nothing fills learns all the same."""
 
     def __post_init__(self) -> None:
         if self.min_count < 1:
