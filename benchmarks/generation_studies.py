@@ -7,7 +7,7 @@
     python benchmarks/generation_studies.py report
 
 Rows go to results/generation_studies.jsonl; what stands there is not measured again. `report` draws
-copying.png and gradient.png and prints the speeds.
+docs/measured/copying.png and gradient.png, and prints the speeds.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from typing import Any
 from side_by_side import Planned, add_row, read_rows, train_all
 
 HERE = Path(__file__).parent
+FIGURES = HERE.parent / "docs" / "measured"
 RESULTS = HERE / "results" / "generation_studies.jsonl"
 LONGEST = 20
 """Symbols of the longest string that is trained on; twice as many are asked for."""
@@ -344,13 +345,13 @@ def report(options: argparse.Namespace) -> None:
             curves[name.removeprefix("copy-")] = {
                 int(size): sum(each[size] for each in mine) / len(mine) for size in mine[0]
             }
-        draw(curves, HERE / "copying.png", "symbols of the string",
+        draw(curves, FIGURES / "copying.png", "symbols of the string",
              "copied without a fault", mark=LONGEST)  # fmt: skip
     norms = {row["name"]: dict(enumerate(row["norms"])) for row in rows
              if row["study"] == "gradient"}  # fmt: skip
     if norms:
-        draw(norms, HERE / "gradient.png", "places before the last state", "norm of the gradient",
-             log=True)  # fmt: skip
+        draw(norms, FIGURES / "gradient.png", "places before the last state",
+             "norm of the gradient", log=True)  # fmt: skip
 
 
 def draw(curves: dict[str, dict[int, float]], path: Path, across: str, up: str, *,

@@ -8,7 +8,7 @@
 `train` runs every variant with every seed, a few side by side, and adds a row to
 results/translate.jsonl as each finishes; runs that stand there already are not run again. `length`
 measures the trained bundles by length of the source, into results/translate_length.jsonl. `report`
-prints the tables and draws translate_length.png.
+prints the tables and draws docs/measured/translate_length.png.
 """  # noqa: E501
 
 import argparse
@@ -22,6 +22,7 @@ from typing import Any
 from side_by_side import Planned, add_row, read_rows, train_all
 
 HERE = Path(__file__).parent
+FIGURES = HERE.parent / "docs" / "measured"
 RESULTS = HERE / "results" / "translate.jsonl"
 LENGTHS = HERE / "results" / "translate_length.jsonl"
 MULTI30K = ("data.dev=val", "task.steer=bleu", "data.tune_share=0.02")
@@ -133,7 +134,7 @@ def report(options: argparse.Namespace) -> None:
     for signature in sorted({row["dev"].get("bleu_signature", "") for row in rows}):
         print(f"\nsacrebleu: `{signature}`")
     if options.lengths.exists():
-        draw_lengths(read_rows(options.lengths), HERE / "translate_length.png")
+        draw_lengths(read_rows(options.lengths), FIGURES / "translate_length.png")
 
 
 def spread(values: list[float]) -> str:
