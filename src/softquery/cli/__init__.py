@@ -13,9 +13,11 @@ from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
 from softquery.cli.imports import imports
+from softquery.cli.index import index
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
+from softquery.cli.search import search
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
 from softquery.cli.vectors import vectors
@@ -31,6 +33,8 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(index)
+app.command()(search)
 app.command()(embed)
 app.command()(tag)
 app.command()(train)

@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
+    model: Annotated[
+        str, typer.Argument(help="A name from the zoo, a bundle's folder, or an index.")
+    ],
     data: Annotated[
-        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+        Path,
+        typer.Option(
+            help="Labelled rows: sentence1, sentence2, label; tagged sentences; query, doc."
+        ),
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -35,17 +40,24 @@ def evaluate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a model on labelled data, with bootstrap intervals.
+    """Measure a model or an index on labelled data, with bootstrap intervals.
 
-    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`).
+    An index is asked every `query`, which the row with the id or question `doc` should answer. Tags
+    are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`).
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
     from softquery.runtime import load_matcher
+    from softquery.search.manifest import is_index
 
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
+    if is_index(Path(model)):
+        if order or slices:
+            raise ConfigError("--order and --slice are for models, not for an index")
+        _evaluate_index(Path(model), data, rename, errors, as_json)
+        return
     if _kind(model) == "tagger":
         from softquery.cli.evaluate_tags import evaluate_tagger
 
@@ -77,6 +89,19 @@ def evaluate(
     if errors is not None:
         write_mistakes(errors, [_record(each) for each in evaluation.mistakes()])
     _tell(result, f"{model} on {data}", errors, as_json)
+
+
+def _evaluate_index(
+    index: Path, data: Path, rename: dict[str, str] | None, errors: Path | None, as_json: bool
+) -> None:
+    from softquery.cli.search import evaluate_search, show_search
+
+    result, mistakes = evaluate_search(index, data, rename)
+    if errors is not None:
+        write_mistakes(errors, mistakes)
+    _tell(result, f"{index} on {data}", errors, as_json)
+    if not as_json:
+        show_search(result)
 
 
 def _kind(model: str) -> str:

@@ -22,6 +22,7 @@ from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
+from softquery.measure.ranking import found_at, ndcg_at, recall_at, reciprocal_rank
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
@@ -56,14 +57,18 @@ __all__ = [
     "fit_kneser_ney",
     "fit_linear",
     "f1_of_counts",
+    "found_at",
     "fit_temperature",
     "grouped_interval",
     "interval",
     "macro_f1",
     "mean_interval",
     "measure_slices",
+    "ndcg_at",
     "pearson",
     "ratio_of_counts",
+    "recall_at",
+    "reciprocal_rank",
     "reliability",
     "spearman",
     "symmetry",
