@@ -22,6 +22,8 @@ CHUNK = 1024
 """Rows that are read together."""
 BATCH, TOKENS = 32, 2048
 """Rows that a model encodes at a time, and the most tokens of them, padding included."""
+NESTED = "embedder"
+"""Under which a model's config holds a biLM inside it."""
 TEXT_WORDS = 10
 """Words of a usual question."""
 
@@ -102,6 +104,8 @@ class Reader:
 
     def _encoded(self, texts: Sequence[str], pool: ThreadPoolExecutor) -> list[Floats]:
         """Encodings of texts, like lengths together: a batch costs as much as its longest row."""
+        if NESTED in self.matcher.bundle.config.model["config"]:  # may read words in place of ids
+            return self.matcher.encode(texts)
         ids = self.matcher.pipeline.encode_ids(texts)
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
         batches = list(_batches(order, ids))

@@ -115,7 +115,7 @@ def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     >>> sorted(highest(np.array([1, 3, 2, 0, 2, 2], dtype=np.float32), 3).tolist())
     [1, 2, 4]
     """
-    places = np.flatnonzero(scores)  # partition is slow where most are equal, as zeros are
+    places = np.flatnonzero(scores > 0)  # partition is slow where most are equal, as zeros are
     found = scores[places]
     if count >= len(found):
         return places

@@ -48,21 +48,25 @@ class StateVectors:
     The states are computed for the encodings anyway, so that these vectors cost next to nothing.
 
     Args:
-        matcher: Of ESIM, whose encodings begin with the states (2 S of 4 S numbers).
+        matcher: Of ESIM, whose encodings end with its two projections (2 S) and begin with states.
     """
 
     fingerprint = ""
 
     def __init__(self, matcher: Matcher) -> None:
-        self.size = 2 * int(matcher.bundle.config.model["config"]["hidden_size"])
+        (sample,) = matcher.encode(["?"])
+        hidden_size = int(matcher.bundle.config.model["config"]["hidden_size"])
+        self.size = int(sample.shape[1]) - 2 * hidden_size
         self._pipeline = matcher.pipeline
         self._weights = zipf_weights(matcher.pipeline.vocab_size, num_reserved(matcher.pipeline))
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
-        """Vectors [N, 2 S]."""
+        """Vectors [N, D]."""
         ids = self._pipeline.encode_ids(list(texts))
         sums = [
-            self._weights[sentence] @ each[:, : self.size]
+            # A model that reads words as they are spelt has no ids, and its words weigh alike.
+            (self._weights[sentence] if len(sentence) == len(each) else np.ones(len(each), "f4"))
+            @ each[:, : self.size]
             for sentence, each in zip(ids, encodings, strict=True)
         ]
         return unit_rows(np.stack(sums))

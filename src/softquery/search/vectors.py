@@ -21,7 +21,7 @@ Rows = NDArray[np.int64]
 VECTORS, GRAPH = "vectors.bin", "vectors.usearch"
 EXACT_ROWS = 4096
 """So many vectors are looked at one by one; the answer is exact then, and about as quick."""
-CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 96
+CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 64
 """Neighbours of a node, and how many candidates are kept in mind when adding and searching."""
 
 
