@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from softquery.runtime import (
+        Classifier,
         Embedder,
         Matcher,
+        Reader,
         Tagger,
         WordSpace,
+        Writer,
         evaluate,
         load,
         load_vectors,
@@ -21,11 +24,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Classifier",
     "Embedder",
     "Index",
     "Matcher",
+    "Reader",
     "Tagger",
     "WordSpace",
+    "Writer",
     "__version__",
     "evaluate",
     "load",

@@ -343,7 +343,7 @@ EVALUATE_INDEX = [
     Case(
         title="`--order` of an index",
         command="evaluate faq.sq --data test.tsv --order",
-        said="--order and --slice are for models, not for an index",
+        said="--order compares pairs; an index reads one text",
     ),
 ]
 

@@ -14,6 +14,7 @@ from softquery.attention.scores import (
     dot,
     scaled_dot,
 )
+from softquery.attention.trilinear import Trilinear
 
 __all__ = [
     "Additive",
@@ -23,6 +24,7 @@ __all__ = [
     "KeyValueCache",
     "MultiHead",
     "Score",
+    "Trilinear",
     "attend",
     "both",
     "causal_mask",

@@ -1,13 +1,12 @@
-"""`softquery search`, and `softquery evaluate` of an index."""
+"""`softquery search`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.cli.progress import counting
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -85,34 +84,3 @@ def _show(found: "Found") -> None:
     print_table("no good answer", ("score", "nearest question"), [
         (hit["score"], hit["question"]) for hit in found.others[:3]
     ])  # fmt: skip
-
-
-def evaluate_search(
-    index: Path, data: Path, rename: Mapping[str, str] | None
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The report about an index, and the mistakes."""
-    from softquery.files import read_rows
-    from softquery.search import Index, evaluate_index
-
-    rows = list(read_rows(data, columns=("query",), optional=("doc", "relevance"), rename=rename))
-    if not rows:
-        raise InputError("holds no rows", source=data)
-    with counting("queries") as advance:
-        evaluation = evaluate_index(Index.open(index), rows, advance=advance)
-    return evaluation.report(), evaluation.mistakes()
-
-
-def show_search(result: Mapping[str, Any]) -> None:
-    """What a table of the main numbers does not hold: stages and times."""
-    stages = result.get("stages", {})
-    if stages:
-        names = [name for name in next(iter(stages.values())) if not name.startswith("found")]
-        table = [(stage, *(found[name] for name in names)) for stage, found in stages.items()]
-        print_table("by stage", ("stage", *names), table)
-    print_table(
-        "milliseconds a query",
-        ("part", "p50", "p95"),
-        [(name, each["p50"], each["p95"]) for name, each in result["milliseconds"].items()],
-    )
-    answers = [(name, "" if value is None else value) for name, value in result["answers"].items()]
-    print_table("answers", ("", ""), answers)

@@ -8,6 +8,10 @@ from softquery.data.corpus import (
     read_corpus,
     write_corpus,
 )
+from softquery.data.documents import DocumentBatch, Documents, Shape, document_slots
+from softquery.data.labels import encode_labels
+from softquery.data.lexicons import build_lexicon
+from softquery.data.numbering import WordNumbers
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -16,17 +20,24 @@ from softquery.data.pairs import (
     split_rows,
     take_share,
 )
+from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
-from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
+from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
 from softquery.data.translations import TranslationBatch, Translations, encode_translations
 from softquery.data.windows import Windows
 
 __all__ = [
+    "NO_ANSWER",
     "Corpus",
+    "DocumentBatch",
+    "Documents",
     "PairBatch",
     "Pairs",
+    "QuestionBatch",
+    "Questions",
     "Sentences",
+    "Shape",
     "Slot",
     "StreamBatch",
     "StreamSlots",
@@ -34,12 +45,17 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
+    "WordNumbers",
     "Windows",
     "TranslationBatch",
     "Translations",
     "bucketed",
     "budgeted",
     "build_lexicon",
+    "document_slots",
+    "encode_ids",
+    "encode_labels",
+    "encode_pages",
     "encode_pairs",
     "encode_translations",
     "encode_words",

@@ -1,10 +1,18 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
+from softquery.files.aligned import read_aligned
 from softquery.files.columns import parse_columns
 from softquery.files.npz import NpzEntries
 from softquery.files.numbered import NumberedText, open_numbered, write_numbered
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
 from softquery.files.phrases import Phrases
+from softquery.files.questions import (
+    NOWHERE,
+    QUESTION_FORMS,
+    AskedQuestion,
+    GoldAnswer,
+    read_questions,
+)
 from softquery.files.row import Row, TaggedSentence, UntaggedText
 from softquery.files.rows import find_split, read_rows
 from softquery.files.senses import (
@@ -23,9 +31,14 @@ from softquery.files.vectors import WordVectors, read_vectors, write_vectors
 from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
 
 __all__ = [
+    "read_aligned",
     "LONGEST_LINE",
+    "NOWHERE",
+    "QUESTION_FORMS",
     "TAGGED_FORMS",
+    "AskedQuestion",
     "Coverage",
+    "GoldAnswer",
     "NpzEntries",
     "NumberedText",
     "Phrases",
@@ -46,6 +59,7 @@ __all__ = [
     "open_numbered",
     "open_text",
     "parse_columns",
+    "read_questions",
     "read_rows",
     "read_sentences",
     "read_semcor",

@@ -1,5 +1,12 @@
 """One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
+from softquery.models.attentive import (
+    Attentive,
+    AttentiveConfig,
+    ClassOutput,
+    Hierarchical,
+    HierarchicalConfig,
+)
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -20,11 +27,13 @@ from softquery.models.generator import (
     select_rows,
 )
 from softquery.models.pair_output import PairOutput
+from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.tagger import Tagger, TaggerConfig, TagOutput
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
+from softquery.nn import SpellingConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -33,6 +42,18 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
 
 TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
 """Likewise for models that read one text."""
+
+CLASSIFIERS: dict[
+    str,
+    tuple[type[AttentiveConfig] | type[HierarchicalConfig], type[Attentive] | type[Hierarchical]],
+] = {
+    "attentive": (AttentiveConfig, Attentive),
+    "hierarchical": (HierarchicalConfig, Hierarchical),
+}
+"""Likewise for models that give a whole text a class."""
+
+READERS: dict[str, tuple[type[BiDafConfig], type[BiDaf]]] = {"bidaf": (BiDafConfig, BiDaf)}
+"""Likewise for models that answer questions about a context."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
@@ -43,13 +64,20 @@ GENERATORS: dict[
 """Likewise for models that write."""
 
 __all__ = [
+    "CLASSIFIERS",
     "EMBEDDERS",
     "GENERATORS",
     "MODELS",
+    "READERS",
     "TEXT_MODELS",
     "AskingConfig",
+    "Attentive",
+    "AttentiveConfig",
+    "BiDaf",
+    "BiDafConfig",
     "BiLmState",
     "CharacterConfig",
+    "ClassOutput",
     "Contextual",
     "Elmo",
     "ElmoConfig",
@@ -57,6 +85,8 @@ __all__ = [
     "EsimConfig",
     "Generator",
     "GeneratorOutput",
+    "Hierarchical",
+    "HierarchicalConfig",
     "LanguageModelOutput",
     "Looks",
     "PairOutput",

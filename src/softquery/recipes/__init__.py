@@ -4,10 +4,17 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging, words
+from softquery.recipes import classifying, language, matching, reading, tagging, translating, words
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import (
+    ClassSettings,
+    Files,
+    Run,
+    TagSettings,
+    Vocabulary,
+    WriteSettings,
+)
 from softquery.recipes.words import WordList, WordRun
 
 AnyRun = Run | LanguageRun | WordRun
@@ -30,6 +37,25 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
+    "tagger-en": tagging.tagger_en,
+    "attention-bilstm": classifying.attention_bilstm,
+    "attention-bilstm-zh": classifying.attention_bilstm_zh,
+    "attention-bilstm-elmo": classifying.attention_bilstm_elmo,
+    "relations": classifying.relations,
+    "hierarchical-attention": classifying.hierarchical_attention,
+    "sentiment-en": classifying.sentiment_en,
+    "translate": translating.translate,
+    "translate-multi30k": translating.translate_multi30k,
+    "translate-tatoeba": translating.translate_tatoeba,
+    "translate-de-en": translating.translate_de_en,
+    "translate-rnn": translating.translate_rnn,
+    "translate-bahdanau": translating.translate_bahdanau,
+    "translate-luong": translating.translate_luong,
+    "couplet": translating.couplet,
+    "couplet-zh": translating.couplet_zh,
+    "reader": reading.reader,
+    "reader-elmo": reading.reader_elmo,
+    "reader-zh": reading.reader_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
@@ -51,6 +77,7 @@ def recipe(name: str) -> AnyRun:
 __all__ = [
     "RECIPES",
     "AnyRun",
+    "ClassSettings",
     "Files",
     "LanguageRun",
     "Run",
@@ -60,6 +87,7 @@ __all__ = [
     "Vocabulary",
     "WordList",
     "WordRun",
+    "WriteSettings",
     "override",
     "recipe",
 ]
