@@ -8,7 +8,7 @@ import numpy as np
 from softquery.errors import InputError
 from softquery.runtime import Matcher
 from softquery.search.entries import ID, QUESTION, Entries, Repeat, ordered_columns
-from softquery.search.fingerprint import fingerprint
+from softquery.search.fingerprint import fingerprint, vector_fingerprint
 from softquery.search.manifest import IndexSettings, Manifest, SegmentEntry
 from softquery.search.merge import merge_segments, mergeable
 from softquery.search.reader import Reader
@@ -49,7 +49,7 @@ def new_manifest(
         model=model,
         fingerprint=fingerprint(matcher.bundle),
         vector_source=settings.vectors,
-        vector_fingerprint=reader.vectors.fingerprint,
+        vector_fingerprint=vector_fingerprint(reader.vectors),
         vector_size=reader.vectors.size,
         settings=settings,
         columns=columns,

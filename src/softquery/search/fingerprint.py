@@ -3,6 +3,7 @@
 from hashlib import sha256
 
 from softquery.bundle import Bundle
+from softquery.runtime.text_vectors import TextVectors
 from softquery.zoo import resolve
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
@@ -18,3 +19,8 @@ def fingerprint(bundle: Bundle) -> str:
     for path in paths:
         found.update(sha256(path.read_bytes()).digest())
     return found.hexdigest()[:32]
+
+
+def vector_fingerprint(vectors: TextVectors) -> str:
+    """Likewise of what gives vectors; empty where that is the matcher itself."""
+    return "" if vectors.bundle is None else fingerprint(vectors.bundle)

@@ -18,6 +18,7 @@ from typing import Any
 
 from softquery.errors import InputError, MissingExtra
 from softquery.runtime import Matcher, load_matcher
+from softquery.runtime.text_vectors import OWN_SOURCES, decided, open_vectors
 from softquery.search.building import (
     Changes,
     added,
@@ -29,11 +30,10 @@ from softquery.search.building import (
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
 from softquery.search.finding import Found, Where, find
-from softquery.search.fingerprint import fingerprint
+from softquery.search.fingerprint import fingerprint, vector_fingerprint
 from softquery.search.manifest import IndexSettings, Manifest, is_index, read_manifest
 from softquery.search.reader import Reader
 from softquery.search.segment import Segment
-from softquery.search.sentence_vectors import OWN_SOURCES, decided, open_vectors
 from softquery.search.store import Store, create
 
 Advance = Callable[[int], object]
@@ -133,7 +133,7 @@ class Index:
             message = f"was built with another model than {matcher.bundle.path}; build it anew"
             raise InputError(message, source=store.folder)
         vectors = open_vectors(manifest.vector_source, matcher, threads=threads)
-        if vectors.fingerprint != manifest.vector_fingerprint:
+        if vector_fingerprint(vectors) != manifest.vector_fingerprint:
             message = f"was built with other vectors than {manifest.vector_source}; build it anew"
             raise InputError(message, source=store.folder)
         return cls(store, Reader(matcher, vectors, manifest.settings, threads=threads))

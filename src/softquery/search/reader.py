@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.runtime import Matcher
+from softquery.runtime.text_vectors import TextVectors
+from softquery.runtime.zipf import num_reserved, zipf_shares
 from softquery.search.cutting import SearchWords
 from softquery.search.entries import QUESTION
 from softquery.search.manifest import IndexSettings
 from softquery.search.segment import Chunk, Shape
-from softquery.search.sentence_vectors import SentenceVectors
-from softquery.search.zipf import num_reserved, zipf_shares
 
 Floats = NDArray[np.float32]
 CHUNK = 1024
@@ -49,7 +49,7 @@ class Reader:
     def __init__(
         self,
         matcher: Matcher,
-        vectors: SentenceVectors,
+        vectors: TextVectors,
         settings: IndexSettings,
         *,
         threads: int | None = None,

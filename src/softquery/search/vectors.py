@@ -126,6 +126,7 @@ def _open_graph(path: Path) -> Any:
 
 
 def _usearch() -> Any:
+    import onnxruntime  # noqa: F401  (2.26 of usearch makes a later import of this one crash)
     import usearch.index  # slow to import, and optional
 
     return usearch.index

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, cast
 
 from softquery.errors import BundleError, InputError
 from softquery.runtime import Embedder, Matcher, load
+from softquery.runtime.text_vectors import own_vectors
 from softquery.serve.engine import Lane
 from softquery.serve.faults import Fault, Kind
 from softquery.serve.lanes import (
@@ -17,7 +18,6 @@ from softquery.serve.lanes import (
     TextLane,
 )
 from softquery.serve.settings import Settings
-from softquery.serve.vectors import state_size
 from softquery.zoo import resolve
 
 Skill = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
@@ -166,21 +166,20 @@ def served_model(name: str, model: Any) -> Served:
 
 
 def _served_matcher(name: str, matcher: Matcher) -> Served:
-    width = state_size(matcher)
-    is_siamese = matcher.encode(["a"])[0].ndim == 1
+    vectors = own_vectors(matcher)
     lanes: dict[str, Lane] = {
         "match": PairLane(name, matcher),
-        "embed": MatcherVectorLane(name, matcher, width),
+        "embed": MatcherVectorLane(name, matcher, vectors),
     }
-    if not is_siamese:
+    if vectors.pooling != "own":
         lanes["explain"] = ExplainLane(name, matcher)
     return Served(
         name=name,
         kind="matcher",
         thing=matcher,
         lanes=lanes,
-        vector_size=width,
-        pooling="own" if is_siamese else "max",
+        vector_size=vectors.size,
+        pooling=vectors.pooling,
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from softquery.runtime import Embedder, Matcher
+from softquery.runtime.text_vectors import EncodingVectors, StateVectors, mean_of_words
 from softquery.serve.engine import Cut
-from softquery.serve.vectors import Floats, mean_of_words, pooled
+from softquery.serve.vectors import Floats
 
 Sentence = tuple[int, ...]
 REFRESH = 1.0
@@ -71,11 +72,13 @@ class MatcherVectorLane:
     Args:
         name: Of the model.
         matcher: The model.
-        width: Of its states.
+        vectors: What makes one of an encoding.
     """
 
-    def __init__(self, name: str, matcher: Matcher, width: int) -> None:
-        self.name, self.matcher, self.width = name, matcher, width
+    def __init__(
+        self, name: str, matcher: Matcher, vectors: StateVectors | EncodingVectors
+    ) -> None:
+        self.name, self.matcher, self.vectors = name, matcher, vectors
 
     def cut(self, request: Sequence[str]) -> Cut:
         """Number the texts."""
@@ -85,7 +88,8 @@ class MatcherVectorLane:
 
     def answers(self, pieces: Sequence[Sequence[int]]) -> list[Floats]:
         """Encode and pool."""
-        return [pooled(each, self.width) for each in self.matcher.encode_read(pieces)]
+        encodings = self.matcher.encode_read(pieces)
+        return [self.vectors.pooled(*pair) for pair in zip(pieces, encodings, strict=True)]
 
 
 class EmbedderLane:

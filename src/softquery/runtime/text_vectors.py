@@ -1,12 +1,20 @@
-"""One vector a text, for recall: from whatever model there is.
+"""One vector a text, from whatever model there is: for recall, and for clients that ask for it.
 
-A text's vector has length one, or is zero where the model knows none of its words.
+| model | a text's vector |
+|---|---|
+| Siamese matcher | its encoding, which is what it compares |
+| ESIM | the mean of its encoder's states, frequent words weighing less (Arora+ 2017, Section 3) |
+| word vectors | the mean of its words' vectors, weighed likewise |
+| ELMo | the mean of its words in their context, in the mix that was learnt, else of all layers |
+
+ESIM compares words and not sentences, so its vectors are a by-product: good enough to recall
+candidates, no more. A text of which the model knows no word has a vector of zeros.
 
 N texts, D width, T tokens, S hidden size.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +22,13 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.measure.words import unit_rows
-from softquery.runtime import Embedder, Matcher, WordSpace, load_matcher, open_embedder
+from softquery.runtime.backend import Read
+from softquery.runtime.embedder import Embedder, open_embedder
+from softquery.runtime.matcher import Matcher, load_matcher
 from softquery.runtime.opening import opened
 from softquery.runtime.weights import dequantised
-from softquery.runtime.word_space import space_of
-from softquery.search.fingerprint import fingerprint
-from softquery.search.zipf import num_reserved, zipf_weights
+from softquery.runtime.word_space import WordSpace, space_of
+from softquery.runtime.zipf import num_reserved, zipf_weights
 from softquery.text import TextPipeline, WordCutter
 
 Floats = NDArray[np.float32]
@@ -27,7 +36,7 @@ WORDS, STATES, ENCODING = OWN_SOURCES = ("words", "states", "encoding")
 """Sources that are the matcher itself: its table of words, its states, its vector."""
 
 
-class SentenceVectors(Protocol):
+class TextVectors(Protocol):
     """What gives vectors of texts."""
 
     @property
@@ -35,41 +44,42 @@ class SentenceVectors(Protocol):
         """D."""
 
     @property
-    def fingerprint(self) -> str:
-        """Of what they depend on; empty where that is the matcher itself."""
+    def bundle(self) -> Bundle | None:
+        """What they are from; None where that is the matcher itself."""
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
-        """Vectors [N, D] of texts, whose encodings by the matcher are at hand."""
+        """Vectors [N, D] of length one, of texts whose encodings by the matcher are at hand."""
 
 
 class StateVectors:
-    """The mean of the matcher's first BiLSTM's states, frequent words weighing less.
+    """The weighted mean of the states of a matcher's first BiLSTM.
 
     The states are computed for the encodings anyway, so that these vectors cost next to nothing.
 
     Args:
-        matcher: Of ESIM, whose encodings end with its two projections (2 S) and begin with states.
+        matcher: Of ESIM, whose encodings begin with states; what an export puts behind them, parts
+            of its projection, is left out.
     """
 
-    fingerprint = ""
+    pooling = "mean"
+    bundle = None
 
     def __init__(self, matcher: Matcher) -> None:
-        (sample,) = matcher.encode(["?"])
-        hidden_size = int(matcher.bundle.config.model["config"]["hidden_size"])
-        self.size = int(sample.shape[1]) - 2 * hidden_size
-        self._pipeline = matcher.pipeline
+        self.size = 2 * int(matcher.bundle.config.model["config"]["hidden_size"])
+        self._matcher = matcher
         self._weights = zipf_weights(matcher.pipeline.vocab_size, num_reserved(matcher.pipeline))
+
+    def pooled(self, sentence: Sequence[Any], encoding: Floats) -> Floats:
+        """The vector [D] of a text as `Matcher.read` gives it, and its encoding [T, E]."""
+        # Words that are read as they are spelt have no ids, and weigh alike.
+        is_spelt = not len(sentence) or isinstance(sentence[0], str)
+        weights = np.ones(len(encoding), "f4") if is_spelt else self._weights[list(sentence)]
+        states = encoding[:, : self.size]
+        return np.asarray(weights @ states / max(float(weights.sum()), 1e-12), dtype=np.float32)
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D]."""
-        ids = self._pipeline.encode_ids(list(texts))
-        sums = [
-            # A model that reads words as they are spelt has no ids, and its words weigh alike.
-            (self._weights[sentence] if len(sentence) == len(each) else np.ones(len(each), "f4"))
-            @ each[:, : self.size]
-            for sentence, each in zip(ids, encodings, strict=True)
-        ]
-        return unit_rows(np.stack(sums))
+        return _unit(self, self._matcher.read(texts)[0], encodings)
 
 
 class EncodingVectors:
@@ -80,17 +90,30 @@ class EncodingVectors:
         own: Whether it is the matcher that compares, too, so that its encodings are at hand.
     """
 
+    pooling = "own"
+
     def __init__(self, matcher: Matcher, *, own: bool) -> None:
         self.size = 2 * int(matcher.bundle.config.model["config"]["hidden_size"])
-        self.fingerprint = "" if own else fingerprint(matcher.bundle)
-        self._matcher = None if own else matcher
+        self.bundle = None if own else matcher.bundle
+        self._matcher = matcher
+
+    def pooled(self, sentence: Sequence[Any], encoding: Floats) -> Floats:
+        """The encoding [D] itself."""
+        return encoding
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
-        """Vectors [N, 2 S]."""
-        if self._matcher is not None:
-            ids = self._matcher.pipeline.encode_ids(texts)
-            encodings = self._matcher.backend.encode(ids)
-        return unit_rows(np.stack(encodings))
+        """Vectors [N, D]."""
+        sentences = self._matcher.read(texts)[0]
+        if self.bundle is not None:
+            encodings = self._matcher.backend.encode(sentences)
+        return _unit(self, sentences, encodings)
+
+
+def _unit(
+    vectors: StateVectors | EncodingVectors, sentences: Read, encodings: Sequence[Floats]
+) -> Floats:
+    pairs = zip(sentences, encodings, strict=True)
+    return unit_rows(np.stack([vectors.pooled(*pair) for pair in pairs]))
 
 
 class WordAverages:
@@ -99,11 +122,11 @@ class WordAverages:
     Args:
         table: A vector a word.
         pipeline: Whose ids are the rows of the table.
-        fingerprint: Of where they are from; empty for the matcher itself.
     """
 
-    def __init__(self, table: Floats, pipeline: TextPipeline, *, fingerprint: str = "") -> None:
-        self.fingerprint = fingerprint
+    bundle = None
+
+    def __init__(self, table: Floats, pipeline: TextPipeline) -> None:
         self.size = table.shape[1]
         self._pipeline = pipeline
         weights = zipf_weights(len(table), num_reserved(pipeline))
@@ -121,11 +144,11 @@ class SpaceAverages:
 
     Args:
         space: The words.
-        fingerprint: Of the bundle.
+        bundle: Theirs.
     """
 
-    def __init__(self, space: WordSpace, *, fingerprint: str) -> None:
-        self.fingerprint = fingerprint
+    def __init__(self, space: WordSpace, bundle: Bundle) -> None:
+        self.bundle: Bundle | None = bundle
         self._space = space
         self.size = int(space.vectors.matrix.shape[1])
         self._cutter = WordCutter(space.text)
@@ -149,18 +172,32 @@ class ContextVectors:
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        self.fingerprint = fingerprint(embedder.bundle)
+        self.bundle: Bundle | None = embedder.bundle
         self.size = embedder.output_size
         self._embedder = embedder
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D]."""
         found = self._embedder.embed(list(texts), layers="mix")
-        means = [
-            each[0].mean(axis=0) if each.shape[1] else np.zeros(self.size, dtype=np.float32)
-            for each in found
-        ]
-        return unit_rows(np.stack(means))
+        return unit_rows(np.stack([mean_of_words(each) for each in found]))
+
+
+def mean_of_words(layers: Floats) -> Floats:
+    """The mean over the words of [1, words, width]; zeros where there are none.
+
+    >>> mean_of_words(np.array([[[1.0, 2.0], [3.0, 4.0]]], dtype=np.float32)).tolist()
+    [2.0, 3.0]
+    """
+    if not layers.shape[1]:
+        return np.zeros(layers.shape[2], dtype=np.float32)
+    found: Floats = layers[0].mean(axis=0)
+    return found
+
+
+def own_vectors(matcher: Matcher) -> StateVectors | EncodingVectors:
+    """The vectors that a matcher gives by itself."""
+    siamese = _is_siamese(matcher.bundle)
+    return EncodingVectors(matcher, own=True) if siamese else StateVectors(matcher)
 
 
 def decided(source: str, matcher: Matcher) -> str:
@@ -170,7 +207,7 @@ def decided(source: str, matcher: Matcher) -> str:
     return ENCODING if _is_siamese(matcher.bundle) else STATES
 
 
-def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> SentenceVectors:
+def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextVectors:
     """What gives vectors of texts.
 
     Args:
@@ -187,15 +224,15 @@ def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> Sente
     if source in (STATES, ENCODING):
         if _is_siamese(matcher.bundle) != (source == ENCODING):
             raise BundleError(f"{matcher.bundle.path}: this model has no vectors from {source!r}")
-        return EncodingVectors(matcher, own=True) if source == ENCODING else StateVectors(matcher)
+        return own_vectors(matcher)
     return _foreign(opened(source), threads)
 
 
-def _foreign(bundle: Bundle, threads: int | None) -> SentenceVectors:
+def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
     if bundle.config.kind == "embedder":
         return ContextVectors(open_embedder(bundle, threads=threads))
     if bundle.config.kind == "vectors":
-        return SpaceAverages(space_of(bundle), fingerprint=fingerprint(bundle))
+        return SpaceAverages(space_of(bundle), bundle)
     if bundle.config.kind == "matcher" and _is_siamese(bundle):
         return EncodingVectors(load_matcher(bundle, threads=threads), own=False)
     raise BundleError(
