@@ -150,8 +150,8 @@ def inspected(place: Path, model: str, *, finish: bool) -> dict:
 
 
 def import_everything() -> None:
-    """Once, before any fork; no thread is started by it."""
-    for name in ("bm25s", "usearch.index", "softquery.runtime.onnx_backend", "softquery.search"):
+    """Once, before any fork; no thread is started by it. usearch must come after ONNX Runtime."""
+    for name in ("softquery.runtime.onnx_backend", "softquery.search", "bm25s", "usearch.index"):
         importlib.import_module(name)
 
 
