@@ -60,13 +60,13 @@ def find(
     ranked = rerank(segments, reader, text, recalled.places)[:top_k]
     hits = [_hit(segments, place, score) for place, score in ranked]
     seconds["rerank"] = perf_counter() - start
+    good = sum(score >= min_score for _, score in ranked)
     if explain:
         start = perf_counter()
-        for hit in hits:
+        for hit in hits[:good]:
             hit["alignment"] = reader.matcher.explain(text, hit[QUESTION]).to_dict()
         seconds["explain"] = perf_counter() - start
     seconds["total"] = perf_counter() - begin
-    good = sum(score >= min_score for _, score in ranked)
     return Found(text, hits[:good], hits[good:], seconds)
 
 
