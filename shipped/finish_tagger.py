@@ -10,6 +10,7 @@ card has the figures of dev: of the shipped model, and the mean and spread over 
 
 import argparse
 import json
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,8 @@ def finish(seeds: list[Bundle], data: Path, output: Path, gate: float) -> None:
     shipped = evaluate_tags(load_tagger(output, backend="onnx"), rows).report()
     records = output / RECORDS
     for path in records.iterdir() if records.is_dir() else ():
-        if path.name in LEFT_BEHIND and path.is_file():
-            path.unlink()
+        if path.name in LEFT_BEHIND:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     settings = records / "run.json"
     write_json(settings, without_paths(json.loads(settings.read_text("utf-8"))))
     card = make_card(told(best, shipped, figures, (num_train, len(rows))), kind="tagger")

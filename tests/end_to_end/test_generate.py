@@ -264,6 +264,7 @@ def test_a_run_starts_from_another(poet, place):
         ("text.boundaries=false", "text.boundaries must be true"),
         ("model.positions=learned", ""),
         ("writing.languages=de", "languages must be two endings, or none"),
+        ("writing.vocabularies=separate", "model.tie=all needs one vocabulary"),
         ("task.bleu=none", ""),
         ("task.smoothing=2", r"smoothing must be in [0, 1)"),
     ],
@@ -318,3 +319,34 @@ def test_int8_is_smaller_and_passes_its_gate(place):
     on = train("translate", place, "on", "--init", place / "small", training__max_epochs=1)
     assert on.code == 0, on.err
     assert {values.dtype.name for values in weights(place / "on").values()} == {"float32"}
+
+
+def test_each_side_may_have_a_vocabulary_of_its_own(place):
+    apart = {"writing__vocabularies": "separate", "model__tie": "output", **LEARNT}
+    answer = train("translate", place, "apart", **apart)
+    assert answer.code == 0, answer.err
+    folder = place / "apart"
+    assert "vocabulary of the source:" in answer.err
+    assert metrics(folder)["dev"]["bleu"] > 80
+    model = sq.load(folder)
+    assert "Hunde" in "".join(model.source_pipeline.vocabulary())
+    assert "Hunde" not in "".join(model.pipeline.vocabulary())
+    sizes = config(folder)["model"]["config"]
+    assert sizes["source_vocab_size"] == model.source_pipeline.vocab_size
+    assert sizes["target_vocab_size"] == model.pipeline.vocab_size
+    small, data = place / "apart-small", place / "data" / "dev.tsv"
+    told = softquery("export", folder, "--int8", "--output", small, "--data", data, "--gate", 30)
+    assert told.code == 0, told.err
+    for bundle in (folder, small):
+        said = softquery("generate", "drei Hunde schlafen.", "--model", bundle).out
+        assert said.strip() == "three dogs sleep."
+    on = train("translate", place, "apart-on", "--init", small, training__max_epochs=1)
+    assert on.code == 0, on.err
+    ours = len(weights(folder))
+    assert f"started from {ours} of {ours} weights" in on.err
+    assert (place / "apart-on" / "source_tokenizer.json").is_file()
+    shutil.copytree(small, place / "lost")
+    (place / "lost" / "source_tokenizer.json").unlink()
+    refused = softquery("generate", "drei Hunde schlafen.", "--model", place / "lost")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"but config.json says {sizes['source_vocab_size']} for the source" in refused.err

@@ -34,7 +34,7 @@ ASKED = {
 
 def test_these_are_shipped():
     entries = shipped()
-    assert tuple(entry.name for entry in entries) == ("elmo-en", *NAMES)
+    assert tuple(entry.name for entry in entries) == ("elmo-en", *NAMES, "tagger-en")
     assert [entry.problem for entry in entries] == [None] * len(entries)
     assert all(entry.size_bytes < 15e6 for entry in entries)
     assert sum(entry.size_bytes for entry in entries) < 45e6
@@ -156,3 +156,26 @@ def test_elmo_en_is_the_same_on_torch():
     one, other = (softquery.load("elmo-en", backend=name).embed(text)[0] for name in
                   ("torch", "onnx"))  # fmt: skip
     np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_tagger_en_reads_the_words_around():
+    """`can` and `fish` are verbs in one sentence and nouns in the other."""
+    tagger = softquery.load("tagger-en")
+    told = tagger.predict(["They can fish.", "Open the can of fish."])
+    assert [answer.tags for answer in told] == [
+        ("PRON", "AUX", "VERB", "PUNCT"),
+        ("VERB", "DET", "NOUN", "ADP", "NOUN", "PUNCT"),
+    ]
+
+
+def test_tagger_en_stands_on_elmo_en():
+    bundle = read_bundle(softquery.load("tagger-en").bundle.path)
+    assert bundle.config.base == "elmo-en"
+    assert bundle.metrics["export"]["gate"]["lost_points"] <= 0.2
+    assert softquery.load("tagger-en").bundle.card.count("0.96") >= 2
+
+
+def test_softquery_tag_works_out_of_the_box():
+    told = run_softquery("tag", "Ada Lovelace lived in London.").out
+    words = "Ada/PROPN Lovelace/PROPN lived/VERB in/ADP London/PROPN ./PUNCT"
+    assert told.split() == words.split()

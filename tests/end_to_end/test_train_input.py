@@ -55,6 +55,12 @@ def test_vectors_fill_the_table(english_data, glove, tmp_path):
     assert re.search(rf"glove\.txt: 4 of {counted} words found \(\d+\.\d %\)", answer.err)
 
 
+def test_a_table_that_nothing_fills_is_not_frozen(english_data, tmp_path):
+    words = settings(optim={"lr": 0.01}, training={"max_steps": 2}, vocabulary={"frozen": "true"})
+    answer = train("siamese", english_data, tmp_path / "model", *words)
+    assert "no vectors are given, so that the table of words learns along" in answer.err
+
+
 def test_two_files_of_vectors_lie_side_by_side_and_stay_frozen(english_data, glove, tmp_path):
     words = settings(optim={"lr": 0.01}, training={"max_steps": 3}, vocabulary={"frozen": "true"})
     answer = train(

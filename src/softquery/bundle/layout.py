@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 from softquery.errors import BundleError
 
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
+SOURCE_TOKENIZER = "source_tokenizer.json"
+"""That of the source, where a generator has a vocabulary for each side."""
 METRICS, CALIBRATION, CARD = "metrics.json", "calibration.json", "README.md"
 GRAPHS = "onnx"
 """A folder with the graphs of an exported model."""

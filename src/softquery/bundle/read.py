@@ -13,6 +13,7 @@ from softquery.bundle.layout import (
     GRAPHS,
     METRICS,
     REQUIRED,
+    SOURCE_TOKENIZER,
     TOKENIZER,
     WEIGHTS,
     read_object,
@@ -39,6 +40,12 @@ class Bundle:
     def tokenizer_path(self) -> Path:
         """The `tokenizer.json` of the bundle."""
         return self.path / TOKENIZER
+
+    @property
+    def source_tokenizer_path(self) -> Path | None:
+        """The tokenizer of the source; None where both sides share one, or there are no sides."""
+        path = self.path / SOURCE_TOKENIZER
+        return path if path.exists() else None
 
     @property
     def weights_path(self) -> Path:
@@ -74,10 +81,12 @@ def read_bundle(folder: str | PathLike[str]) -> Bundle:
     """
     root = Path(folder)
     _check_folder(root)
-    for name in (*REQUIRED, CALIBRATION):
+    for name in (*REQUIRED, CALIBRATION, SOURCE_TOKENIZER):
         _check_inside(root, name)
     config = _read_config(root / CONFIG)
     read_object(root / TOKENIZER)
+    if (root / SOURCE_TOKENIZER).exists():
+        read_object(root / SOURCE_TOKENIZER)
     check_weights(root / WEIGHTS)
     has_calibration = (root / CALIBRATION).exists()
     return Bundle(

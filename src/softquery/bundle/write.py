@@ -16,6 +16,7 @@ from softquery.bundle.layout import (
     GRAPHS,
     METRICS,
     RECORDS,
+    SOURCE_TOKENIZER,
     TOKENIZER,
     WEIGHTS,
     refuse,
@@ -36,6 +37,7 @@ def write_bundle(
     metrics: Mapping[str, Any],
     card: str,
     calibration: Mapping[str, Any] | None = None,
+    source_tokenizer_json: str | None = None,
     graphs: Mapping[str, bytes] | None = None,
     records: str | PathLike[str] | None = None,
     replace: bool = False,
@@ -50,6 +52,7 @@ def write_bundle(
         metrics: What was measured; no NaN.
         card: The model card, in Markdown.
         calibration: Temperature and thresholds, where they were fitted.
+        source_tokenizer_json: The text of `source_tokenizer.json`, where a generator has one.
         graphs: The files of `onnx/` by name, where the model was exported.
         records: A folder that tells how the model came to be; copied to `training/`.
         replace: Whether a bundle that is already there gives way; anything else never does.
@@ -68,6 +71,9 @@ def write_bundle(
         name: to_json(data).encode("utf-8") for name, data in texts.items() if data is not None
     }
     contents |= {TOKENIZER: tokenizer_json.encode("utf-8"), CARD: card.encode("utf-8")}
+    if source_tokenizer_json is not None:
+        _check_tokenizer(source_tokenizer_json)
+        contents[SOURCE_TOKENIZER] = source_tokenizer_json.encode("utf-8")
     contents[WEIGHTS] = weights_to_bytes(weights)
     contents |= {f"{GRAPHS}/{name}": content for name, content in (graphs or {}).items()}
     _check_place(target, replace=replace)

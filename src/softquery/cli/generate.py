@@ -217,8 +217,8 @@ def _note_sources(writer: "Writer", texts: list[str]) -> None:
     """What the model could not read of them."""
     from softquery.runtime.requests import read_sources
 
-    limit = writer.pipeline.config.max_tokens
-    read = read_sources(texts, writer.pipeline)
+    limit = writer.source_pipeline.config.max_tokens
+    read = read_sources(texts, writer.source_pipeline)
     if count := sum(each.num_cut > 0 for each in read):
         note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")
     if count := sum(each.num_unknown for each in read):
@@ -268,5 +268,5 @@ def _many(
 
 def _note_cuts(count: int, writer: "Writer") -> None:
     if count:
-        limit = writer.pipeline.config.max_tokens
+        limit = writer.source_pipeline.config.max_tokens
         note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")

@@ -21,7 +21,10 @@ probe = typer.Typer(
 )
 
 Models = Annotated[
-    list[str] | None, typer.Option("--model", help="A biLM: a name or a folder. Repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--model", help="A biLM, or a generator for its encoder: a name or a folder. Repeatable."
+    ),
 ]
 Vectors = Annotated[
     list[Path] | None,
@@ -103,11 +106,11 @@ def _check(model: list[str] | None, vectors: list[Path] | None, plot: Path | Non
 
 def _sources(models: list[str], vectors: list[Path], words: set[str]) -> dict[str, "WordLayers"]:
     """What is looked into, by the names that the tables show."""
-    from softquery.runtime.layers import load_elmo_layers, read_vector_layers
+    from softquery.runtime.layers import load_layers, read_vector_layers
 
     sources: dict[str, WordLayers] = {}
     for name in models:
-        sources[_fresh(Path(name).name, sources)] = load_elmo_layers(name)
+        sources[_fresh(Path(name).name, sources)] = load_layers(name)
     for path in vectors:
         found = read_vector_layers(path, words)
         share = sum(map(found.covers, words)) / max(1, len(words))

@@ -169,10 +169,16 @@ def _written(
         metrics={**bundle.metrics, **({} if note is None else {"export": note})},
         card=bundle.card if note is None else with_section(bundle.card, "Export", _told(note)),
         calibration=bundle.calibration,
+        source_tokenizer_json=_source_tokenizer(bundle),
         graphs=files,
         records=records if records.is_dir() else None,
         replace=output.exists(),
     )
+
+
+def _source_tokenizer(bundle: Bundle) -> str | None:
+    path = bundle.source_tokenizer_path
+    return None if path is None else path.read_text(encoding="utf-8")
 
 
 def _told(note: Mapping[str, Any]) -> list[str]:
@@ -196,8 +202,8 @@ def _quantised(
         watch(graph)
     watched = _written(bundle, scratch, whole, graphs)
     sides = [
-        trained.pipeline.encode_ids([row.values[side] for row in rows[:NUM_WATCHED]])
-        for side in ("source", "target")
+        pipeline.encode_ids([row.values[side] for row in rows[:NUM_WATCHED]])
+        for side, pipeline in (("source", trained.source_pipeline), ("target", trained.pipeline))
     ]
     limits = measure_limits(
         watched, whole.weights, model["config"], trained.pipeline.vocab_size, *sides
@@ -220,7 +226,7 @@ def _difference(trained: Writer, exported: Writer) -> float:
 
 def _made_up(writer: Writer) -> list[str]:
     """Texts of the model's own entries, each as long as its number says."""
-    entries = [entry for entry in writer.pipeline.vocabulary()[4:] if entry.strip("▁ ")]
+    entries = [entry for entry in writer.source_pipeline.vocabulary()[4:] if entry.strip("▁ ")]
     rng = np.random.default_rng(0)
     return [
         " ".join(entries[place].strip("▁") for place in rng.integers(len(entries), size=size))

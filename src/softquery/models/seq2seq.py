@@ -216,6 +216,13 @@ class Seq2Seq(nn.Module):
             summary=summary,
         )
 
+    def source_layers(self, tokens: Tokens) -> tuple[Float[Tensor, "B S E"], ...]:
+        """What every word of a source is: the highest states, which the decoder asks.
+
+        The table below them has another width.
+        """
+        return (self.encode(tokens).states,)
+
     def initial_state(self, source: RecurrentSource) -> RecurrentState:
         """The state before the first word."""
         fed = torch.zeros_like(source.first[-1].hidden) if self.feeds else None

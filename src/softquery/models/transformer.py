@@ -176,6 +176,10 @@ class Transformer(nn.Module):
         """The source as every layer of the decoder will ask it."""
         return self._read(tokens)[0]
 
+    def source_layers(self, tokens: Tokens) -> tuple[Float[Tensor, "B S D"], ...]:
+        """What every word of a source is: word and place first, then each layer of the encoder."""
+        return tuple(self._states(tokens)[0])
+
     def initial_state(self, source: TransformerSource) -> TransformerState:
         """Nothing has been said yet."""
         return TransformerState((None,) * self.config.num_decoder_layers)
@@ -196,17 +200,25 @@ class Transformer(nn.Module):
     def _read(
         self, tokens: Tokens, *, weights: Weights = "hidden"
     ) -> tuple[TransformerSource, list[Tensor]]:
-        """The encoder (Section 3.1), with its weights where they are shown."""
-        length = tokens.ids.shape[1]
-        vectors = self.words.read_source(tokens.ids) * self.scale
-        states = self.dropout(vectors + self.source_positions(length))
-        looks = []
-        for block in self.encoder:
-            states, seen = block(states, tokens.mask, weights=weights)
-            looks += [] if seen is None else [seen]
-        states = self.encoder_norm(states)
+        """What the encoder remembers, with its weights where they are shown."""
+        layers, looks = self._states(tokens, weights=weights)
+        states = layers[-1]
         memory = [block.source_attention.remember(states, states) for block in self.decoder]  # type: ignore[union-attr, operator]
         return TransformerSource(tuple(memory), tokens.mask), looks
+
+    def _states(
+        self, tokens: Tokens, *, weights: Weights = "hidden"
+    ) -> tuple[list[Tensor], list[Tensor]]:
+        """The encoder (Section 3.1), layer by layer, and who asked whom in each."""
+        length = tokens.ids.shape[1]
+        vectors = self.words.read_source(tokens.ids) * self.scale
+        layers, looks = [self.dropout(vectors + self.source_positions(length))], []
+        for block in self.encoder:
+            states, seen = block(layers[-1], tokens.mask, weights=weights)
+            layers.append(states)
+            looks += [] if seen is None else [seen]
+        layers[-1] = self.encoder_norm(layers[-1])
+        return layers, looks
 
     def _decode(
         self,

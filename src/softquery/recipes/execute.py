@@ -86,7 +86,14 @@ def train(
     start = None if init is None else read_start(init)
     if start is not None:
         run = start.shape(run, source, lines)
-    prepared = prepare(run, work, source, lines, pipeline=None if start is None else start.pipeline)
+    prepared = prepare(
+        run,
+        work,
+        source,
+        lines,
+        pipeline=None if start is None else start.pipeline,
+        source_pipeline=None if start is None else start.source_pipeline,
+    )
     model, prepared = _build(prepared, start, lines)
     model.to(fabric.device)
     plan = _plan(work, prepared, model, fabric.device, lines)
@@ -138,7 +145,10 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
     if start is not None:
         start.fill(model, prepared.task, say)
     if run.vocabulary.frozen and words is not None:
-        words.requires_grad_(False)
+        if prepared.table is None and start is None:
+            say("no vectors are given, so that the table of words learns along")
+        else:
+            words.requires_grad_(False)
     return model, replace(prepared, run=run, max_characters=longest)
 
 
@@ -181,7 +191,7 @@ def _finish(
             "dev_rows_in_train": prepared.source.num_shared,
         },
     }
-    base = base_of(model)
+    base, reading = base_of(model), prepared.source_pipeline
     draw_curves(rows, f"tune_{prepared.task.steers_by}", folder / RECORDS / "curves.png")
     write_bundle(
         target,
@@ -195,6 +205,7 @@ def _finish(
             base_fingerprint=None if base is None else base.fingerprint,
         ),
         tokenizer_json=prepared.pipeline.tokenizer.to_str(),
+        source_tokenizer_json=None if reading is None else reading.tokenizer.to_str(),
         weights=own_weights(model, base),
         metrics=metrics,
         card=run_card(prepared, work, metrics, name=target.name),

@@ -10,6 +10,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.files import fill_table, read_vectors
 from softquery.recipes.run import Run
 from softquery.recipes.work import Folder, Prepared, Say, Source, Work
+from softquery.recipes.write_work import WriteWork
 from softquery.tasks import Generation
 from softquery.text import TextPipeline, pipeline_from_words
 
@@ -52,7 +53,13 @@ def _fingerprint(written: Iterable[str]) -> str:
 
 
 def prepare(
-    run: Run, work: Work, source: Source, say: Say, *, pipeline: TextPipeline | None = None
+    run: Run,
+    work: Work,
+    source: Source,
+    say: Say,
+    *,
+    pipeline: TextPipeline | None = None,
+    source_pipeline: TextPipeline | None = None,
 ) -> Prepared:
     """Settle labels, vocabulary and embedding table.
 
@@ -62,11 +69,14 @@ def prepare(
         source: The rows.
         say: Told what happens.
         pipeline: The text pipeline of the bundle that the run starts from, where it does.
+        source_pipeline: That of its sources, where they have one of their own.
     """
     run = work.settle(run, source, say)
     task: Any = run.task
     kept = pipeline is not None
     made = pipeline or _build_pipeline(run, work, source, say)
+    if isinstance(work, WriteWork) and not kept:
+        source_pipeline = _build_source_pipeline(run, work, source, say)
     table = None
     if run.vectors and not kept:
         table, coverages = fill_table(
@@ -75,18 +85,27 @@ def prepare(
         for path, coverage in zip(run.vectors, coverages, strict=True):
             say(f"{path}: {coverage}")
     try:
-        model = replace(run.model, **_sizes(run, task, made, table))
+        model = replace(run.model, **_sizes(run, task, made, source_pipeline, table))
     except ValueError as error:  # such as a head that cannot tell so many labels apart
         raise ConfigError(f"model: {error}") from None
     settled = replace(run, model=model, text=made.config)
-    return Prepared(run=settled, task=task, pipeline=made, table=table, source=source)
+    return Prepared(
+        run=settled,
+        task=task,
+        pipeline=made,
+        source_pipeline=source_pipeline,
+        table=table,
+        source=source,
+    )
 
 
-def _sizes(run: Run, task: Any, pipeline: TextPipeline, table: Any) -> dict[str, Any]:
+def _sizes(
+    run: Run, task: Any, pipeline: TextPipeline, reading: TextPipeline | None, table: Any
+) -> dict[str, Any]:
     """Those settings of the model that the data decides."""
     if isinstance(task, Generation):
-        size = pipeline.vocab_size
-        return {"source_vocab_size": size, "target_vocab_size": size}
+        source = (reading or pipeline).vocab_size
+        return {"source_vocab_size": source, "target_vocab_size": pipeline.vocab_size}
     model: Any = run.model
     width = model.embedding_size if table is None else table.shape[1]
     return {
@@ -105,4 +124,16 @@ def _build_pipeline(run: Run, work: Work, source: Source, say: Say) -> TextPipel
     except ValueError as error:  # such as a limit below what the characters need
         raise ConfigError(f"vocabulary: {error}") from None
     say(f"vocabulary: {made.vocab_size:,} entries ({run.text.unit})")
+    return made
+
+
+def _build_source_pipeline(
+    run: Run, work: WriteWork, source: Source, say: Say
+) -> TextPipeline | None:
+    try:
+        made = work.build_source_pipeline(run, source)
+    except ValueError as error:
+        raise ConfigError(f"vocabulary of the source: {error}") from None
+    if made is not None:
+        say(f"vocabulary of the source: {made.vocab_size:,} entries ({run.text.unit})")
     return made

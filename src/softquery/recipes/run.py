@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from softquery.answers import ReadingRules
 from softquery.measure import ClassMetric
@@ -45,7 +45,7 @@ class Vocabulary:
     from_vectors: int = 0
     """How many words of the first vectors file, most frequent first, are added to the text's."""
     frozen: bool = False
-    """Keep the embedding table as it was filled."""
+    """Keep the embedding table as it was filled; one that nothing fills learns all the same."""
 
     def __post_init__(self) -> None:
         if self.min_count < 1:
@@ -109,6 +109,9 @@ class ClassSettings:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
 
 
+Vocabularies = Literal["shared", "separate"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteSettings:
     """How texts to be written stand in files, are cut into batches, and are searched for."""
@@ -116,6 +119,8 @@ class WriteSettings:
     languages: tuple[str, ...] = ()
     """Endings of two files that stand line by line, the source's first: `de,en` for train.de and
     train.en. Without them, rows have `source` and `target`."""
+    vocabularies: Vocabularies = "shared"
+    """One for both sides, or one for each, of `vocabulary.size` entries."""
     batch_tokens: int = 4096
     """Tokens of a batch on either side, padding included."""
     beam: int = 5
@@ -126,6 +131,10 @@ class WriteSettings:
     def __post_init__(self) -> None:
         if len(self.languages) not in (0, 2) or len(set(self.languages)) != len(self.languages):
             raise ValueError(f"languages must be two endings, or none, got {self.languages}")
+        if self.vocabularies not in get_args(Vocabularies):
+            raise ValueError(
+                f"vocabularies must be one of {get_args(Vocabularies)}, got {self.vocabularies!r}"
+            )
         if self.batch_tokens < 1 or self.beam < 1 or not self.length_penalty >= 0:
             raise ValueError(
                 "batch_tokens and beam must be positive, and length_penalty not negative"

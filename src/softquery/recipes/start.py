@@ -11,10 +11,10 @@ from softquery.errors import ConfigError
 from softquery.models import Attentive, Esim, Hierarchical, Tagger
 from softquery.recipes.class_work import ClassWork, class_task
 from softquery.recipes.pair_work import PairWork, found_labels
-from softquery.recipes.run import Run, Task
+from softquery.recipes.run import Run, Task, Vocabularies
 from softquery.recipes.work import Say, Source
 from softquery.recipes.works import work_of
-from softquery.runtime.fitting import fitting_pipeline
+from softquery.runtime.fitting import fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.network import TaskModel, load_task_model
 from softquery.tasks import PairClassification
 from softquery.text import TextPipeline
@@ -34,6 +34,8 @@ class Start:
     bundle: Bundle
     model: TaskModel
     pipeline: TextPipeline
+    source_pipeline: TextPipeline | None = None
+    """Of a generator's sources, where they have a vocabulary of their own."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -45,7 +47,7 @@ class Start:
         if run.vectors:
             raise ConfigError("--init brings its own word vectors; leave --vectors away")
         say(f"vocabulary: {self.pipeline.vocab_size:,} entries, those of {self.bundle.path}")
-        run = self._with_labels(run, source)
+        run = self._with_vocabularies(self._with_labels(run, source))
         if type(run.model) is not type(self.model.config):
             return run
         taken = {
@@ -61,6 +63,15 @@ class Start:
             return dataclasses.replace(run, model=dataclasses.replace(run.model, **taken))
         except ValueError as error:
             raise ConfigError(f"--init: {error}") from None
+
+    def _with_vocabularies(self, run: Run) -> Run:
+        """The run with as many vocabularies as the bundle has."""
+        if run.writing is None:
+            return run
+        found: Vocabularies = "shared" if self.source_pipeline is None else "separate"
+        return dataclasses.replace(
+            run, writing=dataclasses.replace(run.writing, vocabularies=found)
+        )
 
     def _with_labels(self, run: Run, source: Source) -> Run:
         """The run with the bundle's labels in their order, where the rows have the same ones."""
@@ -95,7 +106,10 @@ class Start:
 def read_start(folder: str | PathLike[str]) -> Start:
     """Open a bundle to start from."""
     bundle = read_bundle(folder)
-    return Start(bundle, load_task_model(bundle), fitting_pipeline(bundle))
+    pipeline, reading = fitting_pipeline(bundle), None
+    if bundle.source_tokenizer_path is not None:
+        reading = fitting_source_pipeline(bundle, pipeline)
+    return Start(bundle, load_task_model(bundle), pipeline, reading)
 
 
 def _last_layer(model: TaskModel) -> set[str]:

@@ -69,6 +69,11 @@ class WriteWork:
     def settle(self, run: Run, source: Source, say: Say) -> Run:
         """Refuse, before any work, what could not be finished."""
         task: Any = run.task
+        if self.is_separate and run.model.tie == "all":  # type: ignore[union-attr]
+            raise ConfigError(
+                "model.tie=all needs one vocabulary; with writing.vocabularies=separate set "
+                "model.tie=output or model.tie=none"
+            )
         if not run.text.boundaries:
             raise ConfigError("text.boundaries must be true: what is written has to end")
         if task.bleu != "none":
@@ -81,17 +86,29 @@ class WriteWork:
             )
         return run
 
+    @property
+    def is_separate(self) -> bool:
+        """Whether each side has a vocabulary of its own."""
+        return self.settings.vocabularies == "separate"
+
     def build_pipeline(self, run: Run, source: Source) -> TextPipeline:
-        """One vocabulary of both sides."""
-        texts = (text for row in source.train for text in _sides(row))
-        size, count = run.vocabulary.size, run.vocabulary.min_count
-        return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+        """One vocabulary of both sides, or that of the target."""
+        first = 1 if self.is_separate else 0
+        return _pipeline(run, [text for row in source.train for text in _sides(row)[first:]])
+
+    def build_source_pipeline(self, run: Run, source: Source) -> TextPipeline | None:
+        """The vocabulary of the source, where it has one of its own."""
+        if not self.is_separate:
+            return None
+        return _pipeline(run, [_sides(row)[0] for row in source.train])
 
     def encode(
         self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
     ) -> Translations:
         """Tokenise one split, and say what was cut."""
-        found = encode_translations(rows, prepared.pipeline, prepared.pipeline)
+        found = encode_translations(
+            rows, prepared.source_pipeline or prepared.pipeline, prepared.pipeline
+        )
         if found.num_cut:
             limit = prepared.pipeline.config.max_tokens
             say(f"{name}: {found.num_cut:,} texts were cut at {limit} tokens")
@@ -150,7 +167,18 @@ class WriteWork:
 def _writer(prepared: Prepared, model: nn.Module) -> Writer:
     """The model as it will write."""
     backend = TorchWriteBackend(model, SIDE_BY_SIDE)
-    return Writer(prepared.pipeline, prepared.task.to_dict(), backend, chunk=SIDE_BY_SIDE)
+    return Writer(
+        prepared.pipeline,
+        prepared.task.to_dict(),
+        backend,
+        chunk=SIDE_BY_SIDE,
+        source_pipeline=prepared.source_pipeline,
+    )
+
+
+def _pipeline(run: Run, texts: list[str]) -> TextPipeline:
+    size, count = run.vocabulary.size, run.vocabulary.min_count
+    return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
 
 
 def _sides(row: Row) -> tuple[str, str]:

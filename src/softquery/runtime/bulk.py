@@ -187,7 +187,8 @@ def identity(model: HasBackend) -> dict[str, str]:
     """What the answers depend on besides the rows: the model's files, and what computes."""
     found = hashlib.sha256()
     folder, base = model.bundle.path, model.bundle.config.base
-    names = ["config.json", "tokenizer.json", "model.safetensors", "calibration.json"]
+    names = ["config.json", "tokenizer.json", "source_tokenizer.json",
+             "model.safetensors", "calibration.json"]  # fmt: skip
     paths = [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]
     if base is not None:
         found_base = resolve(base)

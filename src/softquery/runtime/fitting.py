@@ -28,6 +28,21 @@ def fitting_pipeline(bundle: Bundle) -> TextPipeline:
     return pipeline
 
 
+def fitting_source_pipeline(bundle: Bundle, target: TextPipeline) -> TextPipeline:
+    """By what a generator reads its sources: a vocabulary of their own, or the target's."""
+    path, expected = bundle.source_tokenizer_path, bundle.config.model["config"]
+    expected = expected.get("source_vocab_size")
+    pipeline = target
+    if path is not None:
+        pipeline = TextPipeline.load(path.parent, target.config, name=path.name)
+    if pipeline.vocab_size != expected:
+        raise BundleError(
+            f"{path or bundle.tokenizer_path}: holds {pipeline.vocab_size} entries, "
+            f"but config.json says {expected} for the source"
+        )
+    return pipeline
+
+
 def fitting_calibration(bundle: Bundle) -> Calibration:
     """A bundle's calibration, refused where it was made for other labels."""
     labels = bundle.config.task.get("labels", ())

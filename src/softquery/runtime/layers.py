@@ -85,7 +85,7 @@ class ElmoLayers:
     def __call__(self, sentences: Sequence[Sequence[str]]) -> list[Layers]:
         """Read every sentence, those of like length together."""
         found: dict[int, Layers] = {}
-        for rows in _batches([len(sentence) for sentence in sentences]):
+        for rows in batches([len(sentence) for sentence in sentences]):
             layers = self._read([sentences[row] for row in rows])
             for place, row in enumerate(rows):
                 found[row] = layers[:, place, 1 : len(sentences[row]) + 1]
@@ -109,6 +109,30 @@ class ElmoLayers:
                 self.model.contextualise(tokens, known).layers.float().cpu().numpy()
             )
         return layers
+
+
+def load_layers(name_or_path: str | PathLike[str], *, device: str | None = None) -> WordLayers:
+    """A model by name or folder: a biLM's layers, or those of a generator's encoder.
+
+    Args:
+        name_or_path: Such as `"elmo-en"`, or a folder.
+        device: Where torch shall run it.
+
+    Raises:
+        BundleError: Where the bundle is neither.
+        MissingExtra: Where torch is needed, and not there.
+    """
+    from softquery.bundle import read_bundle
+    from softquery.zoo import resolve
+
+    bundle = read_bundle(resolve(name_or_path))
+    if bundle.config.kind != "generator":
+        return load_elmo_layers(bundle.path, device=device)
+    try:
+        from softquery.runtime.source_layers import load_source_layers
+    except ImportError:
+        raise MissingExtra("train", needed_for="reading an encoder's layers") from None
+    return load_source_layers(bundle, device)
 
 
 def load_elmo_layers(name_or_path: str | PathLike[str], *, device: str | None = None) -> WordLayers:
@@ -177,7 +201,7 @@ def read_layers(
         advance(len(part))
 
 
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
+def batches(lengths: Sequence[int]) -> list[list[int]]:
     """Rows of like length together, as many as memory allows."""
     batches: list[list[int]] = []
     for row in np.argsort(lengths, kind="stable").tolist():

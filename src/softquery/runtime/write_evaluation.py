@@ -79,7 +79,7 @@ class WriteEvaluation:
             raise InputError(
                 f"cannot slice by {by!r}; expected length, with BLEU", source=self.rows[0].source
             )
-        ids = self.writer.pipeline.encode_ids([row.values["source"] for row in self.rows])
+        ids = self.writer.source_pipeline.encode_ids([row.values["source"] for row in self.rows])
         counts = bleu_counts(self.texts, self.targets, tokens=tokens)
         groups = by_length([len(each) - 2 for each in ids])
         parts = measure_slices(groups, {"bleu": bleu_of_counts}, counts)

@@ -12,7 +12,7 @@ from softquery.decoding import Hypothesis, Rules, Strategy
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import WrittenAlignment
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
-from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.fitting import check_task, fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.opening import Source, opened
 from softquery.runtime.requests import ReadSource, Request, RuleMaker, read_sources
 from softquery.text import UNK_ID, TextPipeline
@@ -58,11 +58,12 @@ class Writer:
     """Writes a text for a text.
 
     Args:
-        pipeline: Of the bundle.
+        pipeline: Of the bundle: by what it writes, and reads too where no other is given.
         task: What the bundle's config says of its task.
         backend: What computes.
         bundle: The model folder; None for a model that has none yet.
         chunk: Sources that are answered together.
+        source_pipeline: By what it reads, where source and target have vocabularies of their own.
     """
 
     def __init__(
@@ -72,7 +73,9 @@ class Writer:
         backend: WriteBackend,
         bundle: Bundle | None = None,
         chunk: int = CHUNK,
+        source_pipeline: TextPipeline | None = None,
     ) -> None:
+        self.source_pipeline = source_pipeline or pipeline
         self.pipeline, self.task, self.backend = pipeline, task, backend
         self._bundle, self.chunk = bundle, chunk
         self.rules = RuleMaker(pipeline, task.get("form", "free"), backend.max_length)
@@ -108,7 +111,7 @@ class Writer:
             first: The number of the first text among all, by which texts are drawn.
         """
         request = request or Request()
-        sources = read_sources(texts, self.pipeline)
+        sources = read_sources(texts, self.source_pipeline)
         found: list[list[Written]] = []
         for start in range(0, len(sources), self.chunk):
             chunk = sources[start : start + self.chunk]
@@ -122,7 +125,7 @@ class Writer:
 
         Only a search that never takes back a token can be followed: greedy, or one sample.
         """
-        (source,) = read_sources([text], self.pipeline)
+        (source,) = read_sources([text], self.source_pipeline)
         asked = request or Request()
         teller = _Teller(self, source, asked, tell)
         (answers,) = self._written([source], asked, 0, tell=teller)
@@ -131,7 +134,7 @@ class Writer:
 
     def explain(self, text: str, request: Request | None = None) -> WrittenAlignment:
         """Where each token of the best answer looked."""
-        (source,) = read_sources([text], self.pipeline)
+        (source,) = read_sources([text], self.source_pipeline)
         if not self.backend.attends:
             raise BundleError("this model looks at nothing: its decoder has no attention")
         (answers,) = self._written([source], request or Request(), 0, weights="shown")
@@ -151,12 +154,13 @@ class Writer:
 
     def log_likelihoods(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Any, Any]:
         """Log P(target | source) of every row, and how many tokens each target has with its end."""
-        given = self.pipeline.encode_ids(list(sources)), self.pipeline.encode_ids(list(targets))
+        read = self.source_pipeline.encode_ids(list(sources))
+        given = read, self.pipeline.encode_ids(list(targets))
         return self.backend.log_likelihoods(*given), np.array([len(t) - 1 for t in given[1]])
 
     def num_cut(self, texts: Sequence[str]) -> int:
         """How many texts are longer than the model's limit."""
-        return sum(cut > 0 for cut in self.pipeline.encode_ids_with_cuts(list(texts))[1])
+        return sum(cut > 0 for cut in self.source_pipeline.encode_ids_with_cuts(list(texts))[1])
 
     def text_of(self, tokens: Sequence[int], source: ReadSource, request: Request) -> str:
         """The text that tokens stand for; signs that the model lacks are those of the source."""
@@ -251,14 +255,16 @@ def load_writer(
         raise BundleError(f"{bundle.path}: expected a generator, found kind {bundle.config.kind!r}")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
+    source = fitting_source_pipeline(bundle, pipeline)
     if not pipeline.config.boundaries:
         raise BundleError(f"{bundle.path / 'config.json'}: a generator's text needs boundaries")
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.onnx_writer import OnnxWriteBackend
 
         onnx = OnnxWriteBackend(bundle, pipeline.vocab_size, threads)
-        return Writer(pipeline, dict(bundle.config.task), onnx, bundle)
+        return Writer(pipeline, dict(bundle.config.task), onnx, bundle, source_pipeline=source)
     with needs_torch():
         from softquery.runtime.torch_writer import TorchWriteBackend, load_generator
     model = load_generator(bundle, device, threads)
-    return Writer(pipeline, dict(bundle.config.task), TorchWriteBackend(model), bundle)
+    computing = TorchWriteBackend(model)
+    return Writer(pipeline, dict(bundle.config.task), computing, bundle, source_pipeline=source)

@@ -14,7 +14,7 @@ from softquery.text.config import TextConfig
 from softquery.text.forking import keep_quiet_on_fork
 from softquery.text.normalise import normalise, repaired, simplified
 from softquery.text.spans import Span, tidy_spans
-from softquery.text.storage import read_tokenizer, write_tokenizer
+from softquery.text.storage import FILE_NAME, read_tokenizer, write_tokenizer
 from softquery.text.vocabulary import PAD_ID, UNK_ID, reserved_tokens
 
 Value = TypeVar("Value")
@@ -209,13 +209,20 @@ class TextPipeline:
         write_tokenizer(self.tokenizer, Path(folder))
 
     @classmethod
-    def load(cls, folder: str | PathLike[str], config: TextConfig) -> "TextPipeline":
+    def load(
+        cls, folder: str | PathLike[str], config: TextConfig, *, name: str = FILE_NAME
+    ) -> "TextPipeline":
         """Read what `save` wrote.
+
+        Args:
+            folder: Where it lies.
+            config: For which it was made.
+            name: Of the file, where a folder holds several.
 
         Raises:
             BundleError: The file is missing, damaged or made for another configuration.
         """
-        return cls(read_tokenizer(Path(folder), config), config)
+        return cls(read_tokenizer(Path(folder) / name, config), config)
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
         return list(prepared_texts(texts, self.config))

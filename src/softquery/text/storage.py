@@ -28,9 +28,8 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     write_text(folder / FILE_NAME, tokenizer.to_str(pretty=True))
 
 
-def read_tokenizer(folder: Path, config: TextConfig) -> Tokenizer:
+def read_tokenizer(path: Path, config: TextConfig) -> Tokenizer:
     """Read what `write_tokenizer` wrote, for the configuration it was written for."""
-    path = folder / FILE_NAME
     tokenizer = _parsed(_content(path), path)
     _check_reserved(tokenizer, config, path)
     kind = type(tokenizer.model).__name__
