@@ -78,7 +78,7 @@ class Cells:
         if column not in self.columns:
             return found
         first, step = self.columns.index(column), len(self.columns)
-        wanted = value.encode()
+        wanted = value.encode("utf-8", "surrogatepass")  # half a character is in no row
         lengths = np.diff(self._bounds)[first::step]
         # Most rows differ in length already; only the others are looked at.
         alike = np.flatnonzero((lengths == len(wanted)) & self._present[first::step])

@@ -64,7 +64,7 @@ def read_entries(
         source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
     )
     for row in found:
-        _refuse_taken(row)
+        _refuse_names(row)
         question = row.values[QUESTION]
         spelling = normalise(question, text)
         own = row.values.get(ID, "").strip()
@@ -90,6 +90,19 @@ def made_id(spelling: str) -> str:
     return f"q-{blake2b(spelling.encode(), digest_size=6).hexdigest()}"
 
 
+def is_text(value: str) -> bool:
+    """Whether a string can be written; JSON may hold half a character, which cannot.
+
+    >>> is_text("é"), is_text(chr(0xD800))
+    (True, False)
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def ordered_columns(known: Sequence[str], rows: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
     """All columns: those with a meaning first, then the others as they were met."""
     found = dict.fromkeys(known)
@@ -99,7 +112,11 @@ def ordered_columns(known: Sequence[str], rows: Iterable[Mapping[str, str]]) -> 
     return (*first, *(name for name in found if name not in FIRST))
 
 
-def _refuse_taken(row: Row) -> None:
+def _refuse_names(row: Row) -> None:
+    for name in row.values:
+        if not is_text(name):
+            message = f"a column is called {name!a:.60}, which holds half a character"
+            raise InputError(message, source=row.source, row=row.number)
     for name in TAKEN:
         if name in row.values:
             message = f'column "{name}" has a name that hits use for something else; rename it'

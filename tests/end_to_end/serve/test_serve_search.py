@@ -1,11 +1,14 @@
 """Indexes behind the server: what they find in process is what clients get."""
 
+import random
 import re
 import shutil
 import signal
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from mutating import SEARCHES, mutated
 from serving import Process, in_thread, wait_for
 from test_serve_document import run_schemathesis
 
@@ -136,6 +139,18 @@ def test_schemathesis_finds_nothing(asked, tmp_path):
     words = ["--include-path=/v1/search", "--phases=coverage,fuzzing", "--max-examples=20"]
     result = run_schemathesis(asked.url, tmp_path, *words)
     assert result.returncode == 0, re.sub(r"(.)\1{30,}", r"\1…", result.stdout)[-6000:]
+
+
+def test_mutated_bodies_never_break_the_server(asked):
+    draw = random.Random(7)
+    statuses = Counter()
+    for _ in range(300):
+        path, body = mutated(draw, SEARCHES)
+        reply = asked.ask(path, body)
+        statuses[reply.status] += 1
+        assert reply.status < 500, (path, body, reply.body)
+    assert statuses[200] > 50
+    assert statuses[400] > 50
 
 
 def test_every_stage_is_timed(asked):

@@ -127,6 +127,14 @@ def test_filters(index):
         index.search(query, where={"colour": "red"})
 
 
+def test_half_a_character_is_found_nowhere_and_names_no_column(index, model, tmp_path):
+    half = chr(0xD800)
+    assert index.search(f"w1 {half}", where={"id": half}) == []
+    assert index.search(f"w1 {half}") is not None
+    with pytest.raises(InputError, match=r"row 1: a column is called 'k.ud800', which holds half"):
+        Index.build([{"question": "w1", f"k{half}": "x"}], tmp_path / "x.sq", model=model)
+
+
 def test_alignment_on_request(index):
     (hit,) = index.search("w1 w41", top_k=1, explain=True)
     assert hit["alignment"]["first_tokens"] == ["w1", "w41"]
