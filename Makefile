@@ -4,7 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-EXTRAS := train,serve,zh,parquet,plot,hdf5,dev,docs
+EXTRAS := train,search,serve,zh,parquet,plot,hdf5,dev,docs
 VENV := .venv
 DEMO := .venv-demo
 BIN := $(VENV)/bin
@@ -24,7 +24,7 @@ export OMP_NUM_THREADS := 1
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: $(DEMO)/.installed ## install without torch, then match, rank and explain on the shipped models
+demo: $(DEMO)/.installed ## install without torch, then match, rank, explain and search on the shipped models
 	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
 
 test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
@@ -77,6 +77,6 @@ $(DEMO)/.python-$(VERSION): | python
 	@touch $@
 
 $(DEMO)/.installed: $(DEMO)/.python-$(VERSION) constraints.txt $(WHEEL_FILES)
-	@echo 'installing the base, without torch'
-	@$(DEMO)/bin/pip install $(PIP_OPTIONS) -c constraints.txt .
+	@echo 'installing the base and search, without torch'
+	@$(DEMO)/bin/pip install $(PIP_OPTIONS) -c constraints.txt '.[search]'
 	@touch $@

@@ -16,6 +16,12 @@ show 'softquery rank "I want to play the guitar. How do I begin?" --candidates e
 mkdir -p demo-output
 show 'softquery explain "Two dogs are running through a field." "Some animals are outdoors." --model nli-en --output demo-output/alignment.svg'
 show 'softquery explain "花呗怎么提额" "如何提高花呗额度" --model match-zh --output demo-output/alignment-zh.html'
+
+rm -rf demo-output/shop-en.sq demo-output/shop-zh.sq
+show 'softquery index examples/shop_faq.csv --output demo-output/shop-en.sq --columns question=question_en,answer=answer_en --min-score 0.1'
+show 'softquery search demo-output/shop-en.sq "How can I get a new password?" --top 2'
+show 'softquery index examples/shop_faq.csv --output demo-output/shop-zh.sq --columns question=question_zh,answer=answer_zh --min-score 0.1 --model match-zh'
+show 'softquery search demo-output/shop-zh.sq "忘记密码了怎么办" --top 2'
 show 'softquery models'
 
 printf '\ntorch in this installation: '

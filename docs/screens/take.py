@@ -1,6 +1,6 @@
 """Take the pictures of the page: `python docs/screens/take.py`, with Playwright and Chromium.
 
-A server of the shipped models is started for it.
+A server of the shipped models and of the shop's questions is started for it.
 """
 
 import argparse
@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -15,8 +16,11 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from softquery.search import Index, IndexSettings
+
 HERE = Path(__file__).parent
 MODELS = ("nli-en", "match-en", "match-zh")
+FAQ = HERE.parents[1] / "examples" / "shop_faq.csv"
 DESKTOP = {"viewport": {"width": 1080, "height": 760}, "color_scheme": "light", "locale": "en-GB"}
 PHONE: dict[str, Any] = {
     "viewport": {"width": 400, "height": 860}, "color_scheme": "dark", "locale": "zh-CN",
@@ -24,12 +28,32 @@ PHONE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def serve() -> tuple["subprocess.Popen[bytes]", str]:
+def index(place: Path) -> None:
+    """The shop's questions in English."""
+    Index.build(
+        FAQ,
+        place,
+        columns={"question": "question_en", "answer": "answer_en"},
+        settings=IndexSettings(min_score=0.1),
+    )
+
+
+def serve(faq: Path) -> tuple["subprocess.Popen[bytes]", str]:
     """A server at a free port, and its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     named = [word for model in MODELS for word in ("--model", model)]
-    command = [sys.executable, "-m", "softquery", "serve", *named, "--port", port]
+    command = [
+        sys.executable,
+        "-m",
+        "softquery",
+        "serve",
+        *named,
+        "--index",
+        str(faq),
+        "--port",
+        port,
+    ]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     for _ in range(300):
@@ -50,11 +74,15 @@ def opened(browser: Browser, address: str, settings: dict[str, Any]) -> Page:
 
 
 def take(browser: Browser, address: str, folder: Path) -> None:
-    """A pair on a desk by day, and one on a phone by night."""
+    """A pair and a question on a desk by day, and a pair on a phone by night."""
     page = opened(browser, address, DESKTOP)
     page.locator("#pair-board .sentence.first .chip").nth(4).hover()
     page.wait_for_timeout(500)
     page.screenshot(path=folder / "page.png")
+    page.fill("#question", "How can I get a new password?")
+    page.locator("#ask-board .sentence.first .chip", has_text="password").hover()
+    page.wait_for_timeout(500)
+    page.locator("#ask").screenshot(path=folder / "faq.png")
     page = opened(browser, address, PHONE)
     page.select_option("#pair-model", "match-zh")
     page.locator("#pair-board .chip", has_text="呗").first.wait_for()
@@ -64,20 +92,22 @@ def take(browser: Browser, address: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Take both."""
+    """Take all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE, help="The folder of the pictures.")
     folder = parser.parse_args().output
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    process, address = serve()
-    try:
-        with sync_playwright() as running:
-            options = ["--no-sandbox", "--disable-gpu"]
-            browser = running.chromium.launch(executable_path=chromium, args=options)
-            take(browser, address, folder)
-    finally:
-        process.terminate()
-        process.wait(20)
+    with tempfile.TemporaryDirectory() as scratch:
+        index(Path(scratch) / "faq.sq")
+        process, address = serve(Path(scratch) / "faq.sq")
+        try:
+            with sync_playwright() as running:
+                options = ["--no-sandbox", "--disable-gpu"]
+                browser = running.chromium.launch(executable_path=chromium, args=options)
+                take(browser, address, folder)
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 if __name__ == "__main__":

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
         load,
         load_vectors,
     )
+    from softquery.search import Index
 
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
     "Embedder",
+    "Index",
     "Matcher",
     "Reader",
     "Tagger",
@@ -39,6 +41,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is asked for: `import softquery` stays quick and free of torch."""
+    if name == "Index":
+        from softquery import search
+
+        return search.Index
     if name in __all__ and name != "__version__":
         from softquery import runtime
 

@@ -17,6 +17,7 @@ TORCH_FREE_LAYERS = (
     "explain",
     "files",
     "measure",
+    "search",
     "text",
     "whole",
     "zoo",
@@ -48,6 +49,8 @@ OPTIONAL_PACKAGES = (
     "tensorboard",
     "scipy",
     "sklearn",
+    "usearch",
+    "bm25s",
 )
 """What only extras bring."""
 

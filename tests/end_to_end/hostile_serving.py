@@ -1,6 +1,6 @@
 """Bad input for `softquery serve` and `softquery keys`; `serve/hostile_serve.py` has requests."""
 
-from hostile_cases import Case, file
+from hostile_cases import Case, changed, file
 
 ADA = "ada " + 64 * "0" + "\n"
 SERVE_ONE = "serve --model match-en --port 0"
@@ -25,6 +25,27 @@ SERVE = [
         title="two models of one name",
         command="serve --port 0 --model match-en --model other/match-en",
         said="two of --model are called 'match-en'; name one of them: --model NAME=other/match-en",
+    ),
+    Case(
+        title="an index that is not there",
+        command="serve --port 0 --index none.sq",
+        said="none.sq: no such index; build one with softquery index FILE --output INDEX",
+    ),
+    Case(
+        title="a folder that is no index",
+        command="serve --port 0 --index data",
+        said="data: is no index (it has no manifest.json)",
+    ),
+    Case(
+        title="an index whose model is gone",
+        command="serve --port 0 --index faq.sq",
+        said="gone/model: no such model folder",
+        damage=changed("faq.sq/manifest.json", "model", to="gone/model"),
+    ),
+    Case(
+        title="two indexes of one name",
+        command="serve --port 0 --index faq.sq --index other/faq.sq",
+        said="two of --index are called 'faq'; name one of them: --index NAME=other/faq.sq",
     ),
     Case(
         title="`--port` that is no number",

@@ -22,6 +22,7 @@ from hostile_embed import EMBED
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
+from hostile_search import EVALUATE_INDEX, INDEX, SEARCH, write_index
 from hostile_serving import KEYS, SERVE
 from hostile_tags import EVALUATE_TAGGER, EXPORT_TAGGER, TAG, TRAIN_TAGGER
 from hostile_train import TRAIN
@@ -49,10 +50,12 @@ CASES = {
     "train word2vec": TRAIN_WORDS,
     "import elmo": IMPORT_ELMO,
     "import vectors": IMPORT_VECTORS,
-    "evaluate": EVALUATE,
+    "evaluate": [*EVALUATE, *EVALUATE_INDEX],
     "evaluate tagger": EVALUATE_TAGGER,
     "match": MATCH,
     "rank": RANK,
+    "index": INDEX,
+    "search": SEARCH,
     "tag": TAG,
     "embed": EMBED,
     "export": EXPORT,
@@ -70,7 +73,8 @@ CASES = {
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
-             "bench": "exported", "embed": "embedder", "vectors": "vectors"}  # fmt: skip
+             "bench": "exported", "embed": "embedder", "vectors": "vectors",
+             "index": "exported", "search": "exported"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
@@ -120,6 +124,7 @@ def sound(tmp_path_factory) -> Path:
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
     export_matcher(read_bundle(folder / "model"), folder / "exported")
+    write_index(folder, folder / "exported")
     shutil.copytree(exported_elmo(folder / "elmo").bundle, folder / "embedder")
     write_small_vectors(folder / "vectors")
     with pytest.raises(KeyboardInterrupt):
@@ -148,6 +153,9 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
+        if "faq.sq" in case.command or "faq.csv" in case.command:
+            shutil.copy(sound / "faq.csv", place / "faq.csv")
+            shutil.copytree(sound / "faq.sq", place / "faq.sq")
         for kind in case.needs & {"tagger", "exported tagger"}:
             shutil.copytree(sound / kind, place / "tagger")
         if case.verb == "probe":

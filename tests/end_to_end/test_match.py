@@ -20,7 +20,7 @@ from softquery.files import read_rows
 from softquery.runtime import load
 from softquery.runtime.matcher import CHUNK
 
-NUM_KILLS = 6
+NUM_KILLS = 20
 BLOCKED = ("torch", "jaxtyping", "lightning_fabric", "onnx", "matplotlib", "pyarrow", "sklearn")
 SIDES = ("sentence1", "sentence2")
 WITHOUT = (

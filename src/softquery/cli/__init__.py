@@ -15,10 +15,12 @@ from softquery.cli.explain import explain
 from softquery.cli.export import export
 from softquery.cli.generate import generate
 from softquery.cli.imports import imports
+from softquery.cli.index import index
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
 from softquery.cli.read import read
+from softquery.cli.search import search
 from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
@@ -35,6 +37,8 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(index)
+app.command()(search)
 app.command()(classify)
 app.command()(embed)
 app.command()(tag)

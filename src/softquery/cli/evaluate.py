@@ -14,12 +14,14 @@ from softquery.errors import ConfigError, InputError
 
 
 def evaluate(
-    model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
+    model: Annotated[
+        str, typer.Argument(help="A name from the zoo, a bundle's folder, or an index.")
+    ],
     data: Annotated[
         Path,
         typer.Option(
-            help="Rows: sentence1, sentence2, label; text, label; source, target; tagged words; or "
-            "questions with answers."
+            help="Rows: sentence1, sentence2, label; text, label; source, target; tagged words; "
+            "questions with answers; or query, doc."
         ),
     ],
     errors: Annotated[
@@ -37,10 +39,11 @@ def evaluate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a model on labelled data, with bootstrap intervals.
+    """Measure a model or an index on labelled data, with bootstrap intervals.
 
     Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
-    SQuAD's JSON or JSONL.
+    SQuAD's JSON or JSONL. An index is asked every `query`, which the row with the id or question
+    `doc` should answer.
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
@@ -50,9 +53,9 @@ def evaluate(
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
     kind = _kind(model)
-    if kind in ("tagger", "classifier", "generator", "reader"):
+    if kind in ("tagger", "classifier", "generator", "reader", "index"):
         if order:
-            raise ConfigError(f"--order compares pairs; a {kind} reads one text")
+            raise ConfigError(f"--order compares pairs; {_a(kind)} reads one text")
         found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
         if errors is not None:
             write_mistakes(errors, mistakes)
@@ -82,9 +85,10 @@ def evaluate(
 
 
 def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """What measures a model that reads one text: its report, and its mistakes."""
+    """What measures a model that reads one text, or an index: its report, and its mistakes."""
     from softquery.cli.evaluate_classes import evaluate_classifier
     from softquery.cli.evaluate_reading import evaluate_reader
+    from softquery.cli.evaluate_search import evaluate_search
     from softquery.cli.evaluate_tags import evaluate_tagger
     from softquery.cli.evaluate_writing import evaluate_generator
 
@@ -93,14 +97,22 @@ def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str
         "classifier": evaluate_classifier,
         "generator": evaluate_generator,
         "reader": evaluate_reader,
+        "index": evaluate_search,
     }[kind]
 
 
 def _kind(model: str) -> str:
     from softquery.bundle import read_bundle
+    from softquery.search.manifest import is_index
     from softquery.zoo import resolve
 
+    if is_index(Path(model)):
+        return "index"
     return read_bundle(resolve(model)).config.kind
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "index" else f"a {kind}"
 
 
 def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:
@@ -130,6 +142,10 @@ def _show(result: dict[str, Any], title: str) -> None:
     for name, parts in result.get("slices", {}).items():
         heads = tuple(parts[0])
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
+    if "milliseconds" in result:
+        from softquery.cli.evaluate_search import show_search
+
+        show_search(result)
     if "order" in result:
         print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
 

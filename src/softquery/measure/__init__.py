@@ -24,6 +24,7 @@ from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
+from softquery.measure.ranking import found_at, ndcg_at, recall_at, reciprocal_rank
 from softquery.measure.reading import (
     Counting,
     ReadReport,
@@ -81,14 +82,18 @@ __all__ = [
     "fit_kneser_ney",
     "fit_linear",
     "f1_of_counts",
+    "found_at",
     "fit_temperature",
     "grouped_interval",
     "interval",
     "macro_f1",
     "mean_interval",
     "measure_slices",
+    "ndcg_at",
     "pearson",
     "ratio_of_counts",
+    "recall_at",
+    "reciprocal_rank",
     "relation_f1",
     "relation_of",
     "relations_of",

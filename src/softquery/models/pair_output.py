@@ -10,9 +10,11 @@ class PairOutput(NamedTuple):
     """Logits of B pairs, and, where the model aligns, who looked at whom.
 
     `first_to_second[b, i]` holds the weights with which token i of the first sentence asked the
-    second one.
+    second one. A model whose sentences meet only as vectors gives those instead.
     """
 
     logits: Float[Tensor, "B C"]
     first_to_second: Float[Tensor, "B P H"] | None = None
     second_to_first: Float[Tensor, "B H P"] | None = None
+    first_vector: Float[Tensor, "B D"] | None = None
+    second_vector: Float[Tensor, "B D"] | None = None

@@ -114,7 +114,7 @@ class Siamese(nn.Module):
 
     def compare(self, first: Float[Tensor, "B D"], second: Float[Tensor, "B D"]) -> PairOutput:
         """Logits from two vectors."""
-        return PairOutput(self.head(first, second))
+        return PairOutput(self.head(first, second), first_vector=first, second_vector=second)
 
 
 class CosineHead(nn.Module):

@@ -32,6 +32,8 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "siamese": matching.siamese,
     "siamese-snli": matching.siamese_snli,
     "siamese-graded": matching.siamese_graded,
+    "esim-search": matching.esim_search,
+    "siamese-search": matching.siamese_search,
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,

@@ -127,6 +127,41 @@ def esim_graded() -> Run:
     )
 
 
+def esim_search() -> Run:
+    """ESIM as the last stage of a search: does this text answer that question?
+
+    Pairs are questions with what answers them, and with what recall found that does not.
+    """
+    return Run(
+        name="esim-search",
+        summary="ESIM that reranks what a search found: answers it (1) or not (0)",
+        model=EsimConfig(hidden_size=200, dropout=0.3, embedding_dropout=0.2),
+        task=PairClassification(labels=SAME, steers_by="auc"),
+        text=TextConfig(max_tokens=200, boundaries=True),
+        vocabulary=Vocabulary(min_count=2, from_vectors=20_000),
+        data=Files(batch_size=128, tune="tune"),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_steps=300, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=6, patience=6, average_decay=0.999),
+    )
+
+
+def siamese_search() -> Run:
+    """A sentence encoder for the first stage of a search, by cosine, with the batch as contrast."""
+    return Run(
+        name="siamese-search",
+        summary="Siamese sentence encoder for search, by cosine: answers it (1) or not (0)",
+        model=SiameseConfig(head="cosine", pooling="max", hidden_size=200),
+        task=PairClassification(labels=SAME, contrast=1.0, steers_by="auc"),
+        text=TextConfig(max_tokens=200, boundaries=True),
+        vocabulary=Vocabulary(min_count=2, from_vectors=20_000),
+        data=Files(batch_size=256, tune="tune"),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_steps=300, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=10, patience=10, average_decay=0.999),
+    )
+
+
 def siamese() -> Run:
     """A Siamese matcher on any English pairs."""
     return Run(

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from softquery.data import PairBatch, Pairs, Slot, bucketed
 from softquery.errors import ConfigError
-from softquery.measure import accuracy, spearman
+from softquery.measure import accuracy, auc, spearman
 from softquery.recipes.run import Files
 from softquery.runtime.network import pair_logits
 from softquery.tasks import PairClassification, PairTask
@@ -59,7 +59,9 @@ class PairPlan:
             )
         gold = self.tune.label.cpu()
         probabilities = self.task.probabilities(logits).numpy()
-        if isinstance(self.task, PairClassification):
+        if isinstance(self.task, PairClassification) and self.task.steers_by == "auc":
+            score = float(np.nan_to_num(auc(gold.numpy(), probabilities[:, 1])))
+        elif isinstance(self.task, PairClassification):
             score = accuracy(gold.numpy(), probabilities.argmax(axis=1))
         else:
             # Undefined for a model that answers all alike; that is as bad as no correlation.

@@ -147,7 +147,7 @@ def chunks(tokens: Sequence[list[str]]) -> list[list[list[str]]]:
     size = CHUNK_TOKENS
     for sentence in tokens:
         size += len(sentence)
-        if size > CHUNK_TOKENS or len(parts[-1]) == CHUNK_LINES:
+        if not parts or size > CHUNK_TOKENS or len(parts[-1]) == CHUNK_LINES:
             parts.append([])
             size = len(sentence)
         parts[-1].append(sentence)

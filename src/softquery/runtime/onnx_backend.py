@@ -18,10 +18,10 @@ from softquery.runtime.sentence_reading import NESTED
 from softquery.runtime.weights import arrange
 from softquery.runtime.words_in_context import is_nested
 
-BATCH = 25
-"""The most pairs or sentences that a graph sees at a time: four batches for a hundred candidates,
-two for thirty-two pairs, so that two threads have as much to do."""
-TOKENS = 80 * BATCH
+BATCH = 13
+"""The most pairs or sentences that a graph sees at a time. A pair costs the same in any company, so
+that small batches of like lengths are padded less: eight for a hundred candidates."""
+TOKENS = 2000
 """The most tokens of either side, padding included, unless one row alone has more."""
 TABLE, NESTED_TABLE = f"{NESTED}.table.weight", f"{NESTED}.words.table.weight"
 """The table of words, by itself or beside a biLM."""
@@ -88,7 +88,8 @@ class OnnxBackend:
             ones = first if len(first) == 1 else [first[row] for row in rows]
             return self._compared(ones, [second[row] for row in rows])
 
-        logits = np.concatenate(self._beside(compared, batches))
+        # The longest first: what is left for the end is short, and no thread waits for long.
+        logits = np.concatenate(self._beside(compared, batches[::-1])[::-1])
         answers = np.empty_like(logits)
         answers[order] = logits
         return answers
@@ -208,16 +209,20 @@ def arranged_weights(bundle: Bundle, stored: dict[str, NDArray[Any]]) -> dict[st
 def _parts(lengths: Sequence[int]) -> list[slice]:
     """Rows in batches: as few as `BATCH` and `TOKENS` allow.
 
-    Without long rows all have about one size, so that threads end together.
+    Without long rows all have about one size, and there is an even number of them, so that two
+    threads end together.
 
-    >>> [part.stop - part.start for part in _parts([16] * 100)]
-    [25, 25, 25, 25]
+    >>> [part.stop - part.start for part in _parts([16] * 50)]
+    [13, 13, 13, 11]
+    >>> [part.stop - part.start for part in _parts([16] * 32)]
+    [8, 8, 8, 8]
     >>> [part.stop - part.start for part in _parts([16] * 10 + [400] * 10)]
     [10, 5, 5]
     """
     count = len(lengths)
     if max(lengths, default=0) * BATCH <= TOKENS:
-        size = max(1, -(-count // max(1, -(-count // BATCH))))
+        num_parts = -(-count // BATCH)
+        size = max(1, -(-count // (num_parts + num_parts % 2 if num_parts > 1 else 1)))
         return [slice(start, min(count, start + size)) for start in range(0, count, size)]
     parts, start, longest = [], 0, 0
     for place, length in enumerate(lengths):

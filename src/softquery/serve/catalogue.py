@@ -2,10 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
-from softquery.errors import BundleError, InputError
+from softquery.errors import BundleError
 from softquery.runtime import Embedder, Matcher, load
+from softquery.runtime.text_vectors import own_vectors
+from softquery.search import Index
+from softquery.search.manifest import read_manifest
 from softquery.serve.engine import Lane
 from softquery.serve.faults import Fault, Kind
 from softquery.serve.lanes import (
@@ -13,11 +18,11 @@ from softquery.serve.lanes import (
     ExplainLane,
     MatcherVectorLane,
     PairLane,
+    Searches,
     SearchLane,
     TextLane,
 )
 from softquery.serve.settings import Settings
-from softquery.serve.vectors import state_size
 from softquery.zoo import resolve
 
 Skill = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
@@ -28,16 +33,6 @@ class Predicts(Protocol):
 
     def predict(self, texts: Sequence[Any]) -> Sequence[Any]:
         """Answers in the order of the texts."""
-
-
-class Searches(Protocol):
-    """An index of questions and answers."""
-
-    def search(self, query: str, *, top_k: int) -> list[dict[str, Any]]:
-        """The best hits, best first, each with at least `score`.
-
-        Requests may also pass on `where`, `min_score` and `explain`.
-        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +105,8 @@ class Catalogue:
 def open_catalogue(settings: Settings) -> Catalogue:
     """Open everything that a server is told to serve; each folder once."""
     models = _open_each(settings.named_models(), resolve, open_model)
-    indexes = _open_each(settings.named_indexes(), str, open_index)
+    matchers = [each.thing for each in models if isinstance(each.thing, Matcher)]
+    indexes = _open_each(settings.named_indexes(), str, partial(open_index, matchers=matchers))
     return Catalogue(models, indexes)
 
 
@@ -166,31 +162,38 @@ def served_model(name: str, model: Any) -> Served:
 
 
 def _served_matcher(name: str, matcher: Matcher) -> Served:
-    width = state_size(matcher)
-    is_siamese = matcher.encode(["a"])[0].ndim == 1
+    vectors = own_vectors(matcher)
     lanes: dict[str, Lane] = {
         "match": PairLane(name, matcher),
-        "embed": MatcherVectorLane(name, matcher, width),
+        "embed": MatcherVectorLane(name, matcher, vectors),
     }
-    if not is_siamese:
+    if vectors.pooling != "own":
         lanes["explain"] = ExplainLane(name, matcher)
     return Served(
         name=name,
         kind="matcher",
         thing=matcher,
         lanes=lanes,
-        vector_size=width,
-        pooling="own" if is_siamese else "max",
+        vector_size=vectors.size,
+        pooling=vectors.pooling,
     )
 
 
-def open_index(name: str, source: str) -> Served:
-    """Open a folder that `softquery index` made."""
-    try:
-        from softquery.search import Index  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        raise InputError("cannot be opened: this softquery has no search", source=source) from None
-    return served_index(name, Index.open(source, threads=1))
+def open_index(name: str, source: str, *, matchers: list[Matcher]) -> Served:
+    """Open a folder that `softquery index` made.
+
+    Args:
+        name: What requests call it.
+        source: The folder.
+        matchers: Those that are open already; one that the index opens is put among them, so that
+            models and indexes share it.
+    """
+    place = resolve(read_manifest(Path(source)).model)
+    there = [each for each in matchers if each.bundle.path == place]
+    index = Index.open(source, model=there[0] if there else None, threads=1)
+    if not there:
+        matchers.append(index.matcher)
+    return served_index(name, index)
 
 
 def served_index(name: str, index: Searches) -> Served:

@@ -26,6 +26,7 @@ def document(app: FastAPI, limits: Limits, *, has_keys: bool) -> dict[str, Any]:
     bounds: dict[str, dict[str, Any]] = {
         "text": {"maxLength": limits.max_text},
         "texts": {"maxItems": limits.max_texts},
+        "count": {"maximum": limits.max_texts},
     }
     _bound(found, bounds)
     _drop_unused(found)

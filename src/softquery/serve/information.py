@@ -7,6 +7,8 @@ from starlette.responses import Response
 
 from softquery import __version__
 from softquery.runtime import Matcher
+from softquery.runtime.text_vectors import own_vectors
+from softquery.search import Index
 from softquery.serve.bodies import Answer, Json, refusals
 from softquery.serve.catalogue import Served
 from softquery.serve.faults import Dialect
@@ -47,9 +49,21 @@ def described(served: Served) -> dict[str, Any]:
     if isinstance(served.thing, Matcher):
         found["labels"] = list(served.thing.labels)
         found["language"] = _language(served.thing)
+    if isinstance(served.thing, Index):
+        found |= _of_index(served.thing)
     if getattr(served.thing, "is_couplet", False):
         found["form"] = "couplet"
     return found
+
+
+def _of_index(index: Index) -> dict[str, Any]:
+    return {
+        "rows": len(index),
+        "columns": list(index.manifest.columns),
+        "min_score": index.min_score,
+        "language": _language(index.matcher),
+        "explains": own_vectors(index.matcher).pooling != "own",
+    }
 
 
 def _language(matcher: Matcher) -> str:

@@ -1,20 +1,27 @@
 """What models can do, as the engine computes it: pieces of many requests together."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from softquery.errors import SoftqueryError
 from softquery.runtime import Embedder, Matcher
+from softquery.runtime.text_vectors import EncodingVectors, StateVectors, mean_of_words
+from softquery.search import Found
 from softquery.serve.engine import Cut
-from softquery.serve.vectors import Floats, mean_of_words, pooled
+from softquery.serve.logs import log
+from softquery.serve.vectors import Floats
 
 Sentence = tuple[int, ...]
 REFRESH = 1.0
 """Seconds after which an index is looked at again."""
+SEARCH_COST = 1000
+"""Tokens that a search costs: fifty rows of ten words, each compared with a query of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +78,13 @@ class MatcherVectorLane:
     Args:
         name: Of the model.
         matcher: The model.
-        width: Of its states.
+        vectors: What makes one of an encoding.
     """
 
-    def __init__(self, name: str, matcher: Matcher, width: int) -> None:
-        self.name, self.matcher, self.width = name, matcher, width
+    def __init__(
+        self, name: str, matcher: Matcher, vectors: StateVectors | EncodingVectors
+    ) -> None:
+        self.name, self.matcher, self.vectors = name, matcher, vectors
 
     def cut(self, request: Sequence[str]) -> Cut:
         """Number the texts."""
@@ -85,7 +94,8 @@ class MatcherVectorLane:
 
     def answers(self, pieces: Sequence[Sequence[int]]) -> list[Floats]:
         """Encode and pool."""
-        return [pooled(each, self.width) for each in self.matcher.encode_read(pieces)]
+        encodings = self.matcher.encode_read(pieces)
+        return [self.vectors.pooled(*pair) for pair in zip(pieces, encodings, strict=True)]
 
 
 class EmbedderLane:
@@ -172,9 +182,30 @@ class SearchRequest:
     """A question to an index."""
 
     query: str
-    top_k: int
-    options: Mapping[str, Any]
-    """What else was asked for, by the names that `Index.search` knows."""
+    top_k: int = 5
+    where: Mapping[str, str | Sequence[str]] | None = None
+    min_score: float | None = None
+    candidates: int = 50
+    explain: bool = False
+
+
+class Searches(Protocol):
+    """An index of questions and answers."""
+
+    def find(
+        self,
+        query: str,
+        *,
+        top_k: int,
+        where: Mapping[str, str | Sequence[str]] | None,
+        min_score: float | None,
+        candidates: int,
+        explain: bool,
+    ) -> Found:
+        """The best hits, best first, and time by stage."""
+
+    def refresh(self) -> bool:
+        """Take up what other processes have changed."""
 
 
 class SearchLane:
@@ -182,35 +213,47 @@ class SearchLane:
 
     Args:
         name: Of the index.
-        index: Has `search`, and may have `refresh`.
+        index: Safe from many threads.
     """
 
-    def __init__(self, name: str, index: Any) -> None:
+    def __init__(self, name: str, index: Searches) -> None:
         self.name, self.index = name, index
-        self._refresh: Callable[[], object] | None = getattr(index, "refresh", None)
         self._next = 0.0
         self._lock = threading.Lock()
 
     def cut(self, request: SearchRequest) -> Cut:
         """One piece: an index batches its own work."""
-        return Cut([request], [1])
+        return Cut([request], [SEARCH_COST])
 
-    def answers(self, pieces: Sequence[SearchRequest]) -> list[list[dict[str, Any]]]:
-        """The hits of each query."""
+    def answers(self, pieces: Sequence[SearchRequest]) -> list[Found]:
+        """What each query found; one of blanks finds nothing."""
         self._keep_up()
-        return [
-            self.index.search(piece.query, top_k=piece.top_k, **piece.options) for piece in pieces
-        ]
+        return [self._found(piece) for piece in pieces]
+
+    def _found(self, asked: SearchRequest) -> Found:
+        if not asked.query.strip():
+            return Found(asked.query, [], [])
+        return self.index.find(
+            asked.query,
+            top_k=asked.top_k,
+            where=asked.where,
+            min_score=asked.min_score,
+            candidates=asked.candidates,
+            explain=asked.explain,
+        )
 
     def _keep_up(self) -> None:
-        if self._refresh is None:
+        """An index that cannot be read any more is served as it was when it could."""
+        if time.monotonic() < self._next or not self._lock.acquire(blocking=False):
             return
-        with self._lock:
-            is_due = time.monotonic() >= self._next
-            if is_due:
-                self._next = time.monotonic() + REFRESH
-        if is_due:
-            self._refresh()
+        try:
+            self.index.refresh()
+        except (SoftqueryError, OSError) as error:
+            fields = {"index": self.name, "error": type(error).__name__}
+            log(logging.WARNING, "an index cannot be read anew", fields)
+        finally:
+            self._next = time.monotonic() + REFRESH
+            self._lock.release()
 
 
 def _num_characters(text: Any) -> int:

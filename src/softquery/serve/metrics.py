@@ -24,7 +24,8 @@ class Metrics:
     """The numbers of one process, or its share of the numbers of several.
 
     A stage is `read` (the body), `wait` (in the queue), `tokenise`, `compute` (one batch) or
-    `answer` (from the last computed number to the last byte).
+    `answer` (from the last computed number to the last byte); of an index also `search read`,
+    `search vectors`, `search words`, `search rerank`, `search explain` and `search total`.
     """
 
     def __init__(self) -> None:

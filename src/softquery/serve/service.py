@@ -11,6 +11,7 @@ import numpy as np
 
 from softquery.answers import Match
 from softquery.errors import SoftqueryError
+from softquery.search import Found
 from softquery.serve.catalogue import Catalogue, Served, Skill
 from softquery.serve.engine import Answered, Engine, Overloaded
 from softquery.serve.faults import Fault, Kind, overloaded
@@ -122,8 +123,13 @@ class Service:
         """The best hits of an index."""
         served = self.catalogue.find("search", index)
         self.check_texts([request.query])
-        answered = await self.ask(served, "search", request)
-        return served, answered.answers[0]
+        if request.candidates > self.limits.max_texts:
+            most = f"one request may compare {self.limits.max_texts:,}"
+            raise Fault(Kind.VALIDATION, f"{request.candidates:,} candidates; {most}")
+        found: Found = (await self.ask(served, "search", request)).answers[0]
+        for stage, seconds in found.seconds.items():
+            self.metrics.stage(f"search {stage}", served.name, seconds)
+        return served, found.hits
 
     async def predict(
         self, skill: Skill, model: str | None, texts: Sequence[Any]

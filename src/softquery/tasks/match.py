@@ -6,10 +6,10 @@ the loss, the probabilities, and which metric a run is steered by. They hold no 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
@@ -18,6 +18,9 @@ from softquery.answers import parse_class, parse_distribution, parse_grade
 from softquery.data import PairBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
+
+TEMPERATURE = 0.05
+"""By which cosines are divided when a sentence looks for its partner in the batch."""
 
 
 def _labels_of(batch: PairBatch) -> Tensor:
@@ -38,6 +41,27 @@ def disagreement(logits: Float[Tensor, "B C"]) -> Float[Tensor, ""]:
     )
 
 
+def contrast_in_batch(output: PairOutput, label: Shaped[Tensor, "B *C"]) -> Float[Tensor, ""]:
+    """How well each first sentence of a pair that belongs together finds its second in the batch.
+
+    Cross-entropy over the cosines with every second sentence, scaled by 1 / 0.05: those of other
+    pairs and of pairs that do not belong together are what it must not find (van den Oord et al.
+    2018, Eq. 4; in batches as Henderson et al. 2017, Section 4.3).
+    """
+    if output.first_vector is None or output.second_vector is None:
+        raise ValueError("contrast needs a model that gives a vector a sentence, such as siamese")
+    first, second = (
+        F.normalize(vector.float(), dim=-1)
+        for vector in (output.first_vector, output.second_vector)
+    )
+    scores = first @ second.T / TEMPERATURE  # [B, B]
+    own = torch.arange(len(scores), device=scores.device)
+    losses = F.cross_entropy(scores, own, reduction="none")
+    # Weighed, not chosen, so that shapes stay as they are; a teacher's opinion weighs as well.
+    together = (label == 1).to(losses.dtype) if label.ndim == 1 else label[:, 1]
+    return (losses * together).sum() / together.sum().clamp(min=1)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PairClassification:
     """A pair belongs to one of several classes.
@@ -47,13 +71,18 @@ class PairClassification:
     """
 
     name: ClassVar[str] = "match"
-    steers_by: ClassVar[str] = "accuracy"
     labels: tuple[str, ...]
+    steers_by: Literal["accuracy", "auc"] = "accuracy"
+    """By which held-back metric the best weights are chosen; `"auc"` for two classes that are to be
+    ranked, and of which one is rare."""
     smoothing: float = 0.0
     """Label smoothing of the loss (Szegedy et al. 2016, Section 7)."""
     consistency: float = 0.0
     """Weight of the agreement between two passes with different dropout; batches then hold each
     pair twice (R-Drop, Liang et al. 2021, Section 2.1)."""
+    contrast: float = 0.0
+    """Weight of finding one's partner among all second sentences of the batch: for vectors that are
+    to be searched. Two classes, of which the second one belongs together."""
     symmetric: bool = False
     """The answer does not depend on which sentence comes first: training shows both orders, and of
     two passes that are to agree the second reads the pair the other way round."""
@@ -63,6 +92,12 @@ class PairClassification:
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+        if self.contrast < 0 or (self.contrast and len(self.labels) != 2):
+            raise ValueError("contrast must be 0 or more, and is for two labels")
+        if self.steers_by not in ("accuracy", "auc"):
+            raise ValueError(f"steers_by must be accuracy or auc, got {self.steers_by!r}")
+        if self.steers_by == "auc" and len(self.labels) != 2:
+            raise ValueError(f"auc is for two labels, got {len(self.labels)}")
 
     @property
     def output_size(self) -> int:
@@ -84,6 +119,8 @@ class PairClassification:
         """
         label = _labels_of(batch)
         loss = F.cross_entropy(output.logits, label, label_smoothing=self.smoothing)
+        if self.contrast > 0:
+            loss = loss + self.contrast * contrast_in_batch(output, label)
         if self.consistency == 0:
             return loss
         return loss + self.consistency * disagreement(output.logits)

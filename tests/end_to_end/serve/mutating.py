@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 TOKENS = [
@@ -30,9 +31,16 @@ SEEDS: list[tuple[str, Any]] = [
 ]
 
 
-def mutated(draw: random.Random) -> tuple[str, bytes]:
+SEARCHES: list[tuple[str, Any]] = [
+    ("/v1/search", {"query": "a password", "top_k": 3, "where": {"category": ["account"]}}),
+    ("/v1/search", {"query": "a b", "index": "chinese", "explain": True, "min_score": 0.1}),
+    ("/v1/search", {"query": "a", "candidates": 9, "where": {"id": "account-01"}}),
+]
+
+
+def mutated(draw: random.Random, seeds: Sequence[tuple[str, Any]] = SEEDS) -> tuple[str, bytes]:
     """An address, and a body in which bytes, tokens, fields or values were changed."""
-    path, seed = draw.choice(SEEDS)
+    path, seed = draw.choice(seeds)
     change = draw.choice([_bytes_changed, _values_changed, _values_changed])
     return path, change(draw, seed)
 

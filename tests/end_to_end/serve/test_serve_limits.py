@@ -14,6 +14,7 @@ import pytest
 from serving import Process, in_thread, wait_for
 
 from softquery.errors import SoftqueryError
+from softquery.search import Found
 from softquery.serve import Limits, Settings, serve
 from softquery.serve.catalogue import Catalogue, served_index
 from softquery.serve.keys import add_key, remove_key
@@ -31,10 +32,11 @@ class SlowIndex:
         self.asked = []
         self.refreshed = 0
 
-    def search(self, query, *, top_k, **options):
+    def find(self, query, *, top_k, **options):
         self.asked.append(query)
         assert self.go.wait(30)
-        return [{"question": query, "answer": "yes", "score": 0.9, **options}][:top_k]
+        given = {name: value for name, value in options.items() if value}
+        return Found(query, [{"question": query, "answer": "yes", "score": 0.9, **given}], [])
 
     def refresh(self):
         self.refreshed += 1
@@ -155,7 +157,7 @@ def test_heads_are_waited_for_neither_for_ever_nor_at_any_size(catalogue):
 def test_search_answers_as_the_index_does(held, slow):
     slow.go.set()
     found = held.ask("/v1/search", {"query": "a cat sleeps", "top_k": 1}).json()
-    hit = {"question": "a cat sleeps", "answer": "yes", "score": 0.9}
+    hit = {"question": "a cat sleeps", "answer": "yes", "score": 0.9, "candidates": 50}
     assert found == {"index": "slow", "query": "a cat sleeps", "hits": [hit]}
     options = {"where": {"kind": ["a", "b"]}, "min_score": 0.5, "explain": True}
     assert held.ask("/v1/search", {"query": "a", **options}).json()["hits"][0]["where"] == {

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from serving import in_thread
 
+from softquery.search import Found
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, Served, served_index
 from softquery.serve.keys import add_key
@@ -29,7 +30,10 @@ class Faq:
     def __init__(self, matcher):
         self.matcher = matcher
 
-    def search(self, query, *, top_k, explain=False):
+    def refresh(self):
+        return False
+
+    def find(self, query, *, top_k, explain, **options):
         rows = [
             ("How do I reset my password?", f"Open Settings. {ATTACK}", 0.93),
             (ATTACK, ATTACK, 0.2),
@@ -38,7 +42,7 @@ class Faq:
         if explain:
             for hit in hits:
                 hit["alignment"] = self.matcher.explain(query, hit["question"]).to_dict()
-        return [] if "nothing" in query else hits[:top_k]
+        return Found(query, [] if "nothing" in query else hits[:top_k], [])
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +197,26 @@ def test_the_faq_answers_and_says_why(opened):
     page.fill("#question", "nothing fits")
     playwright.expect(page.locator("#ask-status")).to_have_text("No good answer.")
     playwright.expect(page.locator("#why")).to_be_hidden()
+
+
+def test_a_real_index_in_two_languages(opened, shop):
+    indexes = (str(shop / "faq-en.sq"), str(shop / "faq-zh.sq"))
+    with in_thread(Settings(indexes=indexes, threads=2)) as client:
+        page = opened(client=client)
+        playwright.expect(page.locator("#pair")).to_be_hidden()
+        page.fill("#question", "How can I get a new password?")
+        best = page.locator("#hits .asked").first
+        playwright.expect(best).to_contain_text("password")
+        asking = chips(page, "first", "#ask-board")
+        playwright.expect(asking).to_have_text(
+            ["<bos>", "how", "can", "i", "get", "a", "new", "password", "?", "<eos>"]
+        )
+        page.fill("#question", "How tall is the Eiffel tower?")
+        playwright.expect(page.locator("#ask-status")).to_have_text("No good answer.")
+        page.select_option("#ask-index", "faq-zh")
+        page.fill("#question", "忘记密码了怎么办")
+        playwright.expect(best).to_contain_text("密码")
+        playwright.expect(asking).to_have_text(["<bos>", *"忘记密码了怎么办", "<eos>"])
 
 
 def test_a_line_is_answered(opened):

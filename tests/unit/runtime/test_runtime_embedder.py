@@ -115,6 +115,12 @@ def test_a_matcher_with_a_bilm_inside_has_a_mix_of_its_own(tmp_path):
     np.testing.assert_allclose(mixed[0], 2 * every[2], rtol=0, atol=1e-5)
 
 
+def test_a_text_without_words_may_stand_first(embedder):
+    empty, full = embedder.embed(["", "a b"])
+    assert (empty.shape[1], full.shape[1]) == (0, 2)
+    assert [each.shape for each in embedder.embed([""])] == [empty.shape]
+
+
 def test_chunks_are_bounded():
     lines = [["a"] * 100] * 200 + [["a"]] * 600 + [["a"] * (2 * CHUNK_TOKENS)] + [[]]
     parts = chunks(lines)

@@ -9,6 +9,7 @@ import torch
 from softquery.data import PairBatch, Sentences
 from softquery.models import PairOutput
 from softquery.tasks import PairClassification, PairGrading, task_from_dict
+from softquery.tasks.match import contrast_in_batch
 
 NLI = PairClassification(labels=("entailment", "neutral", "contradiction"))
 STS = PairGrading(low=0, high=5)
@@ -152,3 +153,42 @@ def test_smoothing_does_not_travel():
 def test_a_config_that_names_no_task_is_refused(config, message):
     with pytest.raises(ValueError, match=message):
         task_from_dict(config)
+
+
+def vectors_of(first, second):
+    return PairOutput(
+        torch.zeros(len(first), 2),
+        first_vector=torch.tensor(first),
+        second_vector=torch.tensor(second),
+    )
+
+
+def test_contrast_by_hand():
+    output = vectors_of([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]])
+    cosines = np.array([[1.0, 0.5**0.5], [0.0, 0.5**0.5]]) / 0.05
+    losses = -np.log(np.exp(np.diag(cosines)) / np.exp(cosines).sum(axis=1))
+    both = contrast_in_batch(output, torch.tensor([1, 1]))
+    assert float(both) == pytest.approx(losses.mean(), abs=1e-5)
+    one = contrast_in_batch(output, torch.tensor([0, 1]))
+    assert float(one) == pytest.approx(losses[1], abs=1e-5)
+    taught = contrast_in_batch(output, torch.tensor([[0.75, 0.25], [0.25, 0.75]]))
+    assert float(taught) == pytest.approx(losses @ [0.25, 0.75], abs=1e-5)
+    assert float(contrast_in_batch(output, torch.tensor([0, 0]))) == 0
+
+
+def test_contrast_is_added_to_the_loss():
+    output = vectors_of([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]])
+    tokens = Sentences.pack([[1], [1]]).pad(torch.arange(2), 1)
+    batch = PairBatch(tokens, tokens, torch.tensor([1, 0]))
+    plain = PairClassification(labels=("0", "1"))
+    weighed = PairClassification(labels=("0", "1"), contrast=0.5)
+    added = float(weighed.loss(output, batch)) - float(plain.loss(output, batch))
+    expected = 0.5 * float(contrast_in_batch(output, batch.label))
+    assert added == pytest.approx(expected, abs=1e-5)
+
+
+def test_contrast_needs_vectors_and_two_labels():
+    with pytest.raises(ValueError, match="a vector a sentence"):
+        contrast_in_batch(PairOutput(torch.zeros(2, 2)), torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match="two labels"):
+        PairClassification(labels=("a", "b", "c"), contrast=1.0)

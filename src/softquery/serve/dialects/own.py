@@ -10,6 +10,7 @@ from softquery.serve.bodies import (
     LIMIT,
     Answer,
     Body,
+    Count,
     Json,
     Model,
     SmallCount,
@@ -21,6 +22,10 @@ from softquery.serve.catalogue import Skill
 from softquery.serve.faults import Dialect
 from softquery.serve.lanes import SearchRequest
 from softquery.serve.service import Service
+
+Index = Annotated[
+    str | None, Field(description="One of the indexes at /info; by default the first.")
+]
 
 
 class SentencePair(Body):
@@ -81,17 +86,29 @@ class SearchBody(Body):
 
     query: Text
     top_k: SmallCount = 5
-    where: dict[str, str | list[str]] | None = None
-    min_score: float | None = None
-    explain: bool = False
-    index: Model = None
+    where: Annotated[
+        dict[str, str | list[str]] | None,
+        Field(description="Columns, each with the value that it must have, or with several."),
+    ] = None
+    min_score: Annotated[
+        float | None,
+        Field(ge=0, le=1, description="From which score on a hit is an answer; else the index's."),
+    ] = None
+    candidates: Annotated[
+        Count, Field(description="Rows that are compared.", json_schema_extra={LIMIT: "count"})
+    ] = 50
+    explain: Annotated[bool, Field(description="Whether hits have an `alignment`.")] = False
+    index: Index = None
 
     def request(self) -> SearchRequest:
-        """What is passed on; what was not asked for is left to the index."""
-        asked = {"where": self.where, "min_score": self.min_score}
-        options = {name: value for name, value in asked.items() if value is not None}
+        """What is passed on."""
         return SearchRequest(
-            self.query, self.top_k, {**options, **({"explain": True} if self.explain else {})}
+            query=self.query,
+            top_k=self.top_k,
+            where=self.where,
+            min_score=self.min_score,
+            candidates=self.candidates,
+            explain=self.explain,
         )
 
 

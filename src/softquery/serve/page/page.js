@@ -129,6 +129,7 @@ class Pair {
 
 class Questions {
   constructor(indexes) {
+    this.indexes = indexes;
     this.board = new Board(byId("ask-board"));
     this.newest = new Newest((signal) => this.search(signal), { wait: 300 });
     options(byId("ask-index"), indexes.map((index) => index.name));
@@ -145,7 +146,9 @@ class Questions {
     const query = byId("question").value;
     if (!query.trim()) return this.show([], null, "");
     try {
-      const found = await ask("/v1/search", { index: byId("ask-index").value, query, top_k: 5, explain: true }, signal);
+      const index = byId("ask-index").value;
+      const explain = this.indexes.find((each) => each.name === index)?.explains !== false; // a Siamese one cannot
+      const found = await ask("/v1/search", { index, query, top_k: 5, explain }, signal);
       fine();
       const count = found.hits.length;
       this.show(found.hits, found.hits[0]?.alignment, count ? say("found", { count }) : say("noAnswer"));

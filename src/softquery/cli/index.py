@@ -1,0 +1,207 @@
+"""`softquery index`."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table
+from softquery.cli.progress import counting
+from softquery.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from softquery.search import Changes, Index
+
+FORMS = (".tsv", ".jsonl")
+DUPLICATE = ("first", "second", "first_question", "second_question", "score", "is_exact")
+SHOWN = 5
+"""Repeated questions that are named one by one."""
+
+
+def index(
+    source: Annotated[
+        Path | None,
+        typer.Argument(help="Questions: .csv .tsv .jsonl .parquet, plain or .gz .xz."),
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="The index, a folder.")] = None,
+    model: Annotated[
+        str, typer.Option(help="The matcher that reads and compares; fixed once it is built.")
+    ] = "match-en",
+    add: Annotated[
+        bool, typer.Option("--add", help="Add rows to an index, replacing those of the same id.")
+    ] = False,
+    delete: Annotated[
+        list[str] | None, typer.Option(help="Remove a row by its id or question. Repeatable.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Our column names to the file's: question=title,answer=body.")
+    ] = "",
+    vectors: Annotated[
+        str, typer.Option(help="Vectors for recall: auto, words, states, or a bundle.")
+    ] = "auto",
+    encodings: Annotated[
+        str, typer.Option(help="How encodings are stored: int8, float16 or none.")
+    ] = "int8",
+    words: Annotated[
+        str, typer.Option(help="Columns in which words are looked up: question,answer.")
+    ] = "question",
+    min_score: Annotated[
+        float | None, typer.Option(help="Hits below it are no answer; the model's by default.")
+    ] = None,
+    duplicates: Annotated[
+        Path | None, typer.Option(help="Write rows that ask the same here (.tsv .jsonl).")
+    ] = None,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Make one segment of all, without what is gone.")
+    ] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Build an index of questions, or change one.
+
+    A first indexing that was interrupted goes on when the same command is given again. Without a
+    file, an index is changed (--delete, --min-score, --compact), looked through (--duplicates) or
+    described.
+    """
+    place = _place(output, duplicates)
+    rename = _rename(columns)
+    if source is None and add:
+        raise ConfigError("--add takes a file of questions")
+    if source is not None and not add and (delete or compact):
+        raise ConfigError("--delete and --compact change an index; with a file also give --add")
+    if source is not None and not add:
+        settings = {
+            "vectors": vectors,
+            "encodings": encodings,
+            "word_columns": tuple(name.strip() for name in words.split(",") if name.strip()),
+            "min_score": min_score,
+        }
+        made = _build(source, place, model, rename, settings, threads)
+    else:
+        made = _open(place, threads)
+        _change(made, source, delete or [], rename, min_score)
+        if compact:
+            made.compact()
+    _tell(made, duplicates, as_json)
+
+
+def _build(
+    source: Path,
+    place: Path,
+    model: str,
+    rename: dict[str, str] | None,
+    settings: dict[str, Any],
+    threads: int | None,
+) -> "Index":
+    from softquery.search import Index, IndexSettings
+
+    chosen = IndexSettings(**settings)
+    with counting("rows") as advance:
+        made = Index.build(
+            source,
+            place,
+            model=model,
+            columns=rename,
+            settings=chosen,
+            threads=threads,
+            advance=advance,
+        )
+    _say(made.last_changes)
+    return made
+
+
+def _open(place: Path, threads: int | None) -> "Index":
+    from softquery.search import Index
+
+    return Index.open(place, threads=threads)
+
+
+def _tell(made: "Index", duplicates: Path | None, as_json: bool) -> None:
+    report = _report(made)
+    if duplicates is not None:
+        report["duplicates"] = _write_duplicates(made, duplicates)
+    if as_json:
+        print_json(report)
+    else:
+        shown = [(name, value) for name, value in report.items() if name != "changes"]
+        print_table(f"{made.path}", ("", ""), shown)
+
+
+def _change(
+    made: "Index",
+    source: Path | None,
+    delete: list[str],
+    rename: dict[str, str] | None,
+    min_score: float | None,
+) -> None:
+    if delete:
+        _say(made.delete(delete))
+    if source is not None:
+        with counting("rows") as advance:
+            made.add(source, columns=rename, advance=advance)
+        _say(made.last_changes)
+    if min_score is not None:
+        made.set_min_score(min_score)
+
+
+def _rename(columns: str) -> dict[str, str] | None:
+    from softquery.files import parse_columns
+
+    return parse_columns(columns) if columns else None
+
+
+def _place(output: Path | None, duplicates: Path | None) -> Path:
+    if output is None:
+        raise ConfigError("name the index with --output")
+    if duplicates is not None and duplicates.suffix not in FORMS:
+        raise InputError(f"duplicates are written as {' or '.join(FORMS)}", source=duplicates)
+    return output
+
+
+def _say(changes: "Changes") -> None:
+    counts = {
+        "added": changes.added,
+        "replaced": changes.updated,
+        "already there": changes.unchanged,
+        "removed": changes.deleted,
+    }
+    note(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no change")
+    if changes.num_cut:
+        note(f"{changes.num_cut:,} questions are longer than the model reads, and were cut")
+    for repeat in changes.repeats[:SHOWN]:
+        note(f"row {repeat.row} asks what row {repeat.earlier} asks: {repeat.question:.80}")
+    if len(changes.repeats) > SHOWN:
+        note(f"{len(changes.repeats) - SHOWN:,} more rows repeat a question")
+
+
+def _report(built: "Index") -> dict[str, Any]:
+    sizes = built.size_bytes()
+    total = sum(sizes.values())
+    report: dict[str, Any] = {
+        "rows": len(built),
+        "model": built.manifest.model,
+        "vectors": built.manifest.vector_source,
+        "min_score": built.min_score,
+        "segments": len(built.manifest.segments),
+        "bytes": total,
+        "bytes_per_row": total // max(1, len(built)),
+        "changes": asdict(built.last_changes),
+    }
+    return report
+
+
+def _write_duplicates(built: "Index", path: Path) -> int:
+    from softquery.files import write_text
+
+    with counting("rows compared") as advance:
+        found = [asdict(each) for each in built.duplicates(advance=advance)]
+    if path.suffix == ".jsonl":
+        text = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in found)
+    else:
+        cells = [[" ".join(str(cell).split()) for cell in each.values()] for each in found]
+        text = "".join("\t".join(line) + "\n" for line in (DUPLICATE, *cells))
+    write_text(path, text)
+    note(f"{len(found):,} pairs of rows ask the same: {path}")
+    return len(found)

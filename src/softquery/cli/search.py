@@ -1,0 +1,86 @@
+"""`softquery search`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table
+from softquery.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from softquery.search import Found
+
+
+def search(
+    index: Annotated[Path, typer.Argument(help="The index, a folder.")],
+    query: Annotated[str, typer.Argument(help="What is asked.")],
+    top: Annotated[int, typer.Option(min=1, help="How many to show.")] = 5,
+    where: Annotated[
+        list[str] | None, typer.Option(help="Only rows with column=value. Repeatable.")
+    ] = None,
+    min_score: Annotated[
+        float | None, typer.Option(help="From which score on a hit is an answer.")
+    ] = None,
+    candidates: Annotated[
+        int, typer.Option(min=1, help="How many rows are compared with the query.")
+    ] = 50,
+    explain: Annotated[
+        Path | None, typer.Option(help="Say why the best one won: .html .svg .png .json.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Where the index's matcher lies now, if it was moved.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find the stored questions that ask what is asked, with their answers."""
+    from softquery.explain.write import require_ending
+    from softquery.search import Index
+
+    if not query.strip():
+        raise ConfigError("query is empty")
+    if explain is not None:
+        require_ending(explain)
+    opened = Index.open(index, model=model, threads=threads)
+    if opened.manifest.unfinished:
+        note(f"{index}: indexing was interrupted; give the same command again to go on")
+    found = opened.find(
+        query, top_k=top, where=parse_where(where or []), min_score=min_score, candidates=candidates
+    )
+    if explain is not None:
+        best = (found.hits or found.others)[:1]
+        if not best:
+            raise InputError("holds nothing to explain: no row was found", source=index)
+        opened.matcher.explain(query, best[0]["question"]).plot(explain)
+        note(f"why: {explain}")
+    if as_json:
+        print_json({"query": query, "hits": found.hits})
+    else:
+        _show(found)
+
+
+def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
+    """Conditions as they are typed; of several values of one column, any will do.
+
+    >>> parse_where(["category=refunds", "category=payment"])
+    {'category': ['refunds', 'payment']}
+    """
+    found: dict[str, list[str]] = {}
+    for condition in conditions:
+        column, equals, value = condition.partition("=")
+        if not (column.strip() and equals):
+            raise ConfigError(f"--where takes column=value, got {condition!r:.60}")
+        found.setdefault(column.strip(), []).append(value)
+    return found
+
+
+def _show(found: "Found") -> None:
+    if found.hits:
+        table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
+        print_table(found.query, ("score", "question", "answer"), table)
+        return
+    print_table("no good answer", ("score", "nearest question"), [
+        (hit["score"], hit["question"]) for hit in found.others[:3]
+    ])  # fmt: skip

@@ -1,0 +1,90 @@
+"""The texts of a segment: every column of every row, read where they lie.
+
+All texts stand one behind the other in `cells.bin`, row by row, and `cell_ends.bin` says where each
+one ends. A column that a row does not have ends where the cell before it does; its end is stored as
+its complement, a negative number.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.search.files import FolderWriter, mapped
+
+TEXTS, ENDS = "cells.bin", "cell_ends.bin"
+Values = Mapping[str, str]
+
+
+def write_cells(writer: FolderWriter, columns: Sequence[str], rows: Sequence[Values]) -> None:
+    """Write the columns of some rows."""
+    ends: list[int] = []
+    end = 0
+    with writer.stream(TEXTS) as stream:
+        for row in rows:
+            for column in columns:
+                text = row.get(column)
+                if text is None:
+                    ends.append(~end)
+                    continue
+                data = text.encode()
+                stream.write(data)
+                end += len(data)
+                ends.append(end)
+    writer.write_array(ENDS, np.array(ends, dtype=np.int64))
+
+
+class Cells:
+    """The texts of a segment that was written.
+
+    Args:
+        folder: The segment.
+        columns: As they were written.
+    """
+
+    def __init__(self, folder: Path, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        self._texts: NDArray[np.uint8] = mapped(folder / TEXTS, np.uint8)
+        stored = mapped(folder / ENDS, np.int64)
+        self._present: NDArray[np.bool_] = stored >= 0
+        self._bounds = np.concatenate([[0], np.where(self._present, stored, ~stored)])
+
+    def __len__(self) -> int:
+        return len(self._present) // len(self.columns)
+
+    def text(self, row: int, column: str) -> str:
+        """One cell; a column that the row does not have is empty."""
+        place = row * len(self.columns) + self.columns.index(column)
+        return self._slice(place).decode()
+
+    def row(self, row: int) -> dict[str, str]:
+        """The columns that a row has."""
+        first = row * len(self.columns)
+        return {
+            column: self._slice(first + place).decode()
+            for place, column in enumerate(self.columns)
+            if self._present[first + place]
+        }
+
+    def column(self, column: str) -> list[str]:
+        """A column of every row."""
+        first, step = self.columns.index(column), len(self.columns)
+        return [self._slice(place).decode() for place in range(first, len(self._present), step)]
+
+    def holds(self, column: str, value: str) -> NDArray[np.bool_]:
+        """Which rows have exactly this text in a column: [N]."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        if column not in self.columns:
+            return found
+        first, step = self.columns.index(column), len(self.columns)
+        wanted = value.encode("utf-8", "surrogatepass")  # half a character is in no row
+        lengths = np.diff(self._bounds)[first::step]
+        # Most rows differ in length already; only the others are looked at.
+        alike = np.flatnonzero((lengths == len(wanted)) & self._present[first::step])
+        for row in alike.tolist():
+            found[row] = self._slice(row * step + first) == wanted
+        return found
+
+    def _slice(self, place: int) -> bytes:
+        return self._texts[self._bounds[place] : self._bounds[place + 1]].tobytes()

@@ -1,0 +1,89 @@
+"""Rows that ask the same: equal as the model spells them, or so near that it says so."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from softquery.search.entries import ID, QUESTION
+from softquery.search.finding import rerank
+from softquery.search.reader import Reader
+from softquery.search.recall import Place, nearest_vectors
+from softquery.search.segment import Segment
+from softquery.text import normalise
+
+NEIGHBOURS = 5
+"""Of each row, so many of the nearest others are compared with it."""
+LEAST_COSINE = 0.8
+"""Rows whose vectors lie farther apart are not compared."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Duplicate:
+    """Two rows that ask the same."""
+
+    first: str
+    """The id of the row that stands earlier."""
+    second: str
+    first_question: str
+    second_question: str
+    score: float
+    """How sure the model is; 1 where the spelling is the same."""
+    is_exact: bool
+
+
+def find_duplicates(
+    segments: Sequence[Segment],
+    reader: Reader,
+    *,
+    min_score: float,
+    advance: Callable[[int], object],
+) -> list[Duplicate]:
+    """Every pair, the same spelling first, then the surest."""
+    found: dict[frozenset[Place], Duplicate] = {}
+    spelt: dict[str, Place] = {}
+    config = reader.matcher.pipeline.config
+    live = [segment.live for segment in segments]
+    places = [Place(n, row) for n, segment in enumerate(segments) for row in segment.live_rows]
+    for done, place in enumerate(places, start=1):
+        question = _question(segments, place)
+        earlier = spelt.setdefault(normalise(question, config), place)
+        if earlier != place:
+            found[frozenset((earlier, place))] = _duplicate(segments, earlier, place, 1.0, True)
+        vector = segments[place.segment].vectors.stored[place.row].astype("float32")
+        near = {
+            each: 0.0
+            for each in nearest_vectors(segments, vector, NEIGHBOURS + 1, live)
+            if each > place
+            and frozenset((place, each)) not in found
+            and _cosine(segments, place, each) >= LEAST_COSINE
+        }
+        for other, score in rerank(segments, reader, question, near):
+            if score >= min_score:
+                pair = frozenset((place, other))
+                found[pair] = _duplicate(segments, place, other, score, False)
+        advance(done)
+    return sorted(found.values(), key=lambda each: (not each.is_exact, -each.score))
+
+
+def _cosine(segments: Sequence[Segment], first: Place, second: Place) -> float:
+    sides = [
+        segments[place.segment].vectors.stored[place.row].astype("float32")
+        for place in (first, second)
+    ]
+    return float(sides[0] @ sides[1])
+
+
+def _duplicate(
+    segments: Sequence[Segment], first: Place, second: Place, score: float, is_exact: bool
+) -> Duplicate:
+    return Duplicate(
+        first=segments[first.segment].cells.text(first.row, ID),
+        second=segments[second.segment].cells.text(second.row, ID),
+        first_question=_question(segments, first),
+        second_question=_question(segments, second),
+        score=score,
+        is_exact=is_exact,
+    )
+
+
+def _question(segments: Sequence[Segment], place: Place) -> str:
+    return segments[place.segment].cells.text(place.row, QUESTION)

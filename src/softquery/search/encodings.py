@@ -1,0 +1,166 @@
+"""Stored encodings: what comparing needs of a text, paid for once.
+
+An encoding is [T, D] for a model that aligns words (ESIM: D = 4 S) and [D] for one that does not.
+In int8 every token keeps one scale for each quarter of its encoding, which for ESIM are the forward
+and the backward states and the two folded projections: they have ranges of their own.
+
+T tokens of all rows, D width.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import accumulate, pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.search.files import FolderWriter, Stream, mapped
+
+Floats = NDArray[np.float32]
+Number = TypeVar("Number", bound=np.generic)
+Precision = Literal["int8", "float16", "none"]
+VALUES, SCALES, ENDS = "encodings.bin", "encoding_scales.bin", "encoding_ends.bin"
+LARGEST = 127
+"""Of int8, without the one number whose opposite it has not."""
+_DTYPES = {"int8": np.int8, "float16": np.float16}
+
+
+class EncodingWriter:
+    """Writes encodings as they come, so that they are never in memory together.
+
+    Args:
+        writer: Of the segment's folder.
+        precision: How a number is stored; `"none"` stores nothing.
+    """
+
+    def __init__(self, writer: FolderWriter, precision: Precision) -> None:
+        self.precision = precision
+        self._writer = writer
+        self._ends: list[int] = []
+        self._files = ExitStack()
+
+    def __enter__(self) -> "EncodingWriter":
+        if self.precision != "none":
+            self._values: Stream = self._files.enter_context(self._writer.stream(VALUES))
+        if self.precision == "int8":
+            self._scales: Stream = self._files.enter_context(self._writer.stream(SCALES))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._files.__exit__(kind, error, trace)
+        if error is None and self.precision != "none":
+            self._writer.write_array(ENDS, np.array(self._ends, dtype=np.int64))
+
+    def add(self, encodings: Sequence[Floats]) -> None:
+        """The next rows."""
+        if self.precision == "none" or not encodings:
+            return
+        rows = [np.atleast_2d(encoding) for encoding in encodings]
+        together = np.concatenate(rows)
+        if self.precision == "int8":
+            values, scales = to_int8(together)
+            self.add_stored([len(row) for row in rows], values, scales)
+        else:
+            self.add_stored([len(row) for row in rows], together.astype(np.float16), None)
+
+    def add_stored(
+        self, lengths: Sequence[int], values: NDArray[np.generic], scales: Floats | None
+    ) -> None:
+        """The next rows, as another segment stores them."""
+        if self.precision == "none":
+            return
+        self._values.write_array(values)
+        if scales is not None:
+            self._scales.write_array(scales)
+        last = self._ends[-1] if self._ends else 0
+        self._ends += (last + np.cumsum(lengths)).tolist()
+
+
+class Encodings:
+    """The encodings of a segment, read from the disk as they are asked for.
+
+    Args:
+        folder: The segment.
+        precision: As they were written, and not `"none"`.
+        width: D.
+        is_flat: Whether an encoding is one vector rather than one a token.
+    """
+
+    def __init__(self, folder: Path, precision: Precision, width: int, *, is_flat: bool) -> None:
+        self.precision, self.is_flat = precision, is_flat
+        self._values = mapped(folder / VALUES, _DTYPES[precision]).reshape(-1, width)
+        self._scales: Floats | None = None
+        if precision == "int8":
+            self._scales = mapped(folder / SCALES, np.float32).reshape(-1, num_parts(width))
+        self._bounds = np.concatenate([[0], mapped(folder / ENDS, np.int64)])
+        tokens = {len(self._values), int(self._bounds[-1])}
+        if len(tokens | ({len(self._scales)} if self._scales is not None else set())) > 1:
+            raise ValueError(f"encodings of {int(self._bounds[-1])} tokens do not fit their files")
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    def of(self, rows: Sequence[int]) -> list[Floats]:
+        """The encodings of some rows as float32."""
+        lengths, values, scales = self.stored(rows)
+        whole = values.astype(np.float32) if scales is None else from_int8(values, scales)
+        starts = [0, *accumulate(lengths)]
+        if self.is_flat:
+            return [whole[start] for start in starts[:-1]]
+        return [whole[start:end] for start, end in pairwise(starts)]
+
+    def stored(
+        self, rows: Sequence[int]
+    ) -> tuple[list[int], NDArray[np.generic], NDArray[np.float32] | None]:
+        """Tokens, numbers and scales of some rows, as they are stored."""
+        bounds = [(int(self._bounds[row]), int(self._bounds[row + 1])) for row in rows]
+        lengths = [end - start for start, end in bounds]
+        values = _gathered(self._values, bounds)
+        scales = None if self._scales is None else _gathered(self._scales, bounds)
+        return lengths, values, scales
+
+
+def num_parts(width: int) -> int:
+    """Into how many parts of an own scale an encoding is cut."""
+    return 4 if width % 4 == 0 else 1
+
+
+def _in_parts(values: NDArray[Number]) -> NDArray[Number]:
+    """[T, D] as [T, parts, D / parts]."""
+    width = values.shape[1]
+    return values.reshape(len(values), num_parts(width), width // num_parts(width))
+
+
+def to_int8(values: Floats) -> tuple[NDArray[np.int8], Floats]:
+    """Rows [T, D] as int8 with a scale for each part: [T, D] and [T, 4].
+
+    >>> numbers, scales = to_int8(np.array([[1.0, -0.5, 0.0, 254.0]], dtype=np.float32))
+    >>> (numbers * scales).round(2).tolist()
+    [[1.0, -0.5, 0.0, 254.0]]
+    """
+    parts = _in_parts(values)
+    largest = np.abs(parts).max(axis=2, initial=0.0)
+    scales: Floats = np.where(largest > 0, largest / LARGEST, 1).astype(np.float32)
+    numbers = np.rint(parts / scales[:, :, None]).astype(np.int8)
+    return numbers.reshape(values.shape), scales
+
+
+def from_int8(values: NDArray[np.generic], scales: Floats) -> Floats:
+    """The numbers that `to_int8` stored."""
+    whole: Floats = values.astype(np.float32)
+    parts = _in_parts(whole)  # a view
+    parts *= scales[:, :, None]
+    return whole
+
+
+def _gathered(array: NDArray[Number], bounds: Sequence[tuple[int, int]]) -> NDArray[Number]:
+    pieces = [array[start:end] for start, end in bounds]
+    return np.concatenate(pieces) if pieces else array[:0]

@@ -1,0 +1,127 @@
+"""What goes into an index: rows of any file, each known by an id."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from os import PathLike
+
+from softquery.errors import InputError
+from softquery.files import Row, read_rows
+from softquery.text import TextConfig, normalise
+
+Source = str | PathLike[str] | Iterable[Mapping[str, object]]
+ID, QUESTION, ANSWER = "id", "question", "answer"
+FIRST = (ID, QUESTION, ANSWER)
+"""Columns with a meaning of their own, in the order in which they are kept."""
+TAKEN = ("score", "alignment")
+"""What hits say besides their columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A row that asks what an earlier row of the same source asks."""
+
+    row: int
+    earlier: int
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Rows that are ready to be stored.
+
+    Attributes:
+        rows: Columns by name, by id; of a repeated id the last.
+        repeats: Questions that stand there more than once.
+    """
+
+    rows: dict[str, dict[str, str]]
+    repeats: list[Repeat]
+
+
+def read_entries(
+    source: Source, text: TextConfig, *, columns: Mapping[str, str] | None = None
+) -> Entries:
+    """Every row of a file, or of an iterable of mappings, checked.
+
+    A row without an `id` is known by its question: a later one with the same question, as the
+    bundle spells it, takes its place.
+
+    Args:
+        source: With a column `question`; all others are kept.
+        text: How the bundle spells.
+        columns: Our names to those of the file.
+
+    Raises:
+        InputError: A row is bad, an id stands there twice, a column has a name that hits use, or
+            there are no rows.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    numbers: dict[str, int] = {}
+    asked: dict[str, int] = {}
+    repeats: list[Repeat] = []
+    found = read_rows(
+        source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
+    )
+    for row in found:
+        _refuse_names(row)
+        question = row.values[QUESTION]
+        spelling = normalise(question, text)
+        own = row.values.get(ID, "").strip()
+        key = own or made_id(spelling)
+        if own and key in numbers:
+            message = f"id {key!r:.60} stands in row {numbers[key]} already"
+            raise InputError(message, source=row.source, row=row.number)
+        if spelling in asked:
+            repeats.append(Repeat(row.number, asked[spelling], question))
+        asked[spelling] = numbers[key] = row.number
+        rows[key] = {ID: key, **{name: row.values[name] for name in row.values if name != ID}}
+    if not rows:
+        raise InputError("holds no rows", source=_name(source))
+    return Entries(rows, repeats)
+
+
+def made_id(spelling: str) -> str:
+    """The id of a row that has none of its own.
+
+    >>> made_id("how do i pay?")
+    'q-571c48bb400c'
+    """
+    return f"q-{blake2b(spelling.encode(), digest_size=6).hexdigest()}"
+
+
+def is_text(value: str) -> bool:
+    """Whether a string can be written; JSON may hold half a character, which cannot.
+
+    >>> is_text("é"), is_text(chr(0xD800))
+    (True, False)
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def ordered_columns(known: Sequence[str], rows: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
+    """All columns: those with a meaning first, then the others as they were met."""
+    found = dict.fromkeys(known)
+    for row in rows:
+        found.update(dict.fromkeys(row))
+    first = [name for name in FIRST if name in found]
+    return (*first, *(name for name in found if name not in FIRST))
+
+
+def _refuse_names(row: Row) -> None:
+    for name in row.values:
+        if not is_text(name):
+            message = f"a column is called {name!a:.60}, which holds half a character"
+            raise InputError(message, source=row.source, row=row.number)
+    for name in TAKEN:
+        if name in row.values:
+            message = f'column "{name}" has a name that hits use for something else; rename it'
+            raise InputError(message, source=row.source, row=1)
+
+
+def _name(source: Source) -> str | PathLike[str]:
+    return source if isinstance(source, (str, PathLike)) else "the iterable"

@@ -1,0 +1,357 @@
+"""Bad input for `softquery index` and `softquery search`, and for `evaluate` of an index.
+
+Cases find `faq.csv`, sound questions, and `faq.sq`, the index of them by `model/`.
+"""
+
+import json
+from pathlib import Path
+
+from hostile_cases import ANY, BROKEN_XZ, JUNK, Case, both, changed, cut, file
+
+BUILD = "index faq.csv --output new.sq --model model"
+ASKED = "search faq.sq 'a man eats'"
+ADDED = "index more.csv --output faq.sq --add"
+MANIFEST = "faq.sq/manifest.json"
+FAQ = [
+    {"id": str(number), "question": f"{number} men eat", "answer": f"answer {number}"}
+    for number in range(6)
+]
+
+
+def segment(place: Path) -> Path:
+    (folder,) = (place / "faq.sq" / "segments").iterdir()
+    return folder
+
+
+def broken(name: str):
+    """Change one byte in the middle of a segment's file."""
+
+    def damage(place: Path) -> None:
+        path = segment(place) / name
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+
+    return damage
+
+
+def shorter(place: Path) -> None:
+    path = segment(place) / "encodings.bin"
+    path.write_bytes(path.read_bytes()[:-5])
+
+
+def without_a_file(place: Path) -> None:
+    (segment(place) / "cells.bin").unlink()
+
+
+def leading_out(place: Path) -> None:
+    path = place / MANIFEST
+    manifest = json.loads(path.read_bytes())
+    manifest["segments"][0]["name"] = "../../data"
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def half_built(place: Path) -> None:
+    """As an indexing by another model would have left it."""
+    changed(MANIFEST, "unfinished", to=True)(place)
+    changed(MANIFEST, "fingerprint", to="0")(place)
+
+
+INDEX = [
+    Case(title="no `--output`", command="index faq.csv", said="name the index with --output"),
+    Case(
+        title="a file that is not there",
+        command="index none.csv --output new.sq --model model",
+        said="none.csv: no such file",
+    ),
+    Case(
+        title="an empty file",
+        command=BUILD,
+        damage=file("faq.csv", ""),
+        said="faq.csv: is empty",
+    ),
+    Case(
+        title="a header and no rows",
+        command=BUILD,
+        damage=file("faq.csv", "question,answer\n"),
+        said="faq.csv: holds no rows",
+    ),
+    Case(
+        title="no column of questions",
+        command=BUILD,
+        damage=file("faq.csv", "title,answer\na,b\n"),
+        said='faq.csv, row 1: no column "question"; found: title, answer; expected: question; '
+        "other names are given with --columns question=NAME",
+    ),
+    Case(
+        title="a question that is empty",
+        command=BUILD,
+        damage=file("faq.csv", "question,answer\na,b\n ,c\n"),
+        said="faq.csv, row 3: question is empty",
+    ),
+    Case(
+        title="an id that stands there twice",
+        command=BUILD,
+        damage=file("faq.csv", "id,question\n7,a\n8,b\n7,c\n"),
+        said="faq.csv, row 4: id '7' stands in row 2 already",
+    ),
+    Case(
+        title="a column with a name that hits use",
+        command=BUILD,
+        damage=file("faq.csv", "question,score\na,1\n"),
+        said='faq.csv, row 1: column "score" has a name that hits use for something else; '
+        "rename it",
+    ),
+    Case(
+        title="noise in place of a table",
+        command=BUILD,
+        damage=file("faq.csv", JUNK),
+        said=f"faq.csv, row 1: {ANY}",
+    ),
+    Case(
+        title="an archive that breaks off",
+        command="index faq.tsv.xz --output new.sq --columns question=sentence1 --model model",
+        damage=file("faq.tsv.xz", BROKEN_XZ),
+        said=f"faq.tsv.xz, row {ANY}: the compressed file breaks off here (truncated); "
+        "fetch or compress it again",
+    ),
+    Case(
+        title="a model that does not exist",
+        command="index faq.csv --output new.sq --model match-xx",
+        said=f"no model called 'match-xx'; {ANY}shipped: {ANY}; local: none",
+    ),
+    Case(
+        title="a model that matches nothing",
+        command="index faq.csv --output new.sq --model elmo-en",
+        said=f"{ANY}elmo-en: expected a matcher, found kind 'embedder'",
+    ),
+    Case(
+        title="vectors from a model that gives none",
+        command=f"{BUILD} --vectors match-en",
+        said=f"{ANY}match-en: gives no vectors of texts; expected a Siamese matcher, an embedder "
+        "or word vectors",
+    ),
+    Case(
+        title="encodings in an unknown form",
+        command=f"{BUILD} --encodings int4",
+        said="encodings must be int8, float16 or none, got 'int4'",
+    ),
+    Case(
+        title="words of a column that is not there",
+        command=f"{BUILD} --words question,body",
+        said="no column 'body' to look words up in; found: id, question, answer",
+    ),
+    Case(
+        title="an index that is there already",
+        command="index faq.csv --output faq.sq --model model",
+        said="faq.sq: exists already; --add adds and replaces rows, another --output builds anew",
+        left="the index as it was",
+    ),
+    Case(
+        title="an indexing that another model began",
+        command="index faq.csv --output faq.sq --model model",
+        damage=half_built,
+        said="faq.sq: was begun with another model or other settings; remove it to start over",
+        left="the index as it was",
+    ),
+    Case(
+        title="a folder that is something else",
+        command="index faq.csv --output data --model model",
+        said="data: exists already; choose another folder or remove it",
+        left="the folder as it was",
+    ),
+    Case(
+        title="a place in a folder that is not there",
+        command="index faq.csv --output no/new.sq --model model",
+        said="no/new.sq: cannot be written (no such folder)",
+    ),
+    Case(
+        title="a disk that is full",
+        command="index faq.csv --output full/new.sq --model model",
+        needs=frozenset({"disk"}),
+        said="full/new.sq: cannot be written (no space left on the disk)",
+    ),
+    Case(
+        title="`--add` without a file",
+        command="index --output faq.sq --add",
+        said="--add takes a file of questions",
+    ),
+    Case(
+        title="`--add` to what is not there",
+        command="index faq.csv --output none.sq --add",
+        said="none.sq: no such index; build one with softquery index FILE --output INDEX",
+    ),
+    Case(
+        title="`--add` of rows of which one is bad",
+        command=ADDED,
+        damage=file("more.csv", "question,answer\na,b\nonly one\n"),
+        said="more.csv, row 3: expected 2 columns (question, answer), found 1",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--delete` with a file",
+        command=f"{BUILD} --delete 3",
+        said="--delete and --compact change an index; with a file also give --add",
+    ),
+    Case(
+        title="`--delete` of a row that is not there",
+        command="index --output faq.sq --delete 3 --delete 99",
+        said="faq.sq: no row has the id or the question '99'",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--min-score` of no probability",
+        command="index --output faq.sq --min-score 7",
+        said="min_score must be from 0 to 1, got 7.0",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--duplicates` in another form",
+        command="index --output faq.sq --duplicates same.xlsx",
+        said="same.xlsx: duplicates are written as .tsv or .jsonl",
+    ),
+]
+
+SEARCH = [
+    Case(
+        title="an index that is not there",
+        command="search none.sq 'a man eats'",
+        said="none.sq: no such index; build one with softquery index FILE --output INDEX",
+    ),
+    Case(
+        title="a folder that is no index",
+        command="search data 'a man eats'",
+        said="data: is no index (it has no manifest.json)",
+    ),
+    Case(title="nothing is asked", command="search faq.sq ' '", said="query is empty"),
+    Case(
+        title="`--top 0`",
+        command=f"{ASKED} --top 0",
+        said=f"invalid value for '--top': {ANY}; see softquery search --help",
+    ),
+    Case(
+        title="`--where` without a value",
+        command=f"{ASKED} --where answer",
+        said="--where takes column=value, got 'answer'",
+    ),
+    Case(
+        title="`--where` with a column that is not there",
+        command=f"{ASKED} --where colour=red",
+        said="no column 'colour' to filter by; found: id, question, answer",
+    ),
+    Case(
+        title="`--min-score` of no probability",
+        command=f"{ASKED} --min-score 2",
+        said="min_score must be from 0 to 1, got 2.0",
+    ),
+    Case(
+        title="`--candidates` without end",
+        command=f"{ASKED} --candidates 1000000",
+        said="candidates must be from 1 to 10,000, got 1000000",
+    ),
+    Case(
+        title="`--explain` in an unknown form",
+        command=f"{ASKED} --explain why.doc",
+        said=f"why.doc: {ANY}",
+    ),
+    Case(
+        title="an index of another model",
+        command=f"{ASKED} --model match-en",
+        said=f"faq.sq: was built with another model than {ANY}match-en; build it anew",
+    ),
+    Case(
+        title="an index whose model is gone",
+        command=ASKED,
+        damage=changed(MANIFEST, "model", to="gone/model"),
+        said="gone/model: no such model folder",
+    ),
+    Case(
+        title="an index of a newer softquery",
+        command=ASKED,
+        damage=both(
+            changed(MANIFEST, "format", to=9), changed(MANIFEST, "library_version", to="9.0")
+        ),
+        said="faq.sq/manifest.json: was written by softquery 9.0, in a form (9) that this one "
+        f"({ANY}) does not know",
+    ),
+    Case(
+        title="a manifest that breaks off",
+        command=ASKED,
+        damage=cut(MANIFEST),
+        said="faq.sq/manifest.json: is damaged (expected JSON)",
+    ),
+    Case(
+        title="a manifest that lacks something",
+        command=ASKED,
+        damage=file(MANIFEST, '{"format": 1}'),
+        said=f"faq.sq/manifest.json: is damaged (no '{ANY}')",
+    ),
+    Case(
+        title="a manifest that leads elsewhere",
+        command=ASKED,
+        damage=leading_out,
+        said="faq.sq/manifest.json: is damaged (a segment's name leads elsewhere)",
+    ),
+    Case(
+        title="texts that were changed",
+        command=ASKED,
+        damage=broken("cells.bin"),
+        said=f"faq.sq/segments/{ANY}/cells.bin: is damaged (its checksum differs); "
+        "restore the index, or build it anew",
+    ),
+    Case(
+        title="vectors that were changed",
+        command=ASKED,
+        damage=broken("vectors.bin"),
+        said=f"faq.sq/segments/{ANY}/vectors.bin: is damaged (its checksum differs); "
+        "restore the index, or build it anew",
+    ),
+    Case(
+        title="encodings that break off",
+        command=ASKED,
+        damage=shorter,
+        said=f"faq.sq/segments/{ANY}/encodings.bin: is damaged (has {ANY} bytes, expected {ANY}); "
+        "restore the index, or build it anew",
+    ),
+    Case(
+        title="a file that is missing",
+        command=ASKED,
+        damage=without_a_file,
+        said=f"faq.sq/segments/{ANY}/cells.bin: is missing; restore the index, or build it anew",
+    ),
+]
+
+EVALUATE_INDEX = [
+    Case(
+        title="an index, and queries without a query",
+        command="evaluate faq.sq --data test.tsv",
+        said='test.tsv, row 1: no column "query"; found: sentence1, sentence2, label; '
+        "expected: query; other names are given with --columns query=NAME",
+    ),
+    Case(
+        title="an index that does not have the answer",
+        command="evaluate faq.sq --data queries.tsv",
+        damage=file("queries.tsv", "query\tdoc\nhow many men\t3\nwho eats\t77\n"),
+        said="queries.tsv, row 3: doc '77' is neither an id nor a question of the index",
+    ),
+    Case(
+        title="a relevance that is no number",
+        command="evaluate faq.sq --data queries.tsv",
+        damage=file("queries.tsv", "query\tdoc\trelevance\nhow many men\t3\tvery\n"),
+        said="queries.tsv, row 2: relevance 'very' is not a number from 0 on",
+    ),
+    Case(
+        title="`--order` of an index",
+        command="evaluate faq.sq --data test.tsv --order",
+        said="--order compares pairs; an index reads one text",
+    ),
+]
+
+
+def write_index(place: Path, model: Path) -> None:
+    """The sound file and its index."""
+    from softquery.search import Index
+
+    text = "id,question,answer\n" + "".join(",".join(row.values()) + "\n" for row in FAQ)
+    (place / "faq.csv").write_text(text, encoding="utf-8")
+    Index.build(place / "faq.csv", place / "faq.sq", model=model, threads=1)

@@ -1,0 +1,111 @@
+"""Index, search and evaluate as users type them, on the shipped models and the shop's questions."""
+
+import csv
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from running import softquery
+
+# Looked for and not imported: usearch must not be the first of the libraries to be loaded.
+pytestmark = pytest.mark.skipif(
+    not all(map(find_spec, ("usearch", "bm25s"))), reason="an index needs the extra [search]"
+)
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+FAQ = EXAMPLES / "shop_faq.csv"
+
+
+def answered(*words):
+    answer = softquery(*words, "--json")
+    assert answer.code == 0, answer.err
+    return json.loads(answer.out)
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def language(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def shop(language, tmp_path_factory):
+    place = tmp_path_factory.mktemp("shop") / "faq.sq"
+    columns = f"question=question_{language},answer=answer_{language}"
+    words = ["--output", place, "--columns", columns, "--model", f"match-{language}"]
+    report = answered("index", FAQ, *words, "--min-score", 0.1)
+    assert report["rows"] == report["changes"]["added"]
+    assert report["changes"]["repeats"] == []
+    return place
+
+
+def test_the_shop_has_many_questions_in_both_languages():
+    with FAQ.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= 150
+    for row in rows:
+        assert all(value.strip() == value and value for value in row.values()), row
+    for column in ("id", "question_en", "question_zh", "answer_en", "answer_zh"):
+        assert len({row[column] for row in rows}) == len(rows), column
+
+
+QUERIES = {
+    "en": ("How can I get a new password?", "account-01", "How tall is the Eiffel tower?"),
+    "zh": ("忘记密码了怎么办", "account-01", "埃菲尔铁塔有多高"),
+}
+
+
+def test_search(shop, language, tmp_path):
+    query, best, foreign = QUERIES[language]
+    found = answered("search", shop, query, "--top", 2, "--explain", tmp_path / "why.json")
+    assert found["query"] == query
+    assert found["hits"][0]["id"] == best
+    assert found["hits"][0]["category"] == "account"
+    assert found["hits"][0]["answer"]
+    assert 0.1 <= found["hits"][0]["score"] <= 1
+    alignment = json.loads((tmp_path / "why.json").read_text(encoding="utf-8"))
+    assert alignment["first"] == query
+    assert alignment["second"] == found["hits"][0]["question"]
+    assert answered("search", shop, foreign)["hits"] == []
+    assert "no good answer" in softquery("search", shop, foreign).out
+    elsewhere = answered("search", shop, query, "--where", "category=orders", "--min-score", 0)
+    assert {hit["category"] for hit in elsewhere["hits"]} == {"orders"}
+
+
+def test_evaluate(shop, language, tmp_path):
+    queries = EXAMPLES / f"shop_queries_{language}.tsv"
+    report = answered("evaluate", shop, "--data", queries, "--errors", tmp_path / "wrong.tsv")
+    stages = report["stages"]
+    assert report["n"] > 70
+    assert stages["hybrid"]["mrr"] > stages["words"]["mrr"]
+    assert stages["rerank"]["mrr"] > stages["hybrid"]["mrr"]
+    assert report["recall@50"] > 0.85
+    assert report["answers"]["rightly_unanswered"] > 0.8
+    assert len((tmp_path / "wrong.tsv").read_text(encoding="utf-8").splitlines()) > 3
+    shown = softquery("evaluate", shop, "--data", queries)
+    assert shown.code == 0
+    assert all(word in shown.out for word in ("rerank", "recall@10", "milliseconds"))
+
+
+def test_changes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("faq.csv").write_text(
+        "id,question,answer\n1,How do I pay?,By card.\n2,How do I pay?,In cash.\n", encoding="utf-8"
+    )
+    built = softquery("index", "faq.csv", "--output", "faq.sq")
+    assert built.code == 0
+    assert built.err == "2 added\nrow 3 asks what row 2 asks: How do I pay?\n"
+    report = answered("index", "--output", "faq.sq", "--duplicates", "same.tsv")
+    assert (report["rows"], report["duplicates"]) == (2, 1)
+    assert Path("same.tsv").read_text(encoding="utf-8").splitlines()[1].startswith("1\t2\t")
+    Path("more.jsonl").write_text(
+        '{"id": 2, "question": "Where is the shop?", "answer": "Here."}\n', encoding="utf-8"
+    )
+    added = answered("index", "more.jsonl", "--output", "faq.sq", "--add", "--delete", "1")
+    assert added["rows"] == 1
+    again = softquery("index", "more.jsonl", "--output", "faq.sq", "--add")
+    assert again.err == "1 already there\n"
+    found = answered("search", "faq.sq", "Where is your shop?", "--min-score", 0)
+    assert [hit["answer"] for hit in found["hits"]] == ["Here."]
+    assert answered("index", "--output", "faq.sq", "--min-score", 0.9)["min_score"] == 0.9
+    assert answered("index", "--output", "faq.sq", "--compact")["segments"] == 1

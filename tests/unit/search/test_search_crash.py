@@ -1,0 +1,56 @@
+"""kill -9 at any step of indexing and updating: what was committed is there, and nothing else."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
+
+SCRIPT = Path(__file__).with_name("killed.py")
+NUM_KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def runs(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("killed")
+    command = [sys.executable, str(SCRIPT), str(model), str(folder), "1", str(NUM_KILLS + 1)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_undisturbed(runs):
+    from killed import states
+
+    first = runs[0]
+    assert first["done"] == 6
+    assert first["state"]["rows"] == states()[-1]
+
+
+def test_what_was_committed_is_there(runs):
+    from killed import LEAST, states
+
+    killed = runs[1:]
+    assert len(killed) == NUM_KILLS
+    assert sum(run["done"] < 6 for run in killed) > NUM_KILLS // 2
+    for run in killed:
+        state = run["state"]
+        if "missing" in state:
+            assert run["done"] == 0, run
+            continue
+        assert state["rows"] in states()[LEAST[run["done"]] :], run
+        assert state["hits"] == sorted(state["rows"]), run
+
+
+def test_the_same_commands_go_on(runs):
+    from killed import states
+
+    for run in runs[1:]:
+        found = run["after"]["rows"]
+        assert set(states()[5]) - {"r1"} <= set(found), run  # it may have been deleted
+        assert {key: found[key] for key in ("r8", "r11")} == {"r8": "changed", "r11": "changed"}
+        assert run["after"]["hits"] == sorted(found), run

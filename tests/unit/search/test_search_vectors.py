@@ -1,0 +1,64 @@
+"""The nearest vectors are found, one by one or by the graph, whichever rows are allowed."""
+
+import numpy as np
+import pytest
+
+from softquery.measure.words import unit_rows
+from softquery.search import vectors
+from softquery.search.files import FolderWriter
+from softquery.search.vectors import Vectors, write_vectors
+
+NUM_ROWS, SIZE = 3000, 16
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    draw = np.random.default_rng(2)
+    return unit_rows(draw.normal(size=(NUM_ROWS, SIZE)).astype(np.float32))
+
+
+@pytest.fixture(scope="module")
+def graph(matrix, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("graph")
+    before, vectors.EXACT_ROWS = vectors.EXACT_ROWS, 100
+    write_vectors(FolderWriter(folder), matrix.astype(np.float16), threads=1)
+    vectors.EXACT_ROWS = before
+    return folder
+
+
+def exact(matrix, query, allowed, count):
+    scores = np.where(allowed, matrix.astype(np.float16).astype(np.float32) @ query, -np.inf)
+    return np.argsort(-scores, kind="stable")[: min(count, int(allowed.sum()))]
+
+
+def test_without_a_graph(matrix, tmp_path):
+    write_vectors(FolderWriter(tmp_path), matrix.astype(np.float16), threads=1)
+    assert not (tmp_path / vectors.GRAPH).exists()
+    stored = Vectors(tmp_path, SIZE)
+    allowed = np.arange(NUM_ROWS) % 3 == 0
+    rows, scores = stored.nearest(matrix[7], 10, allowed)
+    assert rows.tolist() == exact(matrix, matrix[7], allowed, 10).tolist()
+    assert (np.diff(scores) <= 0).all()
+
+
+@pytest.mark.parametrize("share", [2, 25, 500])
+def test_with_a_graph(graph, matrix, share, monkeypatch):
+    monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
+    stored = Vectors(graph, SIZE)
+    allowed = np.arange(NUM_ROWS) % share == 0
+    found = 0
+    for query in matrix[:20]:
+        rows, scores = stored.nearest(query, 10, allowed)
+        best = exact(matrix, query, allowed, 10)
+        assert allowed[rows].all()
+        assert (np.diff(scores) <= 1e-6).all()
+        assert len(rows) == len(best)
+        found += len(set(rows.tolist()) & set(best.tolist())) / len(best)
+    assert found >= 19
+
+
+def test_fewer_than_asked_for(graph, matrix):
+    rows, _ = Vectors(graph, SIZE).nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3)
+    assert sorted(rows.tolist()) == [0, 1, 2]
+    rows, _ = Vectors(graph, SIZE).nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool))
+    assert rows.tolist() == []
