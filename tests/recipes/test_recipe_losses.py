@@ -12,7 +12,7 @@ from two_steps import GOLDEN, first_losses
 from softquery.bundle import read_bundle
 from softquery.recipes import RECIPES, recipe
 
-NUM_RECIPES = 20
+NUM_RECIPES = 25
 WANTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
@@ -48,6 +48,6 @@ def test_a_recipe_says_what_it_is(name):
     assert RECIPES[name].__doc__
     assert recipe(name) == run  # a value: made anew, it is the same
     first = name.partition("-")[0]
-    model = first if first in ("siamese", "elmo", "tagger", "word2vec") else "esim"
+    model = first if first in ("siamese", "elmo", "bert", "tagger", "word2vec") else "esim"
     model = "tagger" if name == "pos" else model
     assert json.loads(json.dumps(run.to_dict()))["model_name"] == model

@@ -17,6 +17,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "end_to_end"))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import torch
+from tiny_documents import SMALL as SMALL_DOCUMENTS
+from tiny_documents import write_documents
 from tiny_pairs import chinese, english, graded, inference, write_folder
 from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
@@ -25,7 +27,16 @@ from tiny_text import write_text
 
 from small_elmo import write_elmo
 from softquery.models import TaggerConfig
-from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
+from softquery.recipes import (
+    RECIPES,
+    AnyRun,
+    BertRun,
+    LanguageRun,
+    Run,
+    WordRun,
+    override,
+    recipe,
+)
 from softquery.recipes.kinds import train
 from softquery.tasks import PairClassification, PairGrading
 
@@ -35,12 +46,16 @@ SMALL = ["model.hidden_size=6", "model.embedding_size=5", "data.batch_size=8", *
 # Samples are drawn differently by processors, too.
 LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS,
             "model.softmax.kind=full", "training.precision=32-true"]  # fmt: skip
+BERT = [*(f"{key}={value}" for key, value in SMALL_DOCUMENTS.items()), *TWO_STEPS,
+        "model.num_layers=2"]  # fmt: skip
 TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
         "model.word_dropout=0"]  # fmt: skip
 # Of so small a corpus an epoch is a step.
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
-SETTINGS: dict[type[AnyRun], list[str]] = {Run: SMALL, LanguageRun: LANGUAGE, WordRun: WORDS}
+SETTINGS: dict[type[AnyRun], list[str]] = {
+    Run: SMALL, LanguageRun: LANGUAGE, BertRun: BERT, WordRun: WORDS,
+}  # fmt: skip
 
 
 class Losses:
@@ -71,6 +86,8 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     """Text, or pairs in the recipe's language, with labels of its kind."""
     if isinstance(run, LanguageRun):
         return write_text(folder)
+    if isinstance(run, BertRun):
+        return write_documents(folder)
     if isinstance(run, WordRun):
         return write_sentences(folder)
     if isinstance(run.model, TaggerConfig):

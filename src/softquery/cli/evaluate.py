@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from softquery.runtime.evaluation import Mistake
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[str, typer.Argument(help="A name from the zoo, or a bundle's folder.")],
     data: Annotated[
-        Path, typer.Option(help="Labelled rows: sentence1, sentence2, label; or tagged sentences.")
+        Path,
+        typer.Option(
+            help="Labelled rows: sentence1, sentence2, label; tagged sentences; for encoders text."
+        ),
     ],
     errors: Annotated[
         Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
@@ -46,7 +49,13 @@ def evaluate(
     if errors is not None:
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
-    if _kind(model) == "tagger":
+    kind = _kind(model)
+    if kind == "encoder":
+        if order or slices or errors is not None:
+            raise ConfigError("--order, --slice and --errors are for labelled rows, not for text")
+        _tell(_evaluate_encoder(model, data, rename), f"{model} on {data}", None, as_json)
+        return
+    if kind == "tagger":
         from softquery.cli.evaluate_tags import evaluate_tagger
 
         if order:
@@ -84,6 +93,17 @@ def _kind(model: str) -> str:
     from softquery.zoo import resolve
 
     return read_bundle(resolve(model)).config.kind
+
+
+def _evaluate_encoder(model: str, data: Path, rename: dict[str, str] | None) -> dict[str, Any]:
+    from softquery.bundle import read_bundle
+    from softquery.zoo import resolve
+
+    try:
+        from softquery.runtime.masked import evaluate_masked
+    except ImportError:
+        raise MissingExtra("train", needed_for="measuring a pretrained encoder") from None
+    return evaluate_masked(read_bundle(resolve(model)), data, rename=rename)
 
 
 def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from softquery.export import ExportReport
 
 
+FORMS = ("onnx", "huggingface")
+
+
 def export(
     model: Annotated[str, typer.Argument(help="The bundle to export: a folder, or a name.")],
     output: Annotated[
@@ -34,18 +37,31 @@ def export(
         bool,
         typer.Option("--drop-softmax", help="Leave out what an embedder was pretrained with."),
     ] = False,
+    form: Annotated[
+        str, typer.Option(help="onnx, or huggingface: a BERT as a folder of transformers.")
+    ] = "onnx",
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write ONNX graphs that run without torch, checked against it, int8 behind a gate."""
+    """Write ONNX graphs that run without torch, checked against it, int8 behind a gate.
+
+    A BERT can be written for transformers instead (--form huggingface).
+    """
     from softquery.bundle import read_bundle
     from softquery.files import parse_columns
     from softquery.zoo import resolve
 
-    require_onnx()
+    if form not in FORMS:
+        raise ConfigError(f"--form must be one of {', '.join(FORMS)}, got {form!r:.80}")
     bundle = read_bundle(resolve(model))
+    if form == "huggingface":
+        _publish(bundle, output, as_json)
+        return
+    if bundle.config.kind == "encoder":
+        raise ConfigError("an encoder has no answers to export yet; --form huggingface writes it")
+    require_onnx()
     target = output or bundle.path
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
@@ -74,6 +90,19 @@ def export(
                 f"{report.gate.limit_points:g}: float32 was kept"
             )
     print_table(str(report.bundle), ("export", ""), lines)
+
+
+def _publish(bundle: "Bundle", output: Path | None, as_json: bool) -> None:
+    from softquery.interop import publish_bert
+
+    if output is None:
+        raise ConfigError("--form huggingface writes another folder; name it with --output")
+    folder = publish_bert(bundle, output)
+    if as_json:
+        print_json({"folder": str(folder), "form": "huggingface"})
+    else:
+        files = sorted(path.name for path in folder.iterdir())
+        print_table(str(folder), ("export", ""), [("form", "huggingface"), ("files", len(files))])
 
 
 def require_onnx(extra: str = "train", *, needed_for: str = "export") -> None:

@@ -8,6 +8,23 @@ from softquery.data.corpus import (
     read_corpus,
     write_corpus,
 )
+from softquery.data.document_corpus import (
+    DocumentCorpus,
+    document_fingerprint,
+    is_document_corpus,
+    read_documents,
+    write_documents,
+)
+from softquery.data.documents import Documents
+from softquery.data.masking import (
+    NONE,
+    MaskedBatch,
+    MaskedText,
+    Masking,
+    bin_rows,
+    bin_slots,
+)
+from softquery.data.packed_tokens import PackedTokens
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -23,7 +40,14 @@ from softquery.data.translations import TranslationBatch, Translations, encode_t
 from softquery.data.windows import Windows
 
 __all__ = [
+    "NONE",
     "Corpus",
+    "DocumentCorpus",
+    "Documents",
+    "MaskedBatch",
+    "MaskedText",
+    "Masking",
+    "PackedTokens",
     "PairBatch",
     "Pairs",
     "Sentences",
@@ -37,6 +61,8 @@ __all__ = [
     "Windows",
     "TranslationBatch",
     "Translations",
+    "bin_rows",
+    "bin_slots",
     "bucketed",
     "budgeted",
     "build_lexicon",
@@ -46,6 +72,10 @@ __all__ = [
     "first_sentence",
     "in_order",
     "corpus_fingerprint",
+    "document_fingerprint",
+    "is_document_corpus",
+    "read_documents",
+    "write_documents",
     "is_corpus",
     "read_corpus",
     "round_up",

@@ -1,6 +1,7 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
 from softquery.files.columns import parse_columns
+from softquery.files.documents import Line, read_lines
 from softquery.files.npz import NpzEntries
 from softquery.files.numbered import NumberedText, open_numbered, write_numbered
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
@@ -26,6 +27,7 @@ __all__ = [
     "LONGEST_LINE",
     "TAGGED_FORMS",
     "Coverage",
+    "Line",
     "NpzEntries",
     "NumberedText",
     "Phrases",
@@ -46,6 +48,7 @@ __all__ = [
     "open_numbered",
     "open_text",
     "parse_columns",
+    "read_lines",
     "read_rows",
     "read_sentences",
     "read_semcor",

@@ -1,5 +1,6 @@
 """One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
+from softquery.models.bert import Bert, BertConfig, BertOutput, MaskedOutput
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -37,6 +38,9 @@ TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (Ta
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
 
+ENCODERS: dict[str, tuple[type[BertConfig], type[Bert]]] = {"bert": (BertConfig, Bert)}
+"""Likewise for models that are pretrained on text and then given a head for a task."""
+
 GENERATORS: dict[
     str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
 ] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
@@ -44,10 +48,14 @@ GENERATORS: dict[
 
 __all__ = [
     "EMBEDDERS",
+    "ENCODERS",
     "GENERATORS",
     "MODELS",
     "TEXT_MODELS",
     "AskingConfig",
+    "Bert",
+    "BertConfig",
+    "BertOutput",
     "BiLmState",
     "CharacterConfig",
     "Contextual",
@@ -59,6 +67,7 @@ __all__ = [
     "GeneratorOutput",
     "LanguageModelOutput",
     "Looks",
+    "MaskedOutput",
     "PairOutput",
     "Seq2Seq",
     "Seq2SeqConfig",

@@ -4,13 +4,14 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import language, matching, tagging, words
+from softquery.recipes import bert, language, matching, tagging, words
+from softquery.recipes.bert_run import BertRun, DocumentFiles, Pieces
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
 from softquery.recipes.words import WordList, WordRun
 
-AnyRun = Run | LanguageRun | WordRun
+AnyRun = Run | LanguageRun | BertRun | WordRun
 """What a recipe makes; `kinds` says what trains each."""
 
 RECIPES: dict[str, Callable[[], AnyRun]] = {
@@ -32,6 +33,11 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
     "elmo-en": language.elmo_en,
+    "bert-tiny": bert.bert_tiny,
+    "bert-mini": bert.bert_mini,
+    "bert-small": bert.bert_small,
+    "bert-base": bert.bert_base,
+    "bert-large": bert.bert_large,
     "word2vec": words.word2vec,
     "word2vec-cbow": words.word2vec_cbow,
 }
@@ -49,8 +55,11 @@ def recipe(name: str) -> AnyRun:
 __all__ = [
     "RECIPES",
     "AnyRun",
+    "BertRun",
+    "DocumentFiles",
     "Files",
     "LanguageRun",
+    "Pieces",
     "Run",
     "StreamFiles",
     "TagSettings",

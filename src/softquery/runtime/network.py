@@ -14,8 +14,11 @@ from softquery.data import Pairs, Texts, in_order
 from softquery.errors import BundleError
 from softquery.models import (
     EMBEDDERS,
+    ENCODERS,
     MODELS,
     TEXT_MODELS,
+    Bert,
+    BertConfig,
     Elmo,
     ElmoConfig,
     Esim,
@@ -62,6 +65,14 @@ def build_embedder(name: str, settings: dict[str, Any]) -> Elmo:
     if name not in EMBEDDERS:
         raise BundleError(f"unknown embedder {name!r} (known: {', '.join(EMBEDDERS)})")
     model: Elmo = _built(name, settings, *EMBEDDERS[name])
+    return model
+
+
+def build_encoder(name: str, settings: dict[str, Any]) -> Bert:
+    """The pretrained encoder that a bundle's config describes, with random weights."""
+    if name not in ENCODERS:
+        raise BundleError(f"unknown encoder {name!r} (known: {', '.join(ENCODERS)})")
+    model: Bert = _built(name, settings, *ENCODERS[name])
     return model
 
 
@@ -121,6 +132,11 @@ def load_embedder(bundle: Bundle) -> Elmo:
     return _loaded(bundle, build_embedder)
 
 
+def load_encoder(bundle: Bundle) -> Bert:
+    """Likewise for a bundle of a pretrained encoder."""
+    return _loaded(bundle, build_encoder)
+
+
 def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Model:
     try:
         model = build(bundle.config.model["name"], bundle.config.model["config"])
@@ -144,7 +160,7 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
 
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
-    config: EsimConfig | SiameseConfig | TaggerConfig | ElmoConfig = model.config  # type: ignore[assignment]
+    config: EsimConfig | SiameseConfig | TaggerConfig | ElmoConfig | BertConfig = model.config  # type: ignore[assignment]
     embedder = getattr(model, "embedder", None)
     nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
     return {**dataclasses.asdict(config), **nested}

@@ -2,6 +2,7 @@
 
 from softquery.tasks.generate import Generation, TokenLikelihood
 from softquery.tasks.language_model import LanguageModel, Likelihood
+from softquery.tasks.masked_language_model import MaskedLanguageModel, MaskedScores
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.tasks.tag import Tagging
 from softquery.tasks.window import WordPrediction
@@ -10,6 +11,8 @@ __all__ = [
     "Generation",
     "LanguageModel",
     "Likelihood",
+    "MaskedLanguageModel",
+    "MaskedScores",
     "PairClassification",
     "PairGrading",
     "PairTask",

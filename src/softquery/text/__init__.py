@@ -1,7 +1,8 @@
 """Strings to ids: normalise, segment, number; the same in training and at run time."""
 
-from softquery.text.build import build_pipeline, pipeline_from_words
-from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.bert import CONTINUATION, bert_vocabulary
+from softquery.text.build import build_pipeline, pipeline_from_pieces, pipeline_from_words
+from softquery.text.config import SUBWORDS, TextConfig, UnicodeForm, Unit
 from softquery.text.cutting import WordCutter
 from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
@@ -18,6 +19,12 @@ from softquery.text.spelling import (
     unspell,
 )
 from softquery.text.vocabulary import (
+    BERT_CLS,
+    BERT_MASK,
+    BERT_PAD,
+    BERT_RESERVED,
+    BERT_SEP,
+    BERT_UNK,
     BOS,
     BOS_ID,
     CLS,
@@ -33,9 +40,16 @@ from softquery.text.vocabulary import (
 )
 
 __all__ = [
+    "BERT_CLS",
+    "BERT_MASK",
+    "BERT_PAD",
+    "BERT_RESERVED",
+    "BERT_SEP",
+    "BERT_UNK",
     "BOS",
     "BOS_ID",
     "CLS",
+    "CONTINUATION",
     "EOS",
     "EOS_ID",
     "MASK",
@@ -44,6 +58,7 @@ __all__ = [
     "PAD",
     "PAD_ID",
     "SEP",
+    "SUBWORDS",
     "UNK",
     "UNK_ID",
     "Encoded",
@@ -52,10 +67,12 @@ __all__ = [
     "UnicodeForm",
     "Unit",
     "WordCutter",
+    "bert_vocabulary",
     "build_pipeline",
     "ngram_buckets",
     "in_parts",
     "normalise",
+    "pipeline_from_pieces",
     "pipeline_from_words",
     "rejoined",
     "reserved_tokens",

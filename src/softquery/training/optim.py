@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
@@ -19,6 +19,8 @@ class Optim:
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     weight_decay: float = 0.0
+    decayed: Literal["all", "matrices"] = "all"
+    """`"matrices"` spares biases and normalisations, as BERT's own code does."""
     clip_norm: float = 10.0
     """Largest norm of the gradient over all parameters; 0 switches clipping off."""
 
@@ -28,6 +30,8 @@ class Optim:
         for name in ("eps", "weight_decay", "clip_norm"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.decayed not in ("all", "matrices"):
+            raise ValueError(f"decayed must be all or matrices, got {self.decayed!r}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas must be in [0, 1), got {self.betas}")
 
@@ -79,7 +83,7 @@ def build_optimizer(
     """
     on_gpu = device.type == "cuda"
     return torch.optim.AdamW(
-        [parameter for parameter in parameters if parameter.requires_grad],
+        _groups(optim, [parameter for parameter in parameters if parameter.requires_grad]),
         lr=torch.tensor(optim.lr, device=device) if on_gpu else optim.lr,
         betas=optim.betas,
         eps=optim.eps,
@@ -87,6 +91,15 @@ def build_optimizer(
         fused=on_gpu,
         capturable=on_gpu,
     )
+
+
+def _groups(optim: Optim, parameters: list[nn.Parameter]) -> list[Any]:
+    """All parameters, or two groups of them where some do not decay."""
+    if not optim.weight_decay or optim.decayed == "all":
+        return parameters
+    matrices = [parameter for parameter in parameters if parameter.ndim > 1]
+    others = [parameter for parameter in parameters if parameter.ndim <= 1]
+    return [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:

@@ -134,3 +134,24 @@ def test_a_rate_that_is_a_tensor_is_set_in_place():
     set_learning_rate(optimizer, 0.25)
     assert optimizer.param_groups[0]["lr"] is rate
     assert rate.item() == 0.25
+
+
+def test_decay_can_spare_all_but_matrices():
+    layer = nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2))
+    optim = Optim(lr=0.1, weight_decay=0.5, decayed="matrices")
+    optimizer = build_optimizer(optim, layer.parameters(), torch.device("cpu"))
+    assert [group["weight_decay"] for group in optimizer.param_groups] == [0.5, 0.0]
+    assert [len(group["params"]) for group in optimizer.param_groups] == [1, 3]
+    before = [parameter.detach().clone() for parameter in layer.parameters()]
+    for parameter in layer.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    changed = [not torch.equal(a, b) for a, b in zip(before, layer.parameters(), strict=True)]
+    assert changed == [True, False, False, False]
+    plain = build_optimizer(Optim(decayed="matrices"), layer.parameters(), torch.device("cpu"))
+    assert len(plain.param_groups) == 1
+
+
+def test_what_decays_is_one_of_two():
+    with pytest.raises(ValueError, match="decayed must be all or matrices, got 'biases'"):
+        Optim(decayed="biases")
