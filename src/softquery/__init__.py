@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from softquery.runtime import (
+        Classifier,
         Embedder,
         Matcher,
+        Reader,
         Tagger,
         WordSpace,
+        Writer,
         evaluate,
         load,
         load_vectors,
@@ -20,10 +23,13 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Classifier",
     "Embedder",
     "Matcher",
+    "Reader",
     "Tagger",
     "WordSpace",
+    "Writer",
     "__version__",
     "evaluate",
     "load",

@@ -23,7 +23,14 @@ TORCH_FREE_LAYERS = (
 )
 """Layers of which every file, as far as they exist, imports with the base install alone."""
 
-TORCH_FREE_MODULES = ("softquery", "softquery.interop", "softquery.runtime")
+TORCH_FREE_MODULES = (
+    "softquery",
+    "softquery.interop",
+    "softquery.runtime",
+    "softquery.serve",
+    "softquery.serve.health",
+    "softquery.serve.keys",
+)
 """Further modules of which that holds, whatever they import once they are called."""
 
 OPTIONAL_PACKAGES = (
@@ -35,6 +42,9 @@ OPTIONAL_PACKAGES = (
     "pyarrow",
     "jieba",
     "h5py",
+    "fastapi",
+    "uvicorn",
+    "prometheus_client",
     "tensorboard",
     "scipy",
     "sklearn",

@@ -19,7 +19,7 @@ PAGES = [
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MOST_EXEMPTIONS = 6
-GROUPS = ("import", "probe", "vectors")
+GROUPS = ("import", "keys", "probe", "vectors")
 """Commands that have commands of their own."""
 MISTAKE = 2
 """Exit code of what the user can put right; pages show such answers too."""

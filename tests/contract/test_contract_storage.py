@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 import torch
 from model_cases import CASES
+from stored import stored
 
-from softquery import __version__
-from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.errors import BundleError
 from softquery.runtime.network import build_model, load_model
 from softquery.text import TextConfig, build_pipeline
@@ -22,22 +21,7 @@ def answers(model, case):
 
 def bundled(model, case, folder, **changes):
     pipeline = build_pipeline(["a man sleeps"], TextConfig())
-    settings = {**dataclasses.asdict(model.config), **changes}
-    write_bundle(
-        folder,
-        config=BundleConfig(
-            kind="matcher",
-            model={"name": case.name, "config": settings},
-            task=case.task.to_dict(),
-            text=pipeline.config.to_dict(),
-            library_version=__version__,
-        ),
-        tokenizer_json=pipeline.tokenizer.to_str(),
-        weights={name: value.numpy() for name, value in model.state_dict().items()},
-        metrics={"n": 0},
-        card="# a case\n",
-    )
-    return read_bundle(folder)
+    return stored(model, case, folder, "matcher", pipeline, **changes)
 
 
 @every_model

@@ -5,13 +5,12 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 import torch
+from stored import stored
 from text_cases import CASES, FOUR, PIPELINE, RAGGED
 
-from softquery import __version__
-from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.errors import BundleError
 from softquery.models import TEXT_MODELS, SpellingConfig
-from softquery.runtime.network import build_model, config_of, load_task_model
+from softquery.runtime.network import build_model, load_task_model
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)
@@ -165,21 +164,7 @@ def test_labels_are_not_needed_to_answer(case):
 
 
 def bundled(model, case, folder, **changes):
-    write_bundle(
-        folder,
-        config=BundleConfig(
-            kind="tagger",
-            model={"name": case.name, "config": {**config_of(model), **changes}},
-            task=case.task.to_dict(),
-            text=PIPELINE.config.to_dict(),
-            library_version=__version__,
-        ),
-        tokenizer_json=PIPELINE.tokenizer.to_str(),
-        weights={name: value.numpy() for name, value in model.state_dict().items()},
-        metrics={"n": 0},
-        card="# a case\n",
-    )
-    return read_bundle(folder)
+    return stored(model, case, folder, "tagger", PIPELINE, **changes)
 
 
 @every_model

@@ -157,7 +157,7 @@ EXPLAIN = [
     Case(
         title="one sentence",
         command="explain 'a man eats' --model model",
-        said=f"missing argument {ANY}; see softquery explain --help",
+        said="give two sentences, each in quotes",
     ),
     Case(
         title="three sentences",
@@ -243,7 +243,7 @@ BENCH = [
     Case(
         title="a benchmark that does not exist",
         command="bench speed --model model",
-        said="unknown benchmark 'speed' (known: match)",
+        said="unknown benchmark 'speed' (known: match, serve)",
     ),
     Case(
         title="no benchmark",

@@ -23,12 +23,16 @@ from hostile_embed import EMBED
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
+from hostile_serving import KEYS, SERVE
+from hostile_tags import EVALUATE_TAGGER, EXPORT_TAGGER, TAG, TRAIN_TAGGER
 from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
 from running import Answer, settings, softquery
 from tiny_documents import settings as document_settings
 from tiny_pairs import english, write_folder, write_tsv
+from tiny_tags import named, write_tagged
+from tiny_tags import settings as tag_settings
 from tiny_text import settings as text_settings
 from tiny_text import write_text
 
@@ -37,7 +41,7 @@ from published_elmo import options_of, random_arrays, write_published
 from small_elmo import exported_elmo, write_elmo
 from small_senses import write_senses, write_tags
 from softquery.bundle import read_bundle
-from softquery.export import export_matcher
+from softquery.export import export_matcher, export_tagger
 from softquery.interop import publish_bert
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
@@ -46,15 +50,19 @@ CASES = {
     "train": TRAIN,
     "train elmo": TRAIN_ELMO,
     "train bert": TRAIN_BERT,
+    "train tagger": TRAIN_TAGGER,
     "train word2vec": TRAIN_WORDS,
     "import elmo": IMPORT_ELMO,
     "import bert": IMPORT_BERT,
     "import vectors": IMPORT_VECTORS,
     "evaluate": EVALUATE,
+    "evaluate tagger": EVALUATE_TAGGER,
     "match": MATCH,
     "rank": RANK,
+    "tag": TAG,
     "embed": EMBED,
     "export": EXPORT,
+    "export tagger": EXPORT_TAGGER,
     "calibrate": CALIBRATE,
     "explain": EXPLAIN,
     "bench": BENCH,
@@ -63,6 +71,8 @@ CASES = {
     "models": MODELS,
     "recipes": RECIPES,
     "vectors": VECTORS,
+    "serve": SERVE,
+    "keys": KEYS,
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
@@ -77,6 +87,7 @@ SMALL = settings(training={"max_epochs": 2})
 """Two epochs, so that a run can be interrupted between its first checkpoint and its end."""
 SMALL_TEXT = text_settings(training__max_steps=9)
 SMALL_DOCUMENTS = document_settings(training__max_steps=9)
+SMALL_TAGS = tag_settings(training__max_epochs=1, data__tune_share=0.1)
 
 
 class Silent:
@@ -94,8 +105,8 @@ class Silent:
             raise KeyboardInterrupt
 
 
-def run_small(data: Path, output: Path, *, interrupt: bool = False) -> None:
-    run = override(recipe("esim"), SMALL[1::2])
+def run_small(data: Path, output: Path, *, interrupt: bool = False, name: str = "esim") -> None:
+    run = override(recipe(name), (SMALL_TAGS if name == "tagger" else SMALL)[1::2])
     watch = Silent(interrupt=interrupt)
     train(run, data=data, output=output, observer=watch, say=lambda line: None)
 
@@ -107,6 +118,8 @@ def sound(tmp_path_factory) -> Path:
     data = write_folder(folder / "data", english(60), num_dev=10)
     write_tsv(folder / "test.tsv", english(40, seed=2))
     write_text(folder / "text")
+    run_small(write_tagged(folder / "tagged", named(160)), folder / "tagger", name="tagger")
+    export_tagger(read_bundle(folder / "tagger"), folder / "exported tagger")
     write_senses(folder / "senses")
     write_tags(folder / "tags")
     write_elmo(folder / "elmo")
@@ -130,6 +143,7 @@ def place(sound, tmp_path, monkeypatch) -> Path:
     shutil.copytree(sound / "data", tmp_path / "data")
     shutil.copy(sound / "test.tsv", tmp_path / "test.tsv")
     shutil.copytree(sound / "text", tmp_path / "text")
+    shutil.copytree(sound / "tagged", tmp_path / "tagged")
     return tmp_path
 
 
@@ -144,6 +158,8 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
+        for kind in case.needs & {"tagger", "exported tagger"}:
+            shutil.copytree(sound / kind, place / "tagger")
         if case.verb == "probe":
             for name in ("senses", "tags", "elmo", "model"):
                 shutil.copytree(sound / name, place / name)
@@ -196,7 +212,13 @@ def words(case: Case) -> list[str]:
     """The command, a training run made small by the settings of its kind."""
     if case.verb != "train":
         return case.words
-    kinds = {"elmo-small": SMALL_TEXT, "bert-tiny": SMALL_DOCUMENTS, "word2vec": []}
+    kinds = {
+        "elmo-small": SMALL_TEXT,
+        "bert-tiny": SMALL_DOCUMENTS,
+        "word2vec": [],
+        "tagger": SMALL_TAGS,
+        "tagger-elmo": SMALL_TAGS,
+    }
     small = next((kinds[word] for word in case.words if word in kinds), SMALL)
     return [*case.words[:1], *small, *case.words[1:]]
 

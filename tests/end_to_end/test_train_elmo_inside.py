@@ -1,16 +1,20 @@
 """`softquery train esim-elmo`: a biLM inside a matcher, from the command line to an answer."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
-from running import settings, softquery
+from running import finish, settings, softquery, start
 from safetensors.numpy import load_file
 from tiny_pairs import inference, write_folder
 
 import softquery as sq
-from small_elmo import write_elmo
-from softquery.bundle import read_bundle
+from small_elmo import write_elmo, write_esim_elmo
+from softquery.bundle import read_bundle, write_bundle
+from softquery.text import TextConfig, TextPipeline, spell_vocabulary
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +31,15 @@ def train(place, output, *words, **groups):
                      *changes, *words)  # fmt: skip
 
 
-def test_a_frozen_bilm_stays_as_it_was_and_answers_come(place):
+@pytest.fixture(scope="module")
+def frozen(place):
     answer = train(place, "frozen", "--set", f"elmo.bundle={place / 'bilm'}")
     assert answer.code == 0, answer.err
+    return answer
+
+
+def test_a_frozen_bilm_stays_as_it_was_and_answers_come(frozen, place):
+    answer = frozen
     assert "8 wide at the input and output, frozen" in answer.err
     ours, theirs = (load_file(place / n / "model.safetensors") for n in ("frozen", "bilm"))
     for name, value in theirs.items():
@@ -41,6 +51,63 @@ def test_a_frozen_bilm_stays_as_it_was_and_answers_come(place):
     first, second = model.predict([("A man eats.", "Some man eats."), ("A man eats.", "No one.")])
     assert first.label in ("entailment", "neutral", "contradiction")
     assert first.probabilities != second.probabilities
+
+
+def test_words_that_no_table_holds_are_spelt_as_they_are(frozen, place):
+    assert len(load_file(place / "frozen" / "model.safetensors")["embedder.characters"]) == 0
+    model = sq.load(place / "frozen")
+    pairs = [("A man eats.", f"A {word} eats.") for word in ("qqqq", "zzzz")]
+    one, other = model.predict(pairs)
+    assert one.probabilities != pytest.approx(other.probabilities, abs=1e-6)
+    ranked = model.rank(pairs[0][0], [second for _, second in pairs])
+    scores = {each["text"]: each["score"] for each in ranked}
+    for (_, second), answer in zip(pairs, (one, other), strict=True):
+        assert scores[second] == pytest.approx(answer.probabilities["entailment"], abs=1e-5)
+    shown = model.explain(*pairs[0])
+    assert shown.second_tokens == ("<bos>", "A", "qqqq", "eats", ".", "<eos>")
+    assert shown.probabilities == pytest.approx(one.probabilities, abs=1e-5)
+
+
+def test_what_was_asked_before_changes_no_bit(frozen, place):
+    """So that a bulk run that was killed goes on to the same bytes."""
+    pairs = [(f"A {who} eats.", f"Some {who} {deed}.") for who in ("man", "zebra", "gnu", "cat")
+             for deed in ("eats", "sleeps", "runs", "zzz")]  # fmt: skip
+    fresh, used = sq.load(place / "frozen"), sq.load(place / "frozen")
+    used.probabilities([("Nobody sleeps at zzz.", "A woman, a gnu and a man run."), *pairs[:3]])
+    assert (used.probabilities(pairs) == fresh.probabilities(pairs)).all()
+
+
+def test_a_run_and_its_bundle_measure_the_same(frozen, place):
+    answer = softquery("evaluate", place / "frozen", "--data", place / "data" / "dev.tsv", "--json")
+    noted = read_bundle(place / "frozen").metrics["dev"]
+    found = json.loads(answer.out)
+    assert (found["accuracy"], found["n"]) == (noted["accuracy"], noted["n"])
+    assert found["confusion"] == noted["confusion"]
+
+
+def test_a_vocabulary_that_is_spelt_beforehand_is_read_as_before(frozen, place, tmp_path):
+    """Bundles that hold the characters of a closed vocabulary."""
+    bundle = read_bundle(place / "frozen")
+    words = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text)).vocabulary()
+    weights = dict(bundle.read_weights())
+    weights["embedder.characters"] = spell_vocabulary(words, 9)
+    settings = dict(bundle.config.model["config"])
+    settings["embedder"] = {**settings["embedder"], "num_types": len(words)}
+    write_bundle(
+        tmp_path / "closed",
+        config=replace(bundle.config, model={"name": "esim", "config": settings}),
+        tokenizer_json=bundle.tokenizer_path.read_text(),
+        weights=weights,
+        metrics={},
+        card="# closed",
+    )
+    ours, theirs = sq.load(place / "frozen"), sq.load(tmp_path / "closed")
+    known = [("A man eats.", "Some man eats.")]
+    assert theirs.predict(known)[0].probabilities == pytest.approx(
+        ours.predict(known)[0].probabilities, abs=1e-6
+    )
+    one, other = theirs.predict([("A man eats.", f"A {word} eats.") for word in ("qq", "zz")])
+    assert one.probabilities == pytest.approx(other.probabilities, abs=1e-7)
 
 
 def test_a_tuned_bilm_learns(place):
@@ -70,13 +137,68 @@ def test_what_does_not_fit_is_told(elmo, said, place):
     assert not (place / "none").exists()
 
 
-def test_a_matcher_is_no_bilm(place):
+def test_a_matcher_is_no_bilm(frozen, place):
     answer = train(place, "nested", elmo={"bundle": place / "frozen"})
     assert answer.code == 2
     assert answer.err.splitlines()[-1].endswith("expected an elmo, found 'esim'")
 
 
-def test_export_says_that_it_cannot(place):
-    answer = softquery("export", place / "frozen", "--output", place / "exported")
+@pytest.fixture(scope="module")
+def exported(frozen, place):
+    answer = softquery("export", place / "frozen", "--output", place / "exported", "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["precision"] == "float32"
+    return place / "exported"
+
+
+def test_what_was_exported_answers_without_torch(exported, place):
+    dev = place / "data" / "dev.tsv"
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'jaxtyping', 'onnx'): sys.modules[name] = None\n"
+        "from softquery.cli import main"
+    )
+    words = ["match", "--pairs", dev, "--output", place / "alone.jsonl", "--model", exported]
+    answer = finish(start(*words, code=code))
+    assert answer.code == 0, answer.err
+    answers = [json.loads(line) for line in (place / "alone.jsonl").read_text().splitlines()]
+    pairs = [(each["sentence1"], each["sentence2"]) for each in answers]
+    for found, wanted in zip(answers, sq.load(place / "frozen").predict(pairs), strict=True):
+        assert found["label"] == wanted.label
+        assert found["probabilities"] == pytest.approx(wanted.probabilities, abs=1e-4)
+
+
+def test_the_verbs_take_it(exported, place):
+    noted = read_bundle(place / "frozen").metrics["dev"]
+    answer = softquery("evaluate", exported, "--data", place / "data" / "dev.tsv", "--json")
+    assert json.loads(answer.out)["accuracy"] == noted["accuracy"]
+    (place / "documents.txt").write_text("Some man eats.\nNobody sleeps.\nA zebra runs.\n")
+    answer = softquery("rank", "A man eats.", "--candidates", place / "documents.txt",
+                       "--model", exported, "--json")  # fmt: skip
+    assert (answer.code, len(json.loads(answer.out))) == (0, 3)
+    answer = softquery("explain", "A man eats.", "A zebra runs.", "--model", exported,
+                       "--output", place / "why.json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert "zebra" in (place / "why.json").read_text()
+    answer = softquery("embed", place / "documents.txt", "--model", exported, "--layers", "mix",
+                       "--output", place / "vectors.npz")  # fmt: skip
+    assert (answer.code, "mix of its own" in answer.err) == (0, False), answer.err
+
+
+def test_int8_stands_before_its_gate(frozen, place):
+    answer = softquery("export", place / "frozen", "--output", place / "int8", "--int8",
+                       "--data", place / "data" / "dev.tsv", "--gate", "100", "--json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["precision"] == "int8"
+    assert sq.load(place / "int8").predict([("A man eats.", "A zebra runs.")])
+
+
+def test_a_closed_vocabulary_is_not_exported(place):
+    write_esim_elmo(place / "closed")
+    answer = softquery("export", place / "closed", "--output", place / "none")
     assert answer.code == 2
-    assert "a matcher with ELMo inside runs on torch alone so far" in answer.err
+    assert answer.err == (
+        f"softquery: {place / 'closed'}: a matcher whose ELMo spells a closed vocabulary runs on "
+        "torch alone\n"
+    )
+    assert not (place / "none").exists()

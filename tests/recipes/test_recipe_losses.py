@@ -12,7 +12,7 @@ from two_steps import GOLDEN, first_losses
 from softquery.bundle import read_bundle
 from softquery.recipes import RECIPES, recipe
 
-NUM_RECIPES = 25
+NUM_RECIPES = 44
 WANTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
@@ -49,5 +49,11 @@ def test_a_recipe_says_what_it_is(name):
     assert recipe(name) == run  # a value: made anew, it is the same
     first = name.partition("-")[0]
     model = first if first in ("siamese", "elmo", "bert", "tagger", "word2vec") else "esim"
-    model = "tagger" if name == "pos" else model
+    others = {"pos": "tagger", "relations": "attentive", "hierarchical": "hierarchical",
+              "attention": "attentive", "sentiment": "attentive",
+              "reader": "bidaf"}  # fmt: skip
+    model = others.get(first, model)
+    recurrent = ("translate-rnn", "translate-bahdanau", "translate-luong")
+    if first in ("translate", "couplet"):
+        model = "seq2seq" if name in recurrent else "transformer"
     assert json.loads(json.dumps(run.to_dict()))["model_name"] == model

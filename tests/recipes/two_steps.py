@@ -20,13 +20,20 @@ import torch
 from tiny_documents import SMALL as SMALL_DOCUMENTS
 from tiny_documents import write_documents
 from tiny_pairs import chinese, english, graded, inference, write_folder
+from tiny_questions import SMALL as SMALL_QUESTIONS
+from tiny_questions import chinese as chinese_questions
+from tiny_questions import english as english_questions
+from tiny_questions import write_questions
 from tiny_tags import SMALL as SMALL_TAGS
 from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
+from tiny_texts import relations, reviews, write_texts
+from tiny_writing import couplets, german, small_settings, write_aligned
+from tiny_writing import write_folder as write_writing
 
 from small_elmo import write_elmo
-from softquery.models import TaggerConfig
+from softquery.models import AttentiveConfig, BiDafConfig, HierarchicalConfig, TaggerConfig
 from softquery.recipes import (
     RECIPES,
     AnyRun,
@@ -38,7 +45,7 @@ from softquery.recipes import (
     recipe,
 )
 from softquery.recipes.kinds import train
-from softquery.tasks import PairClassification, PairGrading
+from softquery.tasks import Generation, PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
 TWO_STEPS = ["model.dropout=0", "training.max_steps=2", "training.log_every=1", "training.seed=1"]
@@ -50,6 +57,8 @@ BERT = [*(f"{key}={value}" for key, value in SMALL_DOCUMENTS.items()), *TWO_STEP
         "model.num_layers=2"]  # fmt: skip
 TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
         "model.word_dropout=0"]  # fmt: skip
+QUESTIONS = [*(f"{key}={value}" for key, value in SMALL_QUESTIONS.items()), *TWO_STEPS,
+             "model.word_dropout=0"]  # fmt: skip
 # Of so small a corpus an epoch is a step.
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
@@ -78,7 +87,16 @@ def small(name: str) -> AnyRun:
     run = recipe(name)
     if isinstance(run.model, TaggerConfig):
         return override(run, TAGS)
+    if isinstance(run, Run) and isinstance(run.task, Generation):
+        changes = [f"{key}={value}" for key, value in small_settings(name).items()]
+        return override(run, [*changes, *TWO_STEPS])
+    if isinstance(run.model, BiDafConfig):
+        return override(run, QUESTIONS)
     run = override(run, SETTINGS[type(run)])
+    if isinstance(run.model, HierarchicalConfig):
+        return override(run, ["model.context_size=4", "model.word_dropout=0"])
+    if isinstance(run.model, AttentiveConfig):
+        return override(run, [f"model.{part}_dropout=0" for part in ("embedding", "state", "word")])
     return override(run, ["model.embedding_dropout=0"]) if run.model_name() == "esim" else run
 
 
@@ -91,9 +109,19 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     if isinstance(run, WordRun):
         return write_sentences(folder)
     if isinstance(run.model, TaggerConfig):
-        if run.name == "pos":
+        if run.tags is not None and run.tags.given == "plain":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
+    if isinstance(run.model, (AttentiveConfig, HierarchicalConfig)):
+        return with_tune(run, write_texts(folder, tiny_texts(run), num_dev=12))
+    if isinstance(run.task, Generation):
+        if run.task.form == "couplet":
+            return write_writing(folder, couplets(120))
+        rows = german(120)
+        return write_aligned(folder, rows) if run.writing.languages else write_writing(folder, rows)
+    if isinstance(run.model, BiDafConfig):
+        made = chinese_questions if run.name == "reader-zh" else english_questions
+        return write_questions(folder, made(20))
     if isinstance(run.task, PairGrading):
         rows = graded(60)
     elif run.text.unit == "characters":
@@ -105,10 +133,23 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     if isinstance(run.task, PairClassification) and run.task.labels == ("0", "1"):
         numbers = {"different": "0", "same": "1"}
         rows = [(one, other, numbers.get(label, label)) for one, other, label in rows]
-    written = write_folder(folder, rows, num_dev=12)
+    return with_tune(run, write_folder(folder, rows, num_dev=12))
+
+
+def tiny_texts(run: Run) -> list[tuple[str, str]]:
+    """Texts in the recipe's language, with labels of its kind."""
+    if run.name == "relations":
+        return relations(60)
+    if run.text.unit == "characters":
+        return [(f"{one}{other}", label) for one, other, label in chinese(60)]
+    return reviews(60)
+
+
+def with_tune(run: Run, folder: Path) -> Path:
+    """The folder, with a split to tune on where the recipe wants one."""
     if run.data.tune is not None:
-        shutil.copy(written / "dev.tsv", written / "tune.tsv")
-    return written
+        shutil.copy(folder / "dev.tsv", folder / "tune.tsv")
+    return folder
 
 
 def write_sentences(folder: Path) -> Path:

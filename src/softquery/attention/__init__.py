@@ -15,6 +15,7 @@ from softquery.attention.scores import (
     dot,
     scaled_dot,
 )
+from softquery.attention.trilinear import Trilinear
 
 __all__ = [
     "Additive",
@@ -25,6 +26,7 @@ __all__ = [
     "MultiHead",
     "Packing",
     "Score",
+    "Trilinear",
     "attend",
     "both",
     "causal_mask",

@@ -1,5 +1,7 @@
 """Side by side with what users would pick instead, in one run."""
 
+from softquery.bench.load import Load
 from softquery.bench.match import MatchBench, run_match_bench
+from softquery.bench.serve import ServeBench, run_serve_bench
 
-__all__ = ["MatchBench", "run_match_bench"]
+__all__ = ["Load", "MatchBench", "ServeBench", "run_match_bench", "run_serve_bench"]

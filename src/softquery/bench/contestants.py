@@ -147,7 +147,7 @@ def _words(text: str) -> list[str]:
     return "".join(mark if mark.isalnum() else f" {mark} " for mark in text.lower()).split()
 
 
-def random_cross_encoder(shape: str) -> tuple[Any, Any]:
+def random_cross_encoder(shape: str, *, num_labels: int = 3) -> tuple[Any, Any]:
     """A BERT of that shape with random weights, and its tokenizer."""
     if shape not in SHAPES:
         raise ConfigError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
@@ -155,7 +155,10 @@ def random_cross_encoder(shape: str) -> tuple[Any, Any]:
     size = SHAPES[shape]
     library = transformers()
     config = library.BertConfig(
-        vocab_size=VOCABULARY, intermediate_size=4 * size["hidden_size"], num_labels=3, **size
+        vocab_size=VOCABULARY,
+        intermediate_size=4 * size["hidden_size"],
+        num_labels=num_labels,
+        **size,
     )
     return library.BertForSequenceClassification(config).eval(), tokenizer
 

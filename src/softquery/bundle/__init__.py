@@ -19,6 +19,7 @@ from softquery.bundle.config import BUNDLE_VERSION, BundleConfig
 from softquery.bundle.layout import RECORDS
 from softquery.bundle.read import Bundle, read_bundle
 from softquery.bundle.update import update_bundle, with_section
+from softquery.bundle.weights import weights_fingerprint
 from softquery.bundle.write import write_bundle
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "make_card",
     "read_bundle",
     "update_bundle",
+    "weights_fingerprint",
     "with_section",
     "write_bundle",
 ]

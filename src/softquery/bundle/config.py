@@ -12,6 +12,7 @@ BUNDLE_VERSION = 1
 """The newest folder format that this softquery reads, and the one it writes."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +27,7 @@ class BundleConfig:
         library_version: The softquery that wrote the bundle.
         bundle_version: The folder format.
         base: The zoo name of the bundle that this one is a head of, if it is one.
+        base_fingerprint: Of the weights of that base, by `weights_fingerprint`.
 
     >>> config = BundleConfig(
     ...     kind="matcher",
@@ -45,6 +47,7 @@ class BundleConfig:
     library_version: str
     bundle_version: int = BUNDLE_VERSION
     base: str | None = None
+    base_fingerprint: str | None = None
 
     def __post_init__(self) -> None:
         _check_name("kind", self.kind)
@@ -57,10 +60,14 @@ class BundleConfig:
         if self.base is not None:
             # A name and never a path, so that a config cannot point anywhere on the disk.
             _check_name("base", self.base)
+        _check_fingerprint(self.base, self.base_fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for `config.json`."""
-        return asdict(self)
+        """Plain values for `config.json`; the fingerprint is there for heads alone."""
+        plain = asdict(self)
+        if self.base_fingerprint is None:
+            del plain["base_fingerprint"]
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "BundleConfig":
@@ -110,6 +117,15 @@ def _check_keys(data: Mapping[str, Any]) -> None:
 def _check_name(key: str, value: object) -> None:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ConfigError(f"{key} must be a name of letters, digits, '.', '_', '-', got {value!r}")
+
+
+def _check_fingerprint(base: str | None, value: object) -> None:
+    if value is None:
+        return
+    if base is None:
+        raise ConfigError("base_fingerprint is for bundles that name a base")
+    if not isinstance(value, str) or not _FINGERPRINT.fullmatch(value):
+        raise ConfigError(f"base_fingerprint must be 32 hexadecimal digits, got {value!r:.40}")
 
 
 def _check_object(key: str, value: object) -> None:

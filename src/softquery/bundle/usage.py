@@ -4,15 +4,21 @@ import json
 import shlex
 from collections.abc import Sequence
 
-_PAIRS = {"zh": ("花呗怎么提额", "如何提高花呗额度")}
-_PAIR = ("A man is eating.", "Someone eats.")
+_EXAMPLES = {
+    "zh": {
+        "A man is eating.": "花呗怎么提额",
+        "Someone eats.": "如何提高花呗额度",
+        "Ein Mann isst.": "春风得意马蹄疾",
+    }
+}
+"""What stands in place of our examples for models of other languages."""
 
 _VERBS = {
     "matcher": 'match "A man is eating." "Someone eats."',
     "embedder": "embed sentences.txt --output vectors.npz",
     "classifier": 'classify "What a fine day."',
     "tagger": 'tag "Ada Lovelace lived in London."',
-    "reader": "read --input questions.jsonl --output answers.jsonl",
+    "reader": 'read "Who slept?" --context "Ada Lovelace slept in London."',
     "generator": 'generate "Ein Mann isst."',
     "vectors": "vectors nearest king",
 }
@@ -22,6 +28,7 @@ _CALLS = {
     "embedder": 'model.embed(["A man is eating."])  # layers x words x width',
     "classifier": 'model.predict(["What a fine day."])',
     "tagger": 'model.predict(["Ada Lovelace lived in London."])',
+    "reader": 'model.predict([("Who slept?", "Ada Lovelace slept in London.")])',
     "generator": 'model.predict(["Ein Mann isst."])',
     "vectors": 'model.nearest("king")',
 }
@@ -34,8 +41,8 @@ def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str
     'softquery match "A man is eating." "Someone eats." --model nli-en'
     """
     lines = _lines(kind, name)
-    pair = next((_PAIRS[each] for each in languages if each in _PAIRS), _PAIR)
-    for ours, theirs in zip(_PAIR, pair, strict=True):
+    examples = next((_EXAMPLES[each] for each in languages if each in _EXAMPLES), {})
+    for ours, theirs in examples.items():
         lines = [line.replace(ours, theirs) for line in lines]
     return lines
 

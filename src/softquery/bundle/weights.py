@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,23 @@ def weights_to_bytes(weights: Mapping[str, Array]) -> bytes:
         raise ValueError(f"{_RESERVED!r} cannot be the name of a weight")
     plain = {name: _storable(name, array) for name, array in weights.items()}
     return bytes(save(plain, metadata={"format": "softquery"}))
+
+
+def weights_fingerprint(weights: Mapping[str, Array]) -> str:
+    """A hash of named arrays: of names, types, shapes and contents, in whatever order they come.
+
+    >>> one = {"b": np.zeros(2, np.int8), "a": np.ones(1, np.float32)}
+    >>> weights_fingerprint(one) == weights_fingerprint(dict(reversed(one.items())))
+    True
+    >>> weights_fingerprint(one) == weights_fingerprint({**one, "b": np.zeros(2, np.int16)})
+    False
+    """
+    digest = blake2b(digest_size=16)
+    for name in sorted(weights):
+        array = np.asarray(weights[name], order="C")
+        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
 
 
 def check_weights(path: Path) -> dict[str, str]:

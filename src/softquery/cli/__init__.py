@@ -7,15 +7,19 @@ import typer
 from softquery import __version__
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
+from softquery.cli.classify import classify
 from softquery.cli.console import run
 from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
+from softquery.cli.generate import generate
 from softquery.cli.imports import imports
 from softquery.cli.match import match, rank
 from softquery.cli.models import models
 from softquery.cli.probe import probe
+from softquery.cli.read import read
+from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
 from softquery.cli.train import recipes, train
 from softquery.cli.vectors import vectors
@@ -31,8 +35,11 @@ app = typer.Typer(
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
+app.command()(classify)
 app.command()(embed)
 app.command()(tag)
+app.command()(generate)
+app.command()(read)
 app.command()(train)
 app.command()(evaluate)
 app.command()(calibrate)
@@ -42,6 +49,8 @@ app.add_typer(probe, name="probe")
 app.command()(models)
 app.command()(recipes)
 app.command()(bench)
+app.command()(serve)
+app.add_typer(keys, name="keys")
 app.add_typer(vectors, name="vectors")
 
 

@@ -9,11 +9,11 @@ import typer
 from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra
 
-NAMES = ("match",)
+NAMES = ("match", "serve")
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: `match`.")],
+    name: Annotated[str, typer.Argument(help="Which benchmark: `match` or `serve`.")],
     model: Annotated[
         list[str] | None,
         typer.Option(help="An exported bundle to time, `match-en` by default. Repeatable."),
@@ -21,8 +21,10 @@ def bench(
     threads: Annotated[int, typer.Option(min=1, help="The same for all contestants.")] = 2,
     rounds: Annotated[int, typer.Option(min=1, help="Contestants take turns so often.")] = 3,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="For each scene, contestant and round.")
-    ] = 2.0,
+        float | None,
+        typer.Option(min=0.0, help="For each contestant and round; 2 a scene, 10 under load."),
+    ] = None,
+    clients: Annotated[int, typer.Option(min=1, help="`serve`: that ask at once.")] = 64,
     picture: Annotated[Path | None, typer.Option(help="Also draw it as a .png.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -31,10 +33,23 @@ def bench(
     `match`: single pairs, batches of 32 and rankings of 100, from strings to scores, against
     cross-encoders of BERT-base's and MiniLM-L6's shape (random weights) in PyTorch and in ONNX
     Runtime int8. Compare the ratios; absolute times are this machine's.
+
+    `serve`: a server under the load of many clients that rank 20 short texts each, against the
+    runtime alone in process, and against a cross-encoder behind a plain FastAPI route.
     """
     if name not in NAMES:
         raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
     model = model or ["match-en"]
+    if name == "serve":
+        from softquery.cli.bench_serve import bench_serve
+
+        wait = 10.0 if seconds is None else seconds
+        for each in model:
+            bench_serve(
+                each, threads=threads, rounds=rounds, seconds=wait, clients=clients, as_json=as_json
+            )
+        return
+    seconds = 2.0 if seconds is None else seconds
     if picture is not None:
         _check_picture(picture)
     try:

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softquery.cli.calibrate_reading import calibrate_reader, is_reader
 from softquery.cli.console import flat, note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
+    from softquery.runtime import Classifier, Matcher
     from softquery.runtime.calibrating import Aim
 
 
@@ -33,13 +35,15 @@ def calibrate(
     """
     from softquery.bundle import RECORDS
     from softquery.files import parse_columns, read_rows
-    from softquery.runtime import load_matcher
     from softquery.runtime.calibrating import fit_calibration, save_calibration
 
     chosen = _aim(aim)
-    matcher = load_matcher(model)
     rename = parse_columns(columns) if columns else None
-    rows = list(read_rows(data, columns=("sentence1", "sentence2", "label"), rename=rename))
+    if is_reader(model):
+        calibrate_reader(model, data, rename, abstain_below, as_json)
+        return
+    matcher, names = _opened(model)
+    rows = list(read_rows(data, columns=names, rename=rename))
     if not rows:
         raise InputError("holds no rows", source=data)
     if chosen == "f1" and len(matcher.labels) != 2:
@@ -60,6 +64,17 @@ def calibrate(
         print_json(result)
     else:
         print_table(f"{model}, calibrated on {data}", ("setting", "value"), flat(result))
+
+
+def _opened(model: str) -> tuple["Matcher | Classifier", tuple[str, ...]]:
+    """A matcher or a classifier, and the columns that it is calibrated on."""
+    from softquery.runtime import load_classifier, load_matcher
+    from softquery.runtime.opening import opened
+
+    bundle = opened(model)
+    if bundle.config.kind == "classifier":
+        return load_classifier(bundle), ("text", "label")
+    return load_matcher(bundle), ("sentence1", "sentence2", "label")
 
 
 def _aim(text: str) -> "Aim | None":

@@ -3,16 +3,14 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra
-
-if TYPE_CHECKING:
-    from softquery.runtime.evaluation import Mistake
 
 
 def evaluate(
@@ -20,7 +18,8 @@ def evaluate(
     data: Annotated[
         Path,
         typer.Option(
-            help="Labelled rows: sentence1, sentence2, label; tagged sentences; for encoders text."
+            help="Rows: sentence1, sentence2, label; text, label; source, target; tagged words; "
+            "questions with answers; for encoders text."
         ),
     ],
     errors: Annotated[
@@ -40,7 +39,8 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled data, with bootstrap intervals.
 
-    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`).
+    Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
+    SQuAD's JSON or JSONL.
     """
     from softquery.files import parse_columns, read_rows
     from softquery.runtime import evaluate as run_evaluation
@@ -55,12 +55,10 @@ def evaluate(
             raise ConfigError("--order, --slice and --errors are for labelled rows, not for text")
         _tell(_evaluate_encoder(model, data, rename), f"{model} on {data}", None, as_json)
         return
-    if kind == "tagger":
-        from softquery.cli.evaluate_tags import evaluate_tagger
-
+    if kind in ("tagger", "classifier", "generator", "reader"):
         if order:
-            raise ConfigError("--order compares pairs; a tagger reads one text")
-        found, mistakes = evaluate_tagger(model, data, rename, slices or [])
+            raise ConfigError(f"--order compares pairs; a {kind} reads one text")
+        found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
         if errors is not None:
             write_mistakes(errors, mistakes)
         _tell(found, f"{model} on {data}", errors, as_json)
@@ -84,8 +82,23 @@ def evaluate(
     if evaluation.num_cut:
         result["sentences_cut"] = evaluation.num_cut
     if errors is not None:
-        write_mistakes(errors, [_record(each) for each in evaluation.mistakes()])
+        write_mistakes(errors, [each.record() for each in evaluation.mistakes()])
     _tell(result, f"{model} on {data}", errors, as_json)
+
+
+def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What measures a model that reads one text: its report, and its mistakes."""
+    from softquery.cli.evaluate_classes import evaluate_classifier
+    from softquery.cli.evaluate_reading import evaluate_reader
+    from softquery.cli.evaluate_tags import evaluate_tagger
+    from softquery.cli.evaluate_writing import evaluate_generator
+
+    return {
+        "tagger": evaluate_tagger,
+        "classifier": evaluate_classifier,
+        "generator": evaluate_generator,
+        "reader": evaluate_reader,
+    }[kind]
 
 
 def _kind(model: str) -> str:
@@ -111,6 +124,8 @@ def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool
         print_json(result)
         return
     _show(result, title)
+    if "bleu_signature" in result:
+        note(f"sacrebleu: {result['bleu_signature']}")
     if errors is not None:
         note(f"mistakes written: {errors}")
 
@@ -127,9 +142,7 @@ def _show(result: dict[str, Any], title: str) -> None:
         table = [(label, *each.values()) for label, each in result["by_label"].items()]
         print_table("by label", heads, table)
     if "confusion" in result:
-        names = list(result["confusion"])
-        table = [(gold, *result["confusion"][gold].values()) for gold in names]
-        print_table("confusion (rows: gold, columns: answered)", ("", *names), table)
+        _show_confusion(result["confusion"])
     for name, parts in result.get("slices", {}).items():
         heads = tuple(parts[0])
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
@@ -137,6 +150,24 @@ def _show(result: dict[str, Any], title: str) -> None:
         print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
 
 
+def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
+    """All counts, or what was confused most often where there are too many labels for a table."""
+    if len(confusion) <= MOST_LABELS:
+        table = [(gold, *counts.values()) for gold, counts in confusion.items()]
+        print_table("confusion (rows: gold, columns: answered)", ("", *confusion), table)
+        return
+    wrong = [
+        (gold, answered, count)
+        for gold, counts in confusion.items()
+        for answered, count in counts.items()
+        if gold != answered and count
+    ]
+    most = sorted(wrong, key=lambda row: -row[2])[:MOST_LABELS]
+    print_table("confused most often", ("gold", "answered", "rows"), most)
+
+
+MOST_LABELS = 8
+"""Columns of a confusion matrix that a terminal can show."""
 FORMS = (".tsv", ".csv", ".jsonl")
 LAST = ("predicted", "confidence", "row")
 """What a file of mistakes says about each row of the data."""
@@ -152,15 +183,6 @@ def _check_place(path: Path, data: Path) -> None:
         raise InputError("cannot be written (no such folder)", source=path)
     if path.exists() and data.exists() and path.samefile(data):
         raise InputError("is the data itself; name another file for the mistakes", source=path)
-
-
-def _record(mistake: "Mistake") -> dict[str, Any]:
-    return {
-        **mistake.row.values,
-        "predicted": mistake.predicted,
-        "confidence": round(mistake.confidence, 4),
-        "row": mistake.row.number,
-    }
 
 
 def write_mistakes(path: Path, records: list[dict[str, Any]]) -> None:

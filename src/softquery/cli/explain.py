@@ -9,12 +9,15 @@ from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
-    from softquery.explain import Asking, PairAlignment
+    from softquery.bundle import Bundle
+    from softquery.explain import Asking, PairAlignment, TextWeights
 
 
 def explain(
-    sentence1: Annotated[str, typer.Argument(help="The first sentence.")],
-    sentence2: Annotated[str, typer.Argument(help="The second sentence.")],
+    sentence1: Annotated[str, typer.Argument(help="The first sentence, or the text to classify.")],
+    sentence2: Annotated[
+        str | None, typer.Argument(help="The second sentence; none for a classifier.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="A picture or data: .html .svg .png .json.")
     ] = None,
@@ -24,37 +27,70 @@ def explain(
     backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show why two sentences match: which words looked at which."""
+    """Show why: which words of two sentences looked at which, or which words of a text counted."""
     from softquery.explain.write import require_ending
-    from softquery.runtime import load_matcher
+    from softquery.runtime.opening import opened
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
-        if not text.strip():
+        if text is not None and not text.strip():
             raise ConfigError(f"{name} is empty")
     if output is not None:
         require_ending(output)
-    matcher = load_matcher(model, backend=backend)  # type: ignore[arg-type]
-    alignment = matcher.explain(sentence1, sentence2)
-    if num_cut := matcher.num_cut([sentence1, sentence2]):
+    bundle = opened(model)
+    if bundle.config.kind == "classifier":
+        if sentence2 is not None:
+            raise ConfigError("a classifier reads one text; give only one, in quotes")
+        _text(bundle, sentence1, output, backend, as_json)
+        return
+    if sentence2 is None:
+        raise ConfigError("give two sentences, each in quotes")
+    _pair(bundle, (sentence1, sentence2), output, backend, as_json)
+
+
+def _pair(
+    bundle: "Bundle", pair: tuple[str, str], output: Path | None, backend: str, as_json: bool
+) -> None:
+    from softquery.runtime import load_matcher
+
+    matcher = load_matcher(bundle, backend=backend)  # type: ignore[arg-type]
+    alignment = matcher.explain(*pair)
+    if num_cut := matcher.num_cut(pair):
         limit = matcher.pipeline.config.max_tokens
         note(f"{num_cut} sentence{'s' * (num_cut > 1)} cut to the model's {limit} tokens")
-    if output is not None:
-        alignment.plot(output)
-        note(f"written: {output}")
-    if as_json:
-        print_json(alignment.to_dict())
-    elif output is None:
+    _write(alignment, output, as_json)
+    if output is None and not as_json:
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
             rows = [(asking.token, _partners(asking)) for asking in side]
             print_table(_title(alignment), (title, "answered by"), rows)
 
 
-def _title(alignment: "PairAlignment") -> str:
+def _text(bundle: "Bundle", text: str, output: Path | None, backend: str, as_json: bool) -> None:
+    from softquery.runtime import load_classifier
+
+    classifier = load_classifier(bundle, backend=backend)  # type: ignore[arg-type]
+    shown = classifier.explain(text)
+    if classifier.num_cut([text]):
+        note(f"1 text cut to the model's {classifier.limit}")
+    _write(shown, output, as_json)
+    if output is None and not as_json:
+        rows = [(heavy.word, heavy.sentence + 1, heavy.weight) for heavy in shown.heaviest()]
+        print_table(_title(shown), ("word", "sentence", "share"), rows)
+
+
+def _write(shown: "PairAlignment | TextWeights", output: Path | None, as_json: bool) -> None:
+    if output is not None:
+        shown.plot(output)
+        note(f"written: {output}")
+    if as_json:
+        print_json(shown.to_dict())
+
+
+def _title(shown: "PairAlignment | TextWeights") -> str:
     from softquery.explain.answer import answer_kind, headline
 
-    if answer_kind(alignment) == "grade":
-        return f"grade {alignment.score:.4f}"
-    return f"{headline(alignment)} {alignment.score:.4f}"
+    if answer_kind(shown) == "grade":
+        return f"grade {shown.score:.4f}"
+    return f"{headline(shown)} {shown.score:.4f}"
 
 
 def _partners(asking: "Asking") -> str:

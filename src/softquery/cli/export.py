@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra
+from softquery.cli.exporters import Wish, export_kind, require_onnx
+from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
     from softquery.export import ExportReport
 
-
+IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
+"""Measures that lose points; others grow by per cent."""
 FORMS = ("onnx", "huggingface")
 
 
@@ -26,12 +28,19 @@ def export(
         bool, typer.Option("--int8", help="Quantise; kept only where accuracy holds on --data.")
     ] = False,
     gate: Annotated[
-        float,
-        typer.Option(min=0.0, help="Points of accuracy, or per cent of perplexity, int8 may cost."),
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Points of accuracy, F1 or BLEU, or per cent of perplexity, int8 may cost; by "
+            "default 0.5, of BLEU 0.3.",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="For the gate and the check: labelled rows, for an embedder text."),
+        typer.Option(
+            help="For the gate and the check: labelled rows, tagged sentences, an embedder's text, "
+            "a generator's source and target."
+        ),
     ] = None,
     drop_softmax: Annotated[
         bool,
@@ -66,15 +75,24 @@ def export(
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
     rename = parse_columns(columns) if columns else None
-    if bundle.config.kind == "embedder":
-        report = _embedder(bundle, target, int8, gate, data, rename, drop_softmax)
-    elif drop_softmax:
-        raise ConfigError("--drop-softmax is for embedders, which are pretrained with one")
-    else:
-        report = _matcher(bundle, target, int8, gate, data, rename)
+    report = export_kind(
+        Wish(
+            bundle=bundle,
+            target=target,
+            int8=int8,
+            limit=gate,
+            data=data,
+            rename=rename,
+            drop_softmax=drop_softmax,
+        )
+    )
     if as_json:
         print_json({**asdict(report), "bundle": str(report.bundle)})
-        return
+    else:
+        _show(report)
+
+
+def _show(report: "ExportReport") -> None:
     lines: list[tuple[str, object]] = [
         ("precision", report.precision),
         ("largest difference from torch", _shown(report.difference)),
@@ -84,7 +102,7 @@ def export(
         lines.append((f"{report.gate.metric}, float32", report.gate.float32))
         lines.append((f"{report.gate.metric}, int8", report.gate.int8))
         if not report.gate.accepted:
-            unit = "points" if report.gate.metric in ("accuracy", "spearman") else "per cent"
+            unit = "points" if report.gate.metric in IN_POINTS else "per cent"
             note(
                 f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"
@@ -103,56 +121,6 @@ def _publish(bundle: "Bundle", output: Path | None, as_json: bool) -> None:
     else:
         files = sorted(path.name for path in folder.iterdir())
         print_table(str(folder), ("export", ""), [("form", "huggingface"), ("files", len(files))])
-
-
-def require_onnx(extra: str = "train", *, needed_for: str = "export") -> None:
-    """Graphs are written with onnx, which extras bring."""
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise MissingExtra(extra, needed_for=needed_for) from None
-
-
-def _matcher(
-    bundle: "Bundle",
-    target: Path,
-    int8: bool,
-    gate: float,
-    data: Path | None,
-    rename: dict[str, str] | None,
-) -> "ExportReport":
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("train", needed_for="export") from None
-    from softquery.export import export_matcher
-    from softquery.files import read_rows
-
-    names = ("sentence1", "sentence2", "label")
-    rows = [] if data is None else list(read_rows(data, columns=names, rename=rename))
-    return export_matcher(bundle, target, int8=int8, limit=gate, rows=rows)
-
-
-def _embedder(
-    bundle: "Bundle",
-    target: Path,
-    int8: bool,
-    gate: float,
-    data: Path | None,
-    rename: dict[str, str] | None,
-    drop_softmax: bool,
-) -> "ExportReport":
-    from softquery.export import export_embedder
-    from softquery.files import read_texts
-
-    return export_embedder(
-        bundle,
-        target,
-        int8=int8,
-        limit=gate,
-        texts=[] if data is None else read_texts([data], rename=rename),
-        softmax="left out" if drop_softmax else "kept",
-    )
 
 
 def _shown(difference: float | None) -> str:

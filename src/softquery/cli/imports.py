@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import print_json, print_table
-from softquery.cli.export import require_onnx
+from softquery.cli.exporters import require_onnx
 from softquery.errors import InputError
 
 imports = typer.Typer(

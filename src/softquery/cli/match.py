@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table, print_text
-from softquery.cli.progress import counting
+from softquery.cli.answer_file import answer_file
+from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_rows
-    from softquery.runtime.bulk import match_rows, stream_rows
+    from softquery.runtime.bulk import PairAnswers
 
     bad = BadRows(output) if on_error == "skip" else None
     rows = read_rows(
@@ -129,21 +128,15 @@ def _many(
         rename=rename,
         on_bad=None if bad is None else bad.add,
     )
-    if bad is not None:
-        rows = bad.kept_beside(rows)
-    if output is None:
-        _note_cuts(stream_rows(matcher, rows, print_text), matcher)
-        return
-    with counting("pairs") as advance:
-        result = match_rows(matcher, rows, output, advance=advance)
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{result.num_rows:,} pairs answered{resumed}: {output}")
-    if bad is not None and bad.count:
-        note(f"{bad.count:,} bad rows skipped: {bad.path}")
-    _note_cuts(result.num_cut, matcher)
-    if as_json:
-        skipped = 0 if bad is None else bad.count
-        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
+    answer_file(
+        PairAnswers(matcher),
+        rows,
+        output,
+        bad=bad,
+        told="pairs answered",
+        note_cuts=lambda count: _note_cuts(count, matcher),
+        as_json=as_json,
+    )
 
 
 class BadRows:

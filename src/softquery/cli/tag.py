@@ -1,14 +1,13 @@
 """`softquery tag`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from softquery.cli.answer_file import answer_file
 from softquery.cli.console import note, print_json, print_line
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
-from softquery.cli.progress import counting
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -129,27 +128,16 @@ def _many(
     bad: BadRows | None,
     as_json: bool,
 ) -> None:
-    from softquery.cli.console import print_text
     from softquery.files import read_untagged
-    from softquery.runtime.bulk import answer_rows, stream_answers
     from softquery.runtime.tag_bulk import TagAnswers, at_spaces
 
     rows = read_untagged(source, rename=rename, on_bad=None if bad is None else bad.add)
-    if split == "spaces":
-        rows = map(at_spaces, rows)
-    if bad is not None:
-        rows = bad.kept_beside(rows)
-    answers = TagAnswers(tagger)
-    if output is None:
-        _note_parts(stream_answers(answers, rows, print_text), tagger)
-        return
-    with counting("texts") as advance:
-        result = answer_rows(answers, rows, output, advance=advance)
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{result.num_rows:,} texts tagged{resumed}: {output}")
-    if bad is not None and bad.count:
-        note(f"{bad.count:,} bad rows skipped: {bad.path}")
-    _note_parts(result.num_cut, tagger)
-    if as_json:
-        skipped = 0 if bad is None else bad.count
-        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
+    answer_file(
+        TagAnswers(tagger),
+        map(at_spaces, rows) if split == "spaces" else rows,
+        output,
+        bad=bad,
+        told="texts tagged",
+        note_cuts=lambda count: _note_parts(count, tagger),
+        as_json=as_json,
+    )

@@ -115,6 +115,8 @@ def _show(bundle: Path, as_json: bool) -> None:
         return
     if "dev" in metrics:
         print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+        if "bleu_signature" in metrics["dev"]:
+            note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
     else:
         print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
 

@@ -15,7 +15,10 @@ from softquery.data.document_corpus import (
     read_documents,
     write_documents,
 )
-from softquery.data.documents import Documents
+from softquery.data.document_text import DocumentText
+from softquery.data.documents import DocumentBatch, Documents, Shape, document_slots
+from softquery.data.labels import encode_labels
+from softquery.data.lexicons import build_lexicon
 from softquery.data.masking import (
     NONE,
     MaskedBatch,
@@ -24,6 +27,7 @@ from softquery.data.masking import (
     bin_rows,
     bin_slots,
 )
+from softquery.data.numbering import WordNumbers
 from softquery.data.packed_tokens import PackedTokens
 from softquery.data.pairs import (
     PairBatch,
@@ -33,8 +37,9 @@ from softquery.data.pairs import (
     split_rows,
     take_share,
 )
+from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
-from softquery.data.texts import TextBatch, Texts, build_lexicon, encode_words
+from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
 from softquery.data.translations import TranslationBatch, Translations, encode_translations
 from softquery.data.windows import Windows
@@ -42,7 +47,10 @@ from softquery.data.windows import Windows
 __all__ = [
     "NONE",
     "Corpus",
+    "NO_ANSWER",
+    "DocumentBatch",
     "DocumentCorpus",
+    "DocumentText",
     "Documents",
     "MaskedBatch",
     "MaskedText",
@@ -50,7 +58,10 @@ __all__ = [
     "PackedTokens",
     "PairBatch",
     "Pairs",
+    "QuestionBatch",
+    "Questions",
     "Sentences",
+    "Shape",
     "Slot",
     "StreamBatch",
     "StreamSlots",
@@ -58,6 +69,7 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
+    "WordNumbers",
     "Windows",
     "TranslationBatch",
     "Translations",
@@ -66,6 +78,10 @@ __all__ = [
     "bucketed",
     "budgeted",
     "build_lexicon",
+    "document_slots",
+    "encode_ids",
+    "encode_labels",
+    "encode_pages",
     "encode_pairs",
     "encode_translations",
     "encode_words",

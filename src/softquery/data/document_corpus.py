@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from softquery.data.documents import Documents
+from softquery.data.document_text import DocumentText
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.files import LONGEST_LINE, Line, fingerprint, whole_folder, write_json
 from softquery.text import TextConfig, TextPipeline
@@ -40,12 +40,12 @@ class DocumentCorpus:
     totals: dict[str, int]
     """Pieces of each split."""
 
-    def documents(self, split: str) -> Documents:
+    def documents(self, split: str) -> DocumentText:
         """Those of a split, mapped from the disk."""
         # Copy-on-write, because torch warns of arrays that may not be written; nothing writes.
         ids = np.memmap(self.folder / f"{split}.ids", NUMBERS, mode="c")
         starts, sentences = (np.load(self.folder / f"{split}.{name}.npy") for name in _PLACES)
-        return Documents(torch.from_numpy(ids), starts, sentences)
+        return DocumentText(torch.from_numpy(ids), starts, sentences)
 
 
 _PLACES = ("documents", "sentences")

@@ -1,128 +1,209 @@
-"""Documents as one row of pieces, and the excerpts of them that a model reads.
+"""Documents of sentences of words, and batches of documents of like shape.
 
-An excerpt is a stretch of one document, or two of them in a row: the second follows the first, or
-comes from elsewhere, which the model is to tell (Devlin et al. 2019, Section 3.1, Task 2).
+N documents in all, M sentences of all of them, B documents of a batch, S sentences, T words.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import NamedTuple
 
-import numpy as np
-from jaxtyping import Int
-from numpy.typing import NDArray
+import torch
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
-Numbers = NDArray[np.int64]
+from softquery.data.buckets import Slot, round_up
+from softquery.data.tokens import Sentences
 
-START, SIZE, SECOND_START, SECOND_SIZE, FOLLOWS = range(5)
-"""Columns of an excerpt: where its two parts begin, how long they are, and whether they belong
-together."""
-NO_PAIR = -1
-"""Stands in the last column where there is no second part."""
-SHORTEST = 2
-"""Pieces of an excerpt; what is shorter is not read."""
-RANDOM_SHARE = 0.5
+MOST_WORDS = (1 << 16) - 1
+"""Of a sentence: a batch's shape is told as one number, S · 2¹⁶ + T."""
+
+
+class DocumentBatch(NamedTuple):
+    """B documents, and the class of each where it is known."""
+
+    ids: Int[Tensor, "B S T"]
+    mask: Bool[Tensor, "B S T"]
+    label: Shaped[Tensor, "B *C"] | None
+
+    @property
+    def size(self) -> int:
+        """Number of documents."""
+        return len(self.ids)
+
+    @property
+    def sentence_mask(self) -> Bool[Tensor, "B S"]:
+        """Where there is a sentence."""
+        return self.mask[:, :, 0]
+
+
+class Shape(NamedTuple):
+    """What documents are padded to."""
+
+    num_sentences: int
+    num_words: int
+
+    @property
+    def as_length(self) -> int:
+        """Both in the one number that a `Slot` has for the shape of its batch.
+
+        >>> Shape.of_length(Shape(12, 40).as_length)
+        Shape(num_sentences=12, num_words=40)
+        """
+        return self.num_sentences * (MOST_WORDS + 1) + self.num_words
+
+    @classmethod
+    def of_length(cls, length: int) -> "Shape":
+        """The shape that `as_length` told."""
+        return cls(*divmod(length, MOST_WORDS + 1))
+
+    @property
+    def num_tokens(self) -> int:
+        """Of one document, padding included."""
+        return self.num_sentences * self.num_words
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Pieces of all documents end to end; the tensor may be mapped from a file.
+    """A whole set of documents, ready to be cut into batches."""
 
-    Attributes:
-        ids: The pieces.
-        starts: Where each document begins, and where the last one ends.
-        sentences: Where each sentence begins.
-    """
+    sentences: Sentences
+    """Those of all documents, one after the other; none is empty."""
+    starts: Int[Tensor, " N"]
+    counts: Int[Tensor, " N"]
+    """First sentence and number of sentences of each document."""
+    label: Shaped[Tensor, "N *C"] | None = None
+    num_cut: int = 0
+    """Documents that were longer than the model's limits."""
 
-    ids: Int[Tensor, " pieces"]
-    starts: Numbers
-    sentences: Numbers
+    @classmethod
+    def pack(cls, documents: Sequence[Sequence[Sequence[int]]]) -> "Documents":
+        """Lay documents of sentences of ids end to end.
 
-    @property
-    def num_pieces(self) -> int:
-        """Pieces of all documents."""
-        return int(self.starts[-1] - self.starts[0])
-
-    def between(self, start: int, end: int) -> "Documents":
-        """What lies between two places, parts of documents included."""
-        inside = self.starts[(self.starts > start) & (self.starts < end)]
-        return replace(self, starts=np.concatenate([[start], inside, [end]]))
-
-    def parted(self, share: float) -> tuple["Documents", "Documents"]:
-        """All but the end, and the end, which holds a share of the pieces."""
-        start, end = int(self.starts[0]), int(self.starts[-1])
-        cut = end - max(SHORTEST, round(share * self.num_pieces))
-        return self.between(start, max(start, cut)), self.between(max(start, cut), end)
-
-    def part(self, number: int, count: int) -> "Documents":
-        """One of `count` parts that are about equally long."""
-        start, size = int(self.starts[0]), self.num_pieces
-        return self.between(start + size * number // count, start + size * (number + 1) // count)
-
-    def excerpts(self, size: int) -> Numbers:
-        """Every document in stretches of `size` pieces, the last one shorter: [E, 5]."""
-        counts = -(-np.diff(self.starts) // size)
-        ends = np.repeat(self.starts[1:], counts)
-        within = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
-        starts = np.repeat(self.starts[:-1], counts) + size * within
-        sizes = np.minimum(size, ends - starts)
-        kept = sizes >= SHORTEST
-        nothing = np.zeros_like(starts)
-        columns = [starts, sizes, nothing, nothing, nothing + NO_PAIR]
-        found: Numbers = np.stack(columns, axis=1)[kept].astype(np.int64)
-        return found
-
-    def pairs(self, size: int, draw: np.random.Generator) -> Numbers:
-        """Likewise, each in two parts; of half of them the second parts are exchanged.
-
-        No length gives an exchange away: it happens among parts of the same length, so that nothing
-        is read twice or left out. Where an excerpt is the only one of its length, which is rare in
-        much text, its second part is as long a stretch from the beginning of any other.
+        >>> packed = Documents.pack([[[7, 8], [9]], []])
+        >>> packed.batch(torch.tensor([0, 1]), Shape(2, 2).as_length).ids.tolist()
+        [[[7, 8], [9, 0]], [[0, 0], [0, 0]]]
         """
-        found = self.excerpts(size)
-        starts, ends = found[:, START], found[:, START] + found[:, SIZE]
-        cuts = self._cuts(starts, ends, draw)
-        found[:, SIZE] = cuts - starts
-        found[:, SECOND_START], found[:, SECOND_SIZE] = cuts, ends - cuts
-        found[:, FOLLOWS] = 1
-        chosen = np.flatnonzero(draw.random(len(found)) < RANDOM_SHARE)
-        partners = _partners(chosen, found[:, SECOND_SIZE], draw)
-        apart = chosen != partners
-        found[chosen[apart], SECOND_START] = cuts[partners[apart]]
-        found[chosen[apart], FOLLOWS] = 0
-        alone = chosen[~apart]
-        others = draw.integers(max(1, len(found)), size=len(alone))
-        fits = (others != alone) & ((ends - starts)[others] >= found[alone, SECOND_SIZE])
-        found[alone[fits], SECOND_START] = starts[others[fits]]
-        found[alone[fits], FOLLOWS] = 0
-        return found
+        counts = torch.tensor([len(document) for document in documents], dtype=torch.int64)
+        sentences = Sentences.pack(list(chain.from_iterable(documents)))
+        return cls(sentences, counts.cumsum(0) - counts, counts)
 
-    def _cuts(self, starts: Numbers, ends: Numbers, draw: np.random.Generator) -> Numbers:
-        """A place inside each stretch: the beginning of a sentence, or any where there is none."""
-        wished = starts + 1 + (draw.random(len(starts)) * (ends - starts - 1)).astype(np.int64)
-        bounds = np.concatenate([[np.iinfo(np.int64).min // 2], self.sentences, ends[-1:] + 1])
-        after = np.searchsorted(
-            bounds[:-1], wished
-        )  # the first sentence that begins there or later
-        cuts: Numbers = wished.copy()
-        nearest = np.full_like(wished, np.iinfo(np.int64).max)
-        for candidate in (bounds[after - 1], bounds[np.minimum(after, len(bounds) - 1)]):
-            distance = np.abs(candidate - wished)
-            better = (starts < candidate) & (candidate < ends) & (distance < nearest)
-            cuts[better], nearest[better] = candidate[better], distance[better]
-        return cuts
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def to(self, device: torch.device | str) -> "Documents":
+        """The same documents on another device."""
+        return replace(
+            self,
+            sentences=self.sentences.to(device),
+            starts=self.starts.to(device),
+            counts=self.counts.to(device),
+            label=None if self.label is None else self.label.to(device),
+        )
+
+    def batch(self, rows: Int[Tensor, " B"], length: int) -> DocumentBatch:
+        """The chosen documents, padded to the shape that `length` tells."""
+        shape = Shape.of_length(length)
+        label = None if self.label is None else self.label[rows]
+        size = (len(rows), *shape)
+        if len(self.sentences) == 0:  # documents of nothing alone
+            nothing = torch.zeros(size, dtype=torch.int64, device=rows.device)
+            return DocumentBatch(nothing, nothing.bool(), label)
+        place = torch.arange(shape.num_sentences, device=rows.device)
+        there = place < self.counts[rows].unsqueeze(1)  # [B, S]
+        chosen = (self.starts[rows].unsqueeze(1) + place).clamp(max=len(self.sentences) - 1)
+        tokens = self.sentences.pad(chosen.flatten(), shape.num_words)
+        mask = tokens.mask.view(size) & there.unsqueeze(-1)
+        return DocumentBatch(tokens.ids.view(size).masked_fill(~mask, 0), mask, label)
+
+    def shapes(self, pad_multiple: int) -> Int[Tensor, "N 2"]:
+        """Sentences and words that each document is padded to, few different numbers of either."""
+        longest = torch.zeros(len(self), dtype=torch.int64)
+        lengths, counts = self.sentences.lengths.cpu(), self.counts.cpu()
+        owners = torch.arange(len(self)).repeat_interleave(counts)
+        longest.scatter_reduce_(0, owners, lengths, reduce="amax")
+        words = [round_up(int(length), pad_multiple) for length in longest]
+        return torch.tensor(
+            [[padded_count(int(count)), width] for count, width in zip(counts, words, strict=True)],
+            dtype=torch.int64,
+        ).view(-1, 2)
 
 
-def _partners(chosen: Numbers, sizes: Numbers, draw: np.random.Generator) -> Numbers:
-    """For each chosen excerpt another of the same size, in circles; itself where it is alone."""
-    if not len(chosen):
-        return chosen
-    order = np.lexsort((draw.random(len(chosen)), sizes[chosen]))
-    ranked = sizes[chosen][order]
-    opens = np.concatenate([[True], ranked[1:] != ranked[:-1]])
-    first = np.flatnonzero(opens)[opens.cumsum() - 1]  # of the circle that each one stands in
-    after = np.arange(1, len(chosen) + 1)
-    closes = np.concatenate([opens[1:], [True]])
-    after[closes] = first[closes]
-    partners = np.empty_like(chosen)
-    partners[order] = chosen[order[after]]
-    return partners
+def padded_count(count: int) -> int:
+    """A number of sentences, rounded up to one of few: at most a third is padding.
+
+    >>> [padded_count(count) for count in (0, 1, 5, 9, 13, 33)]
+    [1, 1, 6, 12, 16, 48]
+    """
+    size = 1
+    while size < count:
+        half = size * 3 // 2
+        if size > 1 and half >= count:
+            return half
+        size *= 2
+    return size
+
+
+def document_slots(
+    shapes: Int[Tensor, "N 2"],
+    *,
+    batch_size: int,
+    num_tokens: int,
+    seed: int | None = None,
+    epoch: int = 0,
+) -> list[Slot]:
+    """Every document once, in batches of one shape and a bounded number of tokens.
+
+    Documents that are padded to one shape fill whole batches of one size, so that every epoch has
+    the same few shapes and each can be recorded as a CUDA graph; what is left over at a shape goes
+    together with what is left over at the next ones. The same seed and epoch give the same
+    batches.
+
+    Args:
+        shapes: As `Documents.shapes` gives them.
+        batch_size: The most documents of a batch.
+        num_tokens: The most tokens of a batch, padding included; a document that has more by itself
+            is a batch.
+        seed: The run's seed; None keeps the order, for measuring.
+        epoch: The epoch's number.
+    """
+    if seed is None:
+        order, generator = torch.arange(len(shapes)), None
+    else:
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+        order = torch.randperm(len(shapes), generator=generator)
+    groups: dict[Shape, list[int]] = {}
+    for row, shape in zip(order.tolist(), shapes[order].tolist(), strict=True):
+        groups.setdefault(Shape(*shape), []).append(row)
+    slots: list[Slot] = []
+    left: list[tuple[Shape, int]] = []
+    for common, rows in sorted(groups.items()):
+        size = max(1, min(batch_size, num_tokens // common.num_tokens))
+        whole = len(rows) // size * size
+        slots.extend(_slot(rows[at : at + size], common) for at in range(0, whole, size))
+        left.extend((common, row) for row in rows[whole:])
+    slots.extend(_left_over(left, batch_size, num_tokens))
+    if generator is None:
+        return slots
+    return [slots[at] for at in torch.randperm(len(slots), generator=generator).tolist()]
+
+
+def _left_over(
+    left: Sequence[tuple[Shape, int]], batch_size: int, num_tokens: int
+) -> Iterator[Slot]:
+    """Batches of documents of several shapes, as large as the limits allow."""
+    rows: list[int] = []
+    common = Shape(1, 1)
+    for shape, row in left:
+        wider = Shape(*map(max, common, shape))
+        if rows and (len(rows) == batch_size or (len(rows) + 1) * wider.num_tokens > num_tokens):
+            yield _slot(rows, common)
+            rows, wider = [], shape
+        rows.append(row)
+        common = wider
+    if rows:
+        yield _slot(rows, common)
+
+
+def _slot(rows: Sequence[int], shape: Shape) -> Slot:
+    return Slot(torch.tensor(rows), shape.as_length)

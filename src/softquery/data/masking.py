@@ -21,7 +21,7 @@ from torch import Tensor
 from softquery.attention import Packing
 from softquery.data.bins import EMPTY, fill_bins
 from softquery.data.buckets import Slot
-from softquery.data.documents import Numbers
+from softquery.data.document_text import Numbers
 from softquery.data.packed_tokens import PackedTokens
 from softquery.text import (
     BERT_CLS,

@@ -1,7 +1,7 @@
 """Pairs of sentences with a label: rows of a file to batches of tensors."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -9,9 +9,11 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
+from softquery.data.labels import distributions, parsed_label, softened
+from softquery.data.numbering import WordNumbers
 from softquery.data.tokens import Sentences, Tokens
-from softquery.errors import InputError
 from softquery.files import Row
+from softquery.nn import Lexicon
 from softquery.text import TextPipeline
 
 Item = TypeVar("Item")
@@ -22,12 +24,14 @@ CHUNK = 4096
 class PairBatch(NamedTuple):
     """B pairs, and the label of each where it is known.
 
-    Labels are class ids, graded floats, or a distribution over C classes for each pair.
+    Labels are class ids, graded floats, or a distribution over C classes for each pair. Where there
+    is a lexicon, ids are its rows.
     """
 
     first: Tokens
     second: Tokens
     label: Shaped[Tensor, "B *C"] | None
+    lexicon: Lexicon | None = None
 
     @property
     def size(self) -> int:
@@ -48,7 +52,7 @@ class PairBatch(NamedTuple):
             )
             for mine, theirs in ((self.first, self.second), (self.second, self.first))
         )
-        return PairBatch(first, second, self.label)
+        return self._replace(first=first, second=second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Pairs:
     label: Shaped[Tensor, "N *C"]
     num_cut: int = 0
     """Sentences that were longer than the pipeline's limit."""
+    lexicon: Lexicon | None = None
+    """The words that ids are rows of, for models that read their characters."""
 
     def __len__(self) -> int:
         return len(self.label)
@@ -70,15 +76,18 @@ class Pairs:
 
     def to(self, device: torch.device | str) -> "Pairs":
         """The same pairs on another device."""
-        return Pairs(
-            self.first.to(device), self.second.to(device), self.label.to(device), self.num_cut
+        return replace(
+            self,
+            first=self.first.to(device),
+            second=self.second.to(device),
+            label=self.label.to(device),
+            lexicon=None if self.lexicon is None else self.lexicon.to(device),
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> PairBatch:
         """The chosen pairs, both sides padded to `length`."""
-        return PairBatch(
-            self.first.pad(rows, length), self.second.pad(rows, length), self.label[rows]
-        )
+        sides = (self.first.pad(rows, length), self.second.pad(rows, length))
+        return PairBatch(*sides, self.label[rows], self.lexicon)
 
 
 def encode_pairs(
@@ -87,6 +96,7 @@ def encode_pairs(
     *,
     parse_label: Callable[[str], int | float],
     parse_distribution: Callable[[str], list[float]] | None = None,
+    max_characters: int | None = None,
 ) -> Pairs:
     """Tokenise the rows' `sentence1`, `sentence2` and `label`.
 
@@ -97,7 +107,11 @@ def encode_pairs(
             reported with the row.
         parse_distribution: Reads `probabilities`, which stand for the label in rows that have
             them: what a teacher thinks of the pair. Not read where it is left away.
+        max_characters: Symbols by which words are spelt, for a model that reads their characters;
+            ids are then rows of a lexicon, and no word is unknown.
     """
+    numbers = WordNumbers(pipeline)
+    number = pipeline.encode_ids_with_cuts if max_characters is None else numbers.number_texts
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     labels: list[int | float] = []
     taught: dict[int, list[float]] = {}
@@ -105,10 +119,11 @@ def encode_pairs(
     stream = iter(rows)
     while chunk := list(islice(stream, CHUNK)):
         if parse_distribution is not None:
-            taught |= _distributions(chunk, parse_distribution, before=len(labels))
-        labels.extend(_label(row, parse_label) for row in chunk)
+            taught |= distributions(chunk, parse_distribution, before=len(labels))
+        labels.extend(parsed_label(row, parse_label) for row in chunk)
         for side, column in zip(sides, ("sentence1", "sentence2"), strict=True):
-            ids, cuts = pipeline.encode_ids_with_cuts([row.values[column] for row in chunk])
+            texts = [row.values[column] for row in chunk]
+            ids, cuts = number(texts)
             side.extend(ids)
             num_cut += sum(cut > 0 for cut in cuts)
     kind = torch.float32 if any(isinstance(value, float) for value in labels) else torch.int64
@@ -116,38 +131,10 @@ def encode_pairs(
     return Pairs(
         Sentences.pack(sides[0]),
         Sentences.pack(sides[1]),
-        _softened(label, taught) if taught else label,
+        softened(label, taught) if taught else label,
         num_cut,
+        None if max_characters is None else numbers.lexicon(max_characters=max_characters),
     )
-
-
-def _label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
-    try:
-        return parse_label(row.values["label"])
-    except ValueError as error:
-        raise InputError(str(error), source=row.source, row=row.number) from None
-
-
-def _distributions(
-    rows: list[Row], parse: Callable[[str], list[float]], *, before: int
-) -> dict[int, list[float]]:
-    """The distributions of those rows that have one, by place."""
-    found = {}
-    for place, row in enumerate(rows, before):
-        if row.values.get("probabilities", "").strip():
-            try:
-                found[place] = parse(row.values["probabilities"])
-            except ValueError as error:
-                raise InputError(str(error), source=row.source, row=row.number) from None
-    return found
-
-
-def _softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Tensor:
-    """Class ids as distributions, with what is known better in its place."""
-    num_classes = len(next(iter(taught.values())))
-    soft = torch.nn.functional.one_hot(label, num_classes).float()
-    soft[torch.tensor(list(taught))] = torch.tensor(list(taught.values()))
-    return soft
 
 
 def first_sentence(row: Row) -> str:

@@ -3,22 +3,18 @@
 N sentences in all, B of a batch, T padded length, U distinct words, C characters of each.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 from torch import Tensor
 
+from softquery.data.numbering import WordNumbers
 from softquery.data.tokens import Sentences, Tokens
 from softquery.nn import Lexicon
-from softquery.text import (
-    TextPipeline,
-    reserved_tokens,
-    spell_vocabulary,
-    visible_form,
-)
+from softquery.text import TextPipeline
 
 
 class TextBatch(NamedTuple):
@@ -26,7 +22,7 @@ class TextBatch(NamedTuple):
 
     tokens: Tokens
     lexicon: Lexicon
-    label: Int[Tensor, "B *T"] | None
+    label: Shaped[Tensor, "B *T"] | None
 
     @property
     def size(self) -> int:
@@ -40,8 +36,8 @@ class Texts:
 
     sentences: Sentences
     lexicon: Lexicon
-    label: Sentences | Int[Tensor, " N"] | None = None
-    """Tags of the words of each sentence, or a class of each sentence."""
+    label: Sentences | Shaped[Tensor, "N *C"] | None = None
+    """Tags of the words of each sentence, or a class (or a distribution over C) of each."""
     num_cut: int = 0
     """Sentences that were longer than the pipeline's limit."""
 
@@ -71,18 +67,6 @@ class Texts:
         return TextBatch(self.sentences.pad(rows, length), self.lexicon, label)
 
 
-def build_lexicon(words: Iterable[str], pipeline: TextPipeline, *, max_characters: int) -> Lexicon:
-    """The table of distinct words, behind the four rows that are everywhere."""
-    types = list(words)
-    first = list(reserved_tokens("words"))
-    seen = [visible_form(word, pipeline.config) for word in types]
-    ids = [*range(len(first)), *pipeline.look_up(types)]
-    return Lexicon(
-        torch.from_numpy(spell_vocabulary([*first, *seen], max_characters)),
-        torch.tensor(ids, dtype=torch.int64),
-    )
-
-
 def encode_words(
     sentences: Sequence[Sequence[str]], pipeline: TextPipeline, *, max_characters: int
 ) -> Texts:
@@ -99,11 +83,19 @@ def encode_words(
     >>> texts.batch(torch.tensor([0, 1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
     ([[4, 5], [5, 0]], [0, 1, 2, 3, 1, 4])
     """
-    reserved = len(reserved_tokens("words"))
-    types: dict[str, int] = {}
-    ids = [
-        [types.setdefault(word, reserved + len(types)) for word in sentence]
-        for sentence in sentences
-    ]
-    lexicon = build_lexicon(types, pipeline, max_characters=max_characters)
-    return Texts(Sentences.pack(ids), lexicon)
+    numbers = WordNumbers(pipeline)
+    ids = numbers.number(sentences)
+    return Texts(Sentences.pack(ids), numbers.lexicon(max_characters=max_characters))
+
+
+def encode_ids(sentences: Sequence[Sequence[int]], *, vocab_size: int) -> Texts:
+    """Sentences whose ids are those of a vocabulary, which is their lexicon as it stands.
+
+    Nothing is spelt here: for models that read a table of words alone.
+
+    >>> texts = encode_ids([[4, 5], [5]], vocab_size=6)
+    >>> texts.batch(torch.tensor([1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
+    ([[5, 0]], [0, 1, 2, 3, 4, 5])
+    """
+    characters = torch.zeros(vocab_size, 0, dtype=torch.int16)
+    return Texts(Sentences.pack(sentences), Lexicon(characters, torch.arange(vocab_size)))

@@ -1,9 +1,17 @@
 """From scores to answers: greedy, beam, sampling and Viterbi, and rules that texts keep to."""
 
 from softquery.decoding.beam import Beam, beam_search
+from softquery.decoding.couplet import (
+    COUPLET_RULES,
+    Characters,
+    CoupletForm,
+    CoupletRule,
+    couplet_rules,
+)
 from softquery.decoding.decode import Strategy, decode
 from softquery.decoding.greedy import Greedy, greedy, likelihood
 from softquery.decoding.hypothesis import Hypothesis, Ranking
+from softquery.decoding.phrases import AllOf, BannedPhrases
 from softquery.decoding.rules import Constraint, Rules
 from softquery.decoding.sample import Sampling, sample
 from softquery.decoding.step import (
@@ -17,8 +25,17 @@ from softquery.decoding.step import (
     with_watched,
 )
 from softquery.decoding.viterbi import Path, viterbi
+from softquery.decoding.watched import WatchedStep
 
 __all__ = [
+    "COUPLET_RULES",
+    "AllOf",
+    "BannedPhrases",
+    "Characters",
+    "CoupletForm",
+    "CoupletRule",
+    "WatchedStep",
+    "couplet_rules",
     "Beam",
     "Candidates",
     "Constraint",

@@ -1,4 +1,4 @@
-"""Why did these two match? Who asked whom, as data and as pictures.
+"""Why this answer? Who asked whom, and which words were heard, as data and as pictures.
 
 Everything is written in the base install, SVG and HTML by hand; only PNG needs `[plot]`.
 """
@@ -9,12 +9,25 @@ from softquery.explain.page import to_html
 from softquery.explain.picture import to_svg
 from softquery.explain.png import to_png
 from softquery.explain.strongest import Asking, Partner
+from softquery.explain.text_page import text_to_html
+from softquery.explain.text_picture import text_to_svg
+from softquery.explain.text_png import text_to_png
+from softquery.explain.text_weights import HeavyWord, TextWeights
+from softquery.explain.write_text_weights import text_to_json
+from softquery.explain.written import WrittenAlignment
 
 __all__ = [
     "Asking",
+    "HeavyWord",
     "PairAlignment",
     "Partner",
+    "TextWeights",
+    "WrittenAlignment",
     "from_json",
+    "text_to_html",
+    "text_to_json",
+    "text_to_png",
+    "text_to_svg",
     "to_html",
     "to_json",
     "to_png",

@@ -1,10 +1,24 @@
 """The answer above a picture: what was said, and how sure the model is of each label."""
 
-from typing import NamedTuple
-
-from softquery.explain.alignment import PairAlignment
+from typing import NamedTuple, Protocol
 
 _MOST_LABELS = 5
+
+
+class Answered(Protocol):
+    """Whatever is drawn with an answer on top."""
+
+    @property
+    def label(self) -> str | None:
+        """The answer; None for a grade, or where the model abstains."""
+
+    @property
+    def score(self) -> float:
+        """How sure it is, or the grade."""
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """One for each label; empty for a grade."""
 
 
 class Chance(NamedTuple):
@@ -15,19 +29,19 @@ class Chance(NamedTuple):
     chosen: bool
 
 
-def answer_kind(alignment: PairAlignment) -> str:
+def answer_kind(alignment: Answered) -> str:
     """What the headline is: a grade where the model knows no labels."""
     return "answer" if alignment.label is not None or alignment.probabilities else "grade"
 
 
-def headline(alignment: PairAlignment) -> str:
+def headline(alignment: Answered) -> str:
     """The answer in a word: the label, a grade, or that the model abstains."""
     if alignment.label is not None:
         return alignment.label
     return "no answer" if alignment.probabilities else f"{alignment.score:.2f}"
 
 
-def chances(alignment: PairAlignment) -> list[Chance]:
+def chances(alignment: Answered) -> list[Chance]:
     """The labels with their probabilities, as the model orders them.
 
     Of more than five only the likeliest are named, the likeliest first.

@@ -73,4 +73,6 @@ def _draw_panel(axes: Any, panel: BarPanel) -> None:
     axes.invert_yaxis()
     lowest, highest = min(bar.low for bar in bars), max(bar.high for bar in bars)
     axes.set_xlim(max(0.0, lowest - 0.1), highest + 0.12)
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= 1.0])  # room for the last label
+    axes.set_xlim(max(0.0, lowest - 0.1), highest + 0.12)  # which ticks may have widened
     axes.set_title(panel.title, parse_math=False)

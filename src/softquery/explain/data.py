@@ -18,7 +18,16 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 def to_json(alignment: PairAlignment) -> str:
     """The alignment as one JSON object on one line; Chinese stays readable."""
-    text = json.dumps(alignment.to_dict(), ensure_ascii=False, allow_nan=False)
+    return one_line_json(alignment.to_dict())
+
+
+def one_line_json(values: Mapping[str, Any]) -> str:
+    r"""Plain values as one line of JSON that UTF-8 can hold.
+
+    >>> one_line_json({"text": "好", "half": chr(0xD800)})
+    '{"text": "好", "half": "\\ud800"}'
+    """
+    text = json.dumps(values, ensure_ascii=False, allow_nan=False)
     # Half of a character can stand in a Python string and in JSON's escapes, but not in UTF-8.
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

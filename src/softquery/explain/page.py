@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import Chance, answer_kind, chances, headline, percent
+from softquery.explain.answer import Answered, Chance, answer_kind, chances, headline, percent
 from softquery.explain.colours import EXPONENT, NUM_LEVELS, Side
 from softquery.explain.heat_map import LEGEND_WIDTH, HeatMap
 from softquery.explain.layout import NOTE, heat_maps
@@ -50,12 +50,12 @@ def to_html(alignment: PairAlignment) -> str:
     answer = isolated(visible(headline(alignment)))
     # Filled in one pass, so that a sentence that holds "$maps" stays a sentence.
     return Template(read_resource("page.html")).substitute(
-        policy=_policy(style, script),
+        policy=policy(style, script),
         title=f"{escaped(answer)} · who asked whom?",
         style=style,
         kind=answer_kind(alignment),
         headline=escaped(headline(alignment)),
-        chances=_chances(alignment),
+        chances=chances_markup(alignment),
         first=_sentence("first", alignment.first, alignment.first_tokens),
         second=_sentence("second", alignment.second, alignment.second_tokens),
         maps=_maps(alignment),
@@ -65,10 +65,11 @@ def to_html(alignment: PairAlignment) -> str:
     )
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str = "") -> str:
     """Nothing but this style and this script; not even an image, a form or another base."""
+    scripts = f"'{_hash(script)}'" if script else "'none'"
     return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src {scripts}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -78,7 +79,8 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def _chances(alignment: PairAlignment) -> str:
+def chances_markup(alignment: Answered) -> str:
+    """The labels with their probabilities as a list of bars."""
     rows = "\n".join(_chance(each) for each in chances(alignment))
     return f'<ul class="chances" aria-label="Probabilities">\n{rows}\n</ul>' if rows else ""
 

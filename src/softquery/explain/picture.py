@@ -1,7 +1,7 @@
 """Both directions of a pair as one SVG, with the answer on top."""
 
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import Chance, answer_kind, chances, headline, percent
+from softquery.explain.answer import Answered, Chance, answer_kind, chances, headline, percent
 from softquery.explain.colours import ramp_css
 from softquery.explain.heat_map import HeatMap
 from softquery.explain.layout import (
@@ -42,13 +42,13 @@ def to_svg(alignment: PairAlignment) -> str:
     """
     layout = arrange(alignment)
     maps = "".join(
-        _moved(*heading_at(corner), _heading(each)) + _moved(*corner, each.markup(layout.top))
+        moved(*heading_at(corner), _heading(each)) + moved(*corner, each.markup(layout.top))
         for each, corner in zip(layout.maps, layout.maps_at, strict=True)
     )
     return (
         _opening(alignment, layout)
-        + _moved(PADDING, PADDING, _sentences(alignment, layout))
-        + _moved(layout.answer_at, PADDING, _answer(alignment))
+        + moved(PADDING, PADDING, _sentences(alignment, layout))
+        + moved(layout.answer_at, PADDING, answer_markup(alignment))
         + f'<line class="line" x1="{PADDING:g}" x2="{layout.width - PADDING:.1f}"'
         f' y1="{layout.rule_at:.1f}" y2="{layout.rule_at:.1f}"/>\n{maps}</svg>\n'
     )
@@ -72,7 +72,8 @@ def _opening(alignment: PairAlignment, layout: Layout) -> str:
     )
 
 
-def _moved(x: float, y: float, markup: str) -> str:
+def moved(x: float, y: float, markup: str) -> str:
+    """Markup whose corner lies there."""
     return f'<g transform="translate({x:.1f} {y:.1f})">\n{markup}</g>\n'
 
 
@@ -95,11 +96,12 @@ def _heading(drawing: HeatMap) -> str:
     return (
         f'<text class="title" y="{TITLE_AT:g}">{before}<tspan class="{drawing.side}">{own}</tspan>'
         f'{between}<tspan class="{drawing.other}">{other}</tspan></text>\n'
-        f'<text class="note" y="{NOTE_AT:g}">{NOTE}</text>\n{_moved(*LEGEND_AT, drawing.legend())}'
+        f'<text class="note" y="{NOTE_AT:g}">{NOTE}</text>\n{moved(*LEGEND_AT, drawing.legend())}'
     )
 
 
-def _answer(alignment: PairAlignment) -> str:
+def answer_markup(alignment: Answered) -> str:
+    """The answer and the bars of its labels, from the upper left corner."""
     word = escaped(fitted(visible(headline(alignment)), 22.0, ANSWER_WIDTH))
     bars = (_bar(each, bar_at(row)) for row, each in enumerate(chances(alignment)))
     return (

@@ -1,5 +1,6 @@
 """The picture as a PNG, drawn by matplotlib (extra `[plot]`), laid out as the SVG is."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
 from os import PathLike
@@ -10,7 +11,7 @@ import numpy as np
 
 from softquery.errors import MissingExtra
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import answer_kind, chances, headline, percent
+from softquery.explain.answer import Answered, answer_kind, chances, headline, percent
 from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
 from softquery.explain.fonts import Fonts, choose_fonts
 from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
@@ -51,31 +52,49 @@ def to_png(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
         MissingExtra: If matplotlib is not installed.
         InputError: If the disk refuses.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("plot", needed_for="drawing a PNG") from error
+    require_matplotlib()
     layout = arrange(alignment)
-    size = (layout.width / _UNITS_PER_INCH, layout.height / _UNITS_PER_INCH)
-    figure = Figure(figsize=size, facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, layout.width), ylim=(layout.height, 0))
-    axes.set_axis_off()
-    canvas = _Canvas(axes=axes, fonts=choose_fonts(_texts(alignment, layout)))
+    canvas = new_canvas(layout.width, layout.height, _texts(alignment, layout))
     _draw_sentences(canvas, alignment, layout)
-    _draw_answer(canvas, alignment, layout)
+    draw_answer(canvas.moved(layout.answer_at, PADDING), alignment)
     for each, corner in zip(layout.maps, layout.maps_at, strict=True):
         _draw_heading(canvas.moved(*heading_at(corner)), each)
         _draw_map(canvas.moved(corner[0] + each.left, corner[1] + layout.top), each)
+    return write_canvas(canvas, path)
+
+
+def require_matplotlib() -> None:
+    """Say which extra draws PNGs, where it is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("plot", needed_for="drawing a PNG") from error
+
+
+def new_canvas(width: float, height: float, texts: Iterable[str]) -> "Canvas":
+    """White paper of this size, with fonts that can write the texts."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width / _UNITS_PER_INCH, height / _UNITS_PER_INCH), facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.set_axis_off()
+    return Canvas(axes=axes, fonts=choose_fonts(texts))
+
+
+def write_canvas(canvas: "Canvas", path: str | PathLike[str]) -> Path:
+    """Write what was drawn, whole or not at all."""
+    figure = canvas.axes.figure
+    width, height = figure.get_size_inches()
     contents = BytesIO()
-    dots = min(_DOTS_PER_INCH, (_MOST_DOTS / (size[0] * size[1])) ** 0.5)
+    dots = min(_DOTS_PER_INCH, (_MOST_DOTS / (width * height)) ** 0.5)
     figure.savefig(contents, format="png", dpi=dots)
     write_bytes(path, contents.getvalue())
     return Path(path)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Canvas:
+class Canvas:
     """matplotlib's axes in the units of the layout, from a corner of one's own."""
 
     axes: Any
@@ -83,8 +102,9 @@ class _Canvas:
     x: float = 0.0
     y: float = 0.0
 
-    def moved(self, x: float, y: float) -> "_Canvas":
-        return _Canvas(axes=self.axes, fonts=self.fonts, x=self.x + x, y=self.y + y)
+    def moved(self, x: float, y: float) -> "Canvas":
+        """The same paper from another corner."""
+        return Canvas(axes=self.axes, fonts=self.fonts, x=self.x + x, y=self.y + y)
 
     def text(
         self,
@@ -117,6 +137,7 @@ class _Canvas:
         )
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """A filled area."""
         from matplotlib.patches import Rectangle
 
         corner = (self.x + x, self.y + y)
@@ -130,7 +151,7 @@ def _texts(alignment: PairAlignment, layout: Layout) -> list[str]:
     return [line.text for line in layout.lines] + labels + named + [visible(headline(alignment))]
 
 
-def _draw_sentences(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -> None:
+def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: Layout) -> None:
     corner = canvas.moved(PADDING, PADDING)
     model = f" · {visible(alignment.model)}" if alignment.model else ""
     note = fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - PADDING - 40)
@@ -143,8 +164,8 @@ def _draw_sentences(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -
     rule.box(0, 0, layout.width - 2 * PADDING, 1, _TRACK)
 
 
-def _draw_answer(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -> None:
-    corner = canvas.moved(layout.answer_at, PADDING)
+def draw_answer(corner: Canvas, alignment: Answered) -> None:
+    """The answer and the bars of its labels."""
     corner.text(0, 11, answer_kind(alignment), size=12, colour=_QUIET)
     word = fitted(visible(headline(alignment)), 22.0, ANSWER_WIDTH)
     corner.text(0, 37, word, size=22, weight="bold")
@@ -159,7 +180,7 @@ def _draw_answer(canvas: _Canvas, alignment: PairAlignment, layout: Layout) -> N
         corner.text(ANSWER_WIDTH, y, chance_text, size=12, anchor="right", weight=weight)
 
 
-def _draw_heading(canvas: _Canvas, drawing: HeatMap) -> None:
+def _draw_heading(canvas: Canvas, drawing: HeatMap) -> None:
     title = "".join(drawing.title_parts)
     canvas.text(0, TITLE_AT, title, size=TITLE_SIZE, colour=_INK[drawing.side])
     canvas.text(0, NOTE_AT, NOTE, size=12, colour=_QUIET)
@@ -172,7 +193,7 @@ def _draw_heading(canvas: _Canvas, drawing: HeatMap) -> None:
         legend.text(x, 18, f"{weight:g}", size=9.5, colour=_QUIET, anchor="center")
 
 
-def _draw_map(grid: _Canvas, drawing: HeatMap) -> None:
+def _draw_map(grid: Canvas, drawing: HeatMap) -> None:
     """Draw labels and cells; the corner is that of the first cell."""
     if drawing.weights.size == 0:
         grid.text(0, drawing.cell / 2, drawing.nothing, size=12, colour=_QUIET)
@@ -181,7 +202,7 @@ def _draw_map(grid: _Canvas, drawing: HeatMap) -> None:
     _draw_cells(grid, drawing)
 
 
-def _draw_labels(grid: _Canvas, drawing: HeatMap) -> None:
+def _draw_labels(grid: Canvas, drawing: HeatMap) -> None:
     other: Side = "second" if drawing.side == "first" else "first"
     size = drawing.font_size
     for row, label in enumerate(drawing.row_labels):
@@ -195,7 +216,7 @@ def _draw_labels(grid: _Canvas, drawing: HeatMap) -> None:
         grid.text(x, -8, label, size=size, colour=_INK[other], anchor=anchor, angle=angle)
 
 
-def _draw_cells(grid: _Canvas, drawing: HeatMap) -> None:
+def _draw_cells(grid: Canvas, drawing: HeatMap) -> None:
     from matplotlib.colors import ListedColormap
 
     colours = ramp(drawing.side, "light")

@@ -1,5 +1,6 @@
 """Explanations as files: the ending decides the form."""
 
+from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -16,17 +17,39 @@ ENDINGS = (".html", ".svg", ".png", ".json")
 
 def write_explanation(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
     """Write the alignment in the form that the path's ending names, whole or not at all."""
+    return write_form(
+        path,
+        html=lambda: to_html(alignment),
+        svg=lambda: to_svg(alignment),
+        json=lambda: to_json(alignment) + "\n",
+        png=lambda target: to_png(alignment, target),
+    )
+
+
+def write_form(
+    path: str | PathLike[str],
+    *,
+    html: Callable[[], str],
+    svg: Callable[[], str],
+    json: Callable[[], str],
+    png: Callable[[Path], object],
+) -> Path:
+    """Write one of four forms by the path's ending; the others are not made.
+
+    Args:
+        path: The file.
+        html: Makes a page.
+        svg: Makes a picture.
+        json: Makes data.
+        png: Writes a picture there.
+    """
     require_ending(path)
     target = Path(path)
     ending = target.suffix.lower()
     if ending == ".png":
-        to_png(alignment, target)
-    elif ending == ".html":
-        write_text(target, to_html(alignment))
-    elif ending == ".svg":
-        write_text(target, to_svg(alignment))
+        png(target)
     else:
-        write_text(target, to_json(alignment) + "\n")
+        write_text(target, {".html": html, ".svg": svg, ".json": json}[ending]())
     return target
 
 

@@ -4,10 +4,11 @@ With the projection folded (see `fold_projection`), the part of [a; ã; a − ã
 in a and in ã belongs to `encode`, because ã is a mixture of the other sentence's b. A pair pays
 only for the alignment, W4 (a ⊙ ã) and the second BiLSTM.
 
-B pairs, P and H tokens, S hidden size. An encoding is [T, 4 S]: states (2 S), W1' a + bias (S),
-W2' a (S).
+B pairs, P and H tokens, S hidden size, D = 2 S width of the states and of what a biLM lays beside
+them. An encoding is [T, D + 2 S]: states (D), W1' a + bias (S), W2' a (S).
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from onnx import TensorProto
 from softquery.export.graph import Graph
 from softquery.export.layers import (
     is_real,
+    laid_beside,
     masked_softmax,
     max_pool,
     mean_pool,
     part_of,
     rows_of,
+    sentence_steps,
 )
 from softquery.export.ranges import Ranges
 
@@ -45,16 +48,26 @@ def fold_projection(weight: NDArray[np.float32], parts: tuple[str, ...]) -> NDAr
     return np.concatenate([own + difference, aligned - difference, product], axis=1)
 
 
-def encode_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
-    """Ids [B, T] and lengths [B] to encodings [B, T, 4 S]."""
+def encode_graph(
+    weights: dict[str, NDArray[Any]], ranges: Ranges, places: Collection[str] = ()
+) -> Graph:
+    """Sentences to encodings [B, T, D + 2 S].
+
+    Inputs are those of `sentence_steps`, and `at_output` [B, T, E] where a biLM's vectors are laid
+    beside the states.
+
+    Args:
+        weights: As `arrange` lays them out.
+        ranges: What int8 has to hold.
+        places: Of a biLM's vectors.
+    """
     graph = Graph("encode", weights)
-    ids = graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
-    steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), "embedder.table")
+    steps, lengths = sentence_steps(graph, places)
     states = rows_of(graph, graph.recurrent(steps, lengths, "encoder", limit=ranges.embedded))
+    states = laid_beside(graph, states) if "output" in places else states
     own = graph.linear(states, "project.own", limit=ranges.states)
     aligned = graph.linear(states, "project.aligned", limit=ranges.states, bias=False)
-    size = 4 * graph.hidden_size("encoder")
+    _, _, size = _bounds(graph)
     encoding = graph.node("Concat", states, own, aligned, axis=2)
     graph.output(encoding, "encoding", TensorProto.FLOAT, ["batch", "tokens", size])
     return graph
@@ -63,14 +76,14 @@ def encode_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
 def compare_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
     """Two encodings to logits and both alignments; the first side may be one for all pairs."""
     graph = Graph("compare", weights)
-    size = 4 * graph.hidden_size("encoder")
+    width, _, size = _bounds(graph)
     sides, lengths = [], []
     for side, batch in (("first", "one_or_batch"), ("second", "batch")):
         shape = (batch, f"{side}_tokens", size)
         sides.append(graph.input(side, TensorProto.FLOAT, shape))
         lengths.append(graph.input(f"{side}_lengths", TensorProto.INT32, [batch]))
     real = [is_real(graph, side, length) for side, length in zip(sides, lengths, strict=True)]
-    own = [part_of(graph, side, 0, size // 2) for side in sides]
+    own = [part_of(graph, side, 0, width) for side in sides]
     scores = graph.node("MatMul", own[0], graph.node("Transpose", own[1], perm=[0, 2, 1]))
     turned = graph.node("Transpose", scores, perm=[0, 2, 1])
     to_second = masked_softmax(graph, scores, real[1])
@@ -79,7 +92,7 @@ def compare_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
     pooled = []
     for place, weights_of in ((0, to_second), (1, to_first)):
         sides_of = (sides[place], sides[1 - place])
-        local = _local(graph, *sides_of, weights_of, size, limit=ranges.product)
+        local = _local(graph, *sides_of, weights_of, limit=ranges.product)
         everyone = graph.node("Expand", lengths[place], pairs)
         steps = graph.node("Transpose", local, perm=[1, 0, 2])
         states = graph.recurrent(steps, everyone, "composer", limit=ranges.local, signed=False)
@@ -98,12 +111,18 @@ def compare_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
     return graph
 
 
-def _local(graph: Graph, own: str, other: str, weights_of: str, size: int, *, limit: float) -> str:
+def _bounds(graph: Graph) -> tuple[int, int, int]:
+    """Where the three parts of an encoding end."""
+    width, size = graph.weights["project.own.weight"].shape
+    return width, width + size, width + 2 * size
+
+
+def _local(graph: Graph, own: str, other: str, weights_of: str, *, limit: float) -> str:
     """ReLU(W1' a + W2' ã + W4 (a ⊙ ã) + bias): [B, T, S]."""
-    half, three = size // 2, 3 * size // 4
-    about = graph.node("MatMul", weights_of, part_of(graph, other, 0, half))
-    linear = graph.node("MatMul", weights_of, part_of(graph, other, three, size))
-    product = graph.node("Mul", part_of(graph, own, 0, half), about)
+    width, middle, size = _bounds(graph)
+    about = graph.node("MatMul", weights_of, part_of(graph, other, 0, width))
+    linear = graph.node("MatMul", weights_of, part_of(graph, other, middle, size))
+    product = graph.node("Mul", part_of(graph, own, 0, width), about)
     clash = graph.linear(product, "project.product", limit=limit, bias=False)
-    total = graph.node("Add", graph.node("Add", clash, linear), part_of(graph, own, half, three))
+    total = graph.node("Add", graph.node("Add", clash, linear), part_of(graph, own, width, middle))
     return graph.node("Relu", total)

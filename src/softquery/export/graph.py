@@ -1,6 +1,6 @@
 """A small writer of ONNX graphs whose weights stay outside."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,22 @@ class Graph:
         weights: The arrays the graph may use, as `arrange` lays them out; only their names, types
             and shapes go into the file.
         prefix: Before the name of every node; a graph inside another one needs one of its own.
+        limits: The largest absolute value that each linear layer reads, where it was measured.
     """
 
-    def __init__(self, name: str, weights: dict[str, NDArray[Any]], prefix: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        weights: dict[str, NDArray[Any]],
+        prefix: str = "",
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
         self.name = name
         self.weights = weights
         self.prefix = prefix
+        self.limits = limits or {}
+        self.read: dict[str, str] = {}
+        """What each linear layer reads."""
         self.nodes: list[onnx.NodeProto] = []
         self.used: dict[str, NDArray[Any]] = {}
         self.constants: dict[str, onnx.TensorProto] = {}
@@ -41,10 +51,11 @@ class Graph:
         self.inputs.append(helper.make_tensor_value_info(name, kind, list(shape)))
         return name
 
-    def output(self, value: str, name: str, kind: int, shape: Sequence[Any]) -> None:
-        """Give a computed value a public name."""
+    def output(self, value: str, name: str, kind: int, shape: Sequence[Any] | None) -> None:
+        """Give a computed value a public name; its shape may be left open."""
         self.node("Identity", value, name=name)
-        self.outputs.append(helper.make_tensor_value_info(name, kind, list(shape)))
+        axes = None if shape is None else list(shape)
+        self.outputs.append(helper.make_tensor_value_info(name, kind, axes))
 
     def node(
         self, operator: str, *inputs: str, name: str = "", domain: str = "", **settings: Any
@@ -102,18 +113,22 @@ class Graph:
         self.constants[name] = onnx.numpy_helper.from_array(array, name)
         return name
 
-    def linear(self, value: str, name: str, *, limit: float, bias: bool = True) -> str:
+    def linear(
+        self, value: str, name: str, *, limit: float | None = None, bias: bool = True
+    ) -> str:
         """A linear layer: int8 where its weight is.
 
         Args:
             value: What it reads.
             name: The layer.
-            limit: The largest absolute value of its input; in int8, larger ones are cut to it.
+            limit: The largest absolute value of its input; in int8, larger ones are cut to it. None
+                for the one that was measured.
             bias: Whether it has one.
         """
         weight = f"{name}.weight"
+        self.read[name] = value
         if self.has(weight + SCALE):
-            scale = self.constant(limit / 127, np.float32)
+            scale = self.constant((limit or self.limits[name]) / 127, np.float32)
             middle = self.constant(128, np.uint8)
             small = self.node("QuantizeLinear", value, scale, middle)
             known = [self.weight(weight + kind) for kind in ("", SCALE, ":zero")]

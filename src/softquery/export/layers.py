@@ -1,7 +1,9 @@
 """Pieces that several exported graphs share.
 
-B rows, T tokens, S hidden size. Lengths are int32 [B]; a row may be empty.
+B rows, T tokens, D width, S hidden size. Lengths are int32 [B]; a row may be empty.
 """
+
+from collections.abc import Collection
 
 import numpy as np
 from onnx import TensorProto
@@ -10,6 +12,50 @@ from softquery.export.graph import Graph
 
 LOWEST = -1e4
 """Far below any score or state, and within half precision."""
+TABLES = ("embedder.table", "embedder.words.table")
+"""Where the table of words is: by itself, or beside a biLM."""
+
+
+def table_of(graph: Graph) -> str | None:
+    """The name of the table of words, where there is one."""
+    return next((name for name in TABLES if graph.has(f"{name}.weight")), None)
+
+
+def sentence_steps(graph: Graph, places: Collection[str]) -> tuple[str, str]:
+    """What an encoder reads, [T, B, D], and the lengths of the rows.
+
+    Inputs of the graph are `ids` [B, T] where there is a table of words, `at_input` [B, T, D] where
+    a biLM's mixed vectors are laid beside it, and `lengths`.
+
+    Args:
+        graph: To which the inputs are added.
+        places: Of a biLM's vectors.
+    """
+    table, parts = table_of(graph), []
+    ids = "" if table is None else graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
+    if table is not None:
+        parts.append(graph.table(graph.node("Transpose", ids, perm=[1, 0]), table))
+    if "input" in places:
+        parts.append(given_steps(graph, "at_input"))
+    return joined_steps(graph, parts), lengths
+
+
+def given_steps(graph: Graph, name: str) -> str:
+    """An input [B, T, D], its steps first."""
+    given = graph.input(name, TensorProto.FLOAT, ["batch", "tokens", f"{name}_width"])
+    return graph.node("Transpose", given, perm=[1, 0, 2])
+
+
+def joined_steps(graph: Graph, parts: list[str]) -> str:
+    """Everything that is read at a step, side by side."""
+    return graph.node("Concat", *parts, axis=2) if len(parts) > 1 else parts[0]
+
+
+def laid_beside(graph: Graph, rows: str) -> str:
+    """States [B, T, D] with the input `at_output` beside them."""
+    beside = graph.input("at_output", TensorProto.FLOAT, ["batch", "tokens", "width"])
+    return graph.node("Concat", rows, beside, axis=2)
 
 
 def rows_of(graph: Graph, states: str) -> str:

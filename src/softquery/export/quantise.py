@@ -16,6 +16,8 @@ def quantise(
 ) -> dict[str, NDArray[Any]]:
     """Store every large matrix, and every large set of filters, as int8 with scales.
 
+    Both directions of an LSTM are taken as a whole or not at all, as ONNX Runtime's int8 LSTM asks.
+
     Args:
         weights: By torch's names.
         recurrent: Whether LSTM matrices are taken along; ONNX Runtime has no int8 GRU.
@@ -25,10 +27,14 @@ def quantise(
     ('int8', 127, (64,))
     """
     stored: dict[str, NDArray[Any]] = {}
+    thin = {
+        _layer(name)
+        for name, values in weights.items()
+        if _is_recurrent(name) and (values.size < SMALLEST or not recurrent)
+    }
     for name, values in weights.items():
-        is_recurrent = ".weight_ih_l0" in name or ".weight_hh_l0" in name
         is_large = values.dtype.kind == "f" and values.ndim >= 2 and values.size >= SMALLEST
-        if not is_large or (is_recurrent and not recurrent):
+        if not is_large or (_is_recurrent(name) and _layer(name) in thin):
             stored[name] = values
             continue
         rows = values.reshape(len(values), -1)
@@ -36,3 +42,12 @@ def quantise(
         small = np.clip(np.round(rows / scale[:, None]), -127, 127).astype(np.int8)
         stored[name], stored[name + SCALE] = small.reshape(values.shape), scale
     return stored
+
+
+def _is_recurrent(name: str) -> bool:
+    return ".weight_ih_l0" in name or ".weight_hh_l0" in name
+
+
+def _layer(name: str) -> str:
+    """What both directions belong to."""
+    return name.replace(".backwards.", ".forwards.").split(".forwards.")[0]

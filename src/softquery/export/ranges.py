@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from softquery.models import Esim
+from softquery.nn import Embedded
 from softquery.runtime.matcher import Matcher, Pair
 from softquery.runtime.torch_backend import TorchBackend
 
@@ -22,9 +23,9 @@ class Ranges:
     """The largest absolute values that were met; larger ones are cut to them."""
 
     embedded: float = 1.0
-    """Of word vectors."""
+    """Of word vectors, and of a biLM's at the input."""
     states: float = 1.0
-    """Of the first BiLSTM's states."""
+    """Of the first BiLSTM's states, and of a biLM's vectors beside them."""
     product: float = 1.0
     """Of ESIM's a ⊙ ã."""
     local: float = 1.0
@@ -46,6 +47,10 @@ def measure_ranges(matcher: Matcher, pairs: Sequence[Pair]) -> Ranges:
 
         return hook
 
+    def look_beside(module: nn.Module, inputs: Any, output: Any) -> None:
+        if isinstance(output, Embedded) and output.at_output is not None:
+            found["states"] = max(found["states"], 1.0, float(output.at_output.abs().max()))
+
     watched: list[tuple[nn.Module, Hook]] = [(model.encoder, watch("embedded"))]
     if isinstance(model, Esim):
         parts = model.config.parts
@@ -56,6 +61,8 @@ def measure_ranges(matcher: Matcher, pairs: Sequence[Pair]) -> Ranges:
     else:
         watched.append((model.head, watch("pooled")))
     handles = [module.register_forward_pre_hook(hook) for module, hook in watched]
+    if isinstance(model, Esim) and "own" not in model.config.parts:
+        handles.append(model.embedder.register_forward_hook(look_beside))
     try:
         matcher.logits(pairs)
     finally:

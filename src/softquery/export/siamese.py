@@ -3,6 +3,7 @@
 B sentences or pairs, T tokens, S hidden size; a vector is [2 S].
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,26 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph import Graph
-from softquery.export.layers import is_real, masked_softmax, max_pool, mean_pool, rows_of
+from softquery.export.layers import (
+    is_real,
+    masked_softmax,
+    max_pool,
+    mean_pool,
+    rows_of,
+    sentence_steps,
+)
 from softquery.export.ranges import Ranges
 
 
-def encode_graph(weights: dict[str, NDArray[Any]], pooling: str, ranges: Ranges) -> Graph:
-    """Ids [B, T] and lengths [B] to vectors [B, 2 S]."""
+def encode_graph(
+    weights: dict[str, NDArray[Any]],
+    pooling: str,
+    ranges: Ranges,
+    places: Collection[str] = (),
+) -> Graph:
+    """Sentences, as `sentence_steps` takes them, to vectors [B, 2 S]."""
     graph = Graph("encode", weights)
-    ids = graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
-    steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), "embedder.table")
+    steps, lengths = sentence_steps(graph, places)
     states = rows_of(graph, graph.recurrent(steps, lengths, "encoder", limit=ranges.embedded))
     if pooling == "attentive":
         vector = _attentive_pool(graph, states, lengths)

@@ -1,11 +1,19 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
+from softquery.files.aligned import read_aligned
 from softquery.files.columns import parse_columns
 from softquery.files.documents import Line, read_lines
 from softquery.files.npz import NpzEntries
 from softquery.files.numbered import NumberedText, open_numbered, write_numbered
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
 from softquery.files.phrases import Phrases
+from softquery.files.questions import (
+    NOWHERE,
+    QUESTION_FORMS,
+    AskedQuestion,
+    GoldAnswer,
+    read_questions,
+)
 from softquery.files.row import Row, TaggedSentence, UntaggedText
 from softquery.files.rows import find_split, read_rows
 from softquery.files.senses import (
@@ -24,10 +32,15 @@ from softquery.files.vectors import WordVectors, read_vectors, write_vectors
 from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
 
 __all__ = [
+    "read_aligned",
     "LONGEST_LINE",
+    "NOWHERE",
+    "QUESTION_FORMS",
     "TAGGED_FORMS",
+    "AskedQuestion",
     "Coverage",
     "Line",
+    "GoldAnswer",
     "NpzEntries",
     "NumberedText",
     "Phrases",
@@ -49,6 +62,7 @@ __all__ = [
     "open_text",
     "parse_columns",
     "read_lines",
+    "read_questions",
     "read_rows",
     "read_sentences",
     "read_semcor",

@@ -46,6 +46,15 @@ class _Layout:
                 f"expected {len(self.names)} columns, found {width}", source=self.path, row=row
             )
         self.places = tuple(self._place(name, row) for name in self.wanted)
+        if len(set(self.places)) < len(self.wanted):
+            names = " and ".join(self.wanted)
+            raise InputError(
+                f"expected a column for {names} each, found {width} in all"
+                if width < len(self.wanted)
+                else f"{names} cannot both be column {self.places[0] + 1}",
+                source=self.path,
+                row=row,
+            )
         self.identity = self.names.index("id") if "id" in self.names else None
 
     def _place(self, name: str, row: int) -> int:

@@ -15,6 +15,8 @@ from softquery.files.rows import read_rows
 COLUMN_FORMS = (".txt", ".conll", ".conllu", ".conllup", ".bio", ".iob", ".bmes", ".tsv")
 """Endings of files with a token a line; .conllu and .conllup are read by their own rules."""
 TAGGED_FORMS = (*COLUMN_FORMS, ".jsonl")
+TEXT_FORMS = tuple(dict.fromkeys((".txt", ".tsv", ".csv", ".jsonl", ".parquet", *COLUMN_FORMS)))
+"""Of files with text that is to be tagged."""
 COLUMNS = ("tokens", "tags")
 
 
@@ -46,11 +48,7 @@ def read_tagged(
         if name not in COLUMNS:
             message = f'no column is called "{name}"; known: {", ".join(COLUMNS)}'
             raise InputError(message, source="--columns")
-    check_readable(source)
-    form = split_suffix(source)[0]
-    if form not in TAGGED_FORMS:
-        message = f"unknown kind of file; expected a name ending in {', '.join(TAGGED_FORMS)}"
-        raise InputError(f"{message}, plain or compressed", source=source)
+    form = _form(source, TAGGED_FORMS)
     told = report or _raise
     reader = _json_sentences if form == ".jsonl" else conll_sentences
     return reader(source, dict(rename or {}), tuple(columns), told)
@@ -73,7 +71,7 @@ def read_untagged(
         on_bad: Takes each bad row instead of its error being raised.
     """
     source = fspath(path)
-    form = split_suffix(source)[0]
+    form = _form(source, TEXT_FORMS)
     names = dict(rename or {})
     if form in COLUMN_FORMS and form not in (".txt", ".tsv"):
         sentences = read_tagged(source, rename=names, columns=("tokens",), report=on_bad)
@@ -85,9 +83,18 @@ def read_untagged(
     return (UntaggedText(row.values["text"], row.number, source) for row in rows)
 
 
+def _form(path: str, known: Sequence[str]) -> str:
+    """The ending of a file that can be read, without that of its compression."""
+    check_readable(path)
+    form = split_suffix(path)[0]
+    if form not in known:
+        message = f"unknown kind of file; expected a name ending in {', '.join(known)}"
+        raise InputError(f"{message}, plain or compressed", source=path)
+    return form
+
+
 def _has_tokens(path: str) -> bool:
     """Whether the first object of a JSONL file has tokens in place of a text."""
-    check_readable(path)
     with open_text(path) as lines:
         first = next((line for line in lines if line.strip()), "")
     try:

@@ -10,6 +10,7 @@ from softquery.measure.calibration import (
     fit_temperature,
     reliability,
 )
+from softquery.measure.class_report import ClassMetric, ClassReport, class_score
 from softquery.measure.classification import (
     accuracy,
     auc,
@@ -18,24 +19,46 @@ from softquery.measure.classification import (
     macro_f1,
 )
 from softquery.measure.correlation import pearson, spearman
+from softquery.measure.couplets import CoupletReport, rivals
 from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
+from softquery.measure.reading import (
+    Counting,
+    ReadReport,
+    choose_abstention,
+    score_answer,
+    score_answers,
+)
+from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
 from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
+from softquery.measure.translation import (
+    BleuTokens,
+    Translated,
+    bleu_counts,
+    bleu_of_counts,
+    corpus_bleu,
+    require_sacrebleu,
+)
 
 __all__ = [
+    "ClassMetric",
+    "ClassReport",
     "Comparison",
+    "Counting",
     "GradedReport",
     "Interval",
     "KneserNey",
     "LinearProbe",
     "MatchReport",
+    "RelationReport",
     "Probed",
+    "ReadReport",
     "ReliabilityBin",
     "Scaling",
     "Slice",
@@ -47,8 +70,10 @@ __all__ = [
     "by_label",
     "by_length",
     "by_value",
+    "choose_abstention",
     "choose_scaling",
     "choose_threshold",
+    "class_score",
     "compare_means",
     "confusion_matrix",
     "expected_calibration_error",
@@ -64,7 +89,20 @@ __all__ = [
     "measure_slices",
     "pearson",
     "ratio_of_counts",
+    "relation_f1",
+    "relation_of",
+    "relations_of",
     "reliability",
+    "score_answer",
+    "score_answers",
     "spearman",
     "symmetry",
+    "BleuTokens",
+    "CoupletReport",
+    "Translated",
+    "bleu_counts",
+    "bleu_of_counts",
+    "corpus_bleu",
+    "require_sacrebleu",
+    "rivals",
 ]

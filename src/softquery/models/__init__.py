@@ -1,5 +1,12 @@
 """One file a system. `MODELS` and the like: from a name in a bundle's config to what builds it."""
 
+from softquery.models.attentive import (
+    Attentive,
+    AttentiveConfig,
+    ClassOutput,
+    Hierarchical,
+    HierarchicalConfig,
+)
 from softquery.models.bert import Bert, BertConfig, BertOutput, MaskedOutput
 from softquery.models.elmo import (
     BiLmState,
@@ -21,11 +28,13 @@ from softquery.models.generator import (
     select_rows,
 )
 from softquery.models.pair_output import PairOutput
+from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import SpellingConfig, Tagger, TaggerConfig, TagOutput
+from softquery.models.tagger import Tagger, TaggerConfig, TagOutput
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
+from softquery.nn import SpellingConfig
 
 MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | type[Siamese]]] = {
     "esim": (EsimConfig, Esim),
@@ -34,6 +43,18 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
 
 TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
 """Likewise for models that read one text."""
+
+CLASSIFIERS: dict[
+    str,
+    tuple[type[AttentiveConfig] | type[HierarchicalConfig], type[Attentive] | type[Hierarchical]],
+] = {
+    "attentive": (AttentiveConfig, Attentive),
+    "hierarchical": (HierarchicalConfig, Hierarchical),
+}
+"""Likewise for models that give a whole text a class."""
+
+READERS: dict[str, tuple[type[BiDafConfig], type[BiDaf]]] = {"bidaf": (BiDafConfig, BiDaf)}
+"""Likewise for models that answer questions about a context."""
 
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
@@ -47,17 +68,24 @@ GENERATORS: dict[
 """Likewise for models that write."""
 
 __all__ = [
+    "CLASSIFIERS",
     "EMBEDDERS",
     "ENCODERS",
     "GENERATORS",
     "MODELS",
+    "READERS",
     "TEXT_MODELS",
     "AskingConfig",
     "Bert",
     "BertConfig",
     "BertOutput",
+    "Attentive",
+    "AttentiveConfig",
+    "BiDaf",
+    "BiDafConfig",
     "BiLmState",
     "CharacterConfig",
+    "ClassOutput",
     "Contextual",
     "Elmo",
     "ElmoConfig",
@@ -65,6 +93,8 @@ __all__ = [
     "EsimConfig",
     "Generator",
     "GeneratorOutput",
+    "Hierarchical",
+    "HierarchicalConfig",
     "LanguageModelOutput",
     "Looks",
     "MaskedOutput",

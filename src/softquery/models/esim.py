@@ -22,6 +22,7 @@ from softquery.nn import (
     BiRecurrent,
     Cell,
     Embedded,
+    Lexicon,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -146,15 +147,15 @@ class Esim(nn.Module):
 
     def forward(self, batch: PairBatch) -> PairOutput:
         """Encode both sides in one go (the encoder is shared) and compare them."""
-        both = self.encode(batch.first.beside(batch.second))
+        both = self.encode(batch.first.beside(batch.second), batch.lexicon)
         size, length, other = batch.size, batch.first.ids.shape[1], batch.second.ids.shape[1]
         first = EncodedSentence(both.states[:size, :length], both.mask[:size, :length])
         second = EncodedSentence(both.states[size:, :other], both.mask[size:, :other])
         return self.compare(first, second)
 
-    def encode(self, tokens: Tokens) -> EncodedSentence:
-        """Input encoding (Section 3.1, Eqs. 1-2)."""
-        embedded = self.embedder(tokens.ids)
+    def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> EncodedSentence:
+        """Input encoding (Section 3.1, Eqs. 1-2); with a lexicon, ids are its rows."""
+        embedded = self.embedder(tokens.ids, *([] if lexicon is None else [lexicon]))
         if isinstance(embedded, Tensor):
             embedded = Embedded(embedded)
         states = self.encoder(self.embedding_dropout(embedded.at_input), tokens.mask)

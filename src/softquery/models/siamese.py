@@ -21,6 +21,7 @@ from softquery.nn import (
     AttentivePool,
     BiRecurrent,
     Cell,
+    Lexicon,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -71,7 +72,7 @@ class Siamese(nn.Module):
     Args:
         config: The sizes.
         embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default.
+            default. It has nothing to lay beside the encoder's states.
     """
 
     def __init__(self, config: SiameseConfig, embedder: nn.Module | None = None) -> None:
@@ -79,6 +80,8 @@ class Siamese(nn.Module):
         self.config = config
         if embedder is None:
             embedder = WordEmbedding(config.vocab_size, config.embedding_size)
+        if getattr(embedder, "added_size", 0):
+            raise ValueError("ELMo has a place at the input alone; nothing reads it at the output")
         self.embedder = embedder
         self.dropout = VariationalDropout(config.dropout)
         embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
@@ -95,12 +98,13 @@ class Siamese(nn.Module):
 
     def forward(self, batch: PairBatch) -> PairOutput:
         """Encode both sides in one go and compare them."""
-        vectors = self.encode(batch.first.beside(batch.second))
+        vectors = self.encode(batch.first.beside(batch.second), batch.lexicon)
         return self.compare(vectors[: batch.size], vectors[batch.size :])
 
-    def encode(self, tokens: Tokens) -> Float[Tensor, "B D"]:
-        """One vector a sentence."""
-        embedded = self.dropout(self.embedder(tokens.ids))
+    def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> Float[Tensor, "B D"]:
+        """One vector a sentence; with a lexicon, ids are its rows."""
+        known = [] if lexicon is None else [lexicon]
+        embedded = self.dropout(self.embedder(tokens.ids, *known))
         states = self.encoder(embedded, tokens.mask)
         if self.attentive is not None:
             pooled: Tensor = self.attentive(states, tokens.mask)

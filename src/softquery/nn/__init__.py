@@ -8,6 +8,7 @@ from softquery.nn.dropout import VariationalDropout
 from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
+from softquery.nn.learned_query import Asked, LearnedQuery
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.maxout import Maxout
 from softquery.nn.mix import LayerMix
@@ -20,6 +21,8 @@ from softquery.nn.reader import Direction, Read, Reader
 from softquery.nn.recurrence import CellState, Recurrence, RecurrentCell
 from softquery.nn.recurrent import BiRecurrent, Cell, beside, reverse_within
 from softquery.nn.softmax import AdaptiveSoftmax, Sampler, WordSoftmax, log_uniform
+from softquery.nn.span_head import NoAnswer, SpanHead, SpanOutput
+from softquery.nn.spelling import SpellingConfig
 from softquery.nn.spelt_words import CharacterLstm, SpeltWords
 from softquery.nn.transformer import (
     BlockActivation,
@@ -31,6 +34,7 @@ from softquery.nn.transformer import (
     Weights,
     bent,
 )
+from softquery.nn.two_way import MeetingScore, Met, TwoWayAttention
 from softquery.nn.word_head import WordHead
 from softquery.nn.word_tables import Tie, WordTables
 from softquery.nn.word_vectors import SpeltVectors, StoredVectors
@@ -38,6 +42,7 @@ from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
+    "Asked",
     "Asking",
     "AttentivePool",
     "BiLm",
@@ -59,10 +64,14 @@ __all__ = [
     "FeedForward",
     "Highway",
     "LayerMix",
+    "LearnedQuery",
     "Lexicon",
     "LstmStack",
     "LstmState",
     "Maxout",
+    "MeetingScore",
+    "Met",
+    "NoAnswer",
     "NormPlace",
     "OwnWords",
     "PlacedTokens",
@@ -75,11 +84,15 @@ __all__ = [
     "RecurrentCell",
     "Sampler",
     "ScoreName",
+    "SpanHead",
+    "SpanOutput",
+    "SpellingConfig",
     "SpeltVectors",
     "SpeltWords",
     "StoredVectors",
     "Tie",
     "Transitions",
+    "TwoWayAttention",
     "VariationalDropout",
     "Way",
     "Weights",

@@ -198,14 +198,17 @@ class ElmoEmbedder(nn.Module):
     def _forget(self) -> None:
         self.vectors = self.vectors[:0]
 
-    @torch.no_grad()
     def read(self, lexicon: Lexicon) -> Lexicon:
         """The lexicon with what a frozen biLM reads in its words, to be used again and again."""
         if self.tuning != "frozen":
             return lexicon
+        return lexicon._replace(vectors=self.read_words(lexicon.characters))
+
+    @torch.no_grad()
+    def read_words(self, characters: Shaped[Tensor, "U C"]) -> Float[Tensor, "U P"]:
+        """What the biLM as it is reads in words by themselves."""
         bilm: BiLm = self.bilm  # type: ignore[assignment]
-        parts = [bilm.read_tokens(some) for some in torch.split(lexicon.characters, CHUNK)]
-        return lexicon._replace(vectors=torch.cat(parts))
+        return torch.cat([bilm.read_tokens(some) for some in torch.split(characters, CHUNK)])
 
     def _own(self) -> Lexicon:
         """The closed vocabulary; a frozen biLM reads it when it is first asked for."""

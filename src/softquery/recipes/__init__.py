@@ -4,11 +4,27 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import bert, language, matching, tagging, words
+from softquery.recipes import (
+    bert,
+    classifying,
+    language,
+    matching,
+    reading,
+    tagging,
+    translating,
+    words,
+)
 from softquery.recipes.bert_run import BertRun, DocumentFiles, Pieces
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
-from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import (
+    ClassSettings,
+    Files,
+    Run,
+    TagSettings,
+    Vocabulary,
+    WriteSettings,
+)
 from softquery.recipes.words import WordList, WordRun
 
 AnyRun = Run | LanguageRun | BertRun | WordRun
@@ -29,6 +45,25 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "tagger": tagging.tagger,
     "tagger-elmo": tagging.tagger_elmo,
     "pos": tagging.pos,
+    "tagger-en": tagging.tagger_en,
+    "attention-bilstm": classifying.attention_bilstm,
+    "attention-bilstm-zh": classifying.attention_bilstm_zh,
+    "attention-bilstm-elmo": classifying.attention_bilstm_elmo,
+    "relations": classifying.relations,
+    "hierarchical-attention": classifying.hierarchical_attention,
+    "sentiment-en": classifying.sentiment_en,
+    "translate": translating.translate,
+    "translate-multi30k": translating.translate_multi30k,
+    "translate-tatoeba": translating.translate_tatoeba,
+    "translate-de-en": translating.translate_de_en,
+    "translate-rnn": translating.translate_rnn,
+    "translate-bahdanau": translating.translate_bahdanau,
+    "translate-luong": translating.translate_luong,
+    "couplet": translating.couplet,
+    "couplet-zh": translating.couplet_zh,
+    "reader": reading.reader,
+    "reader-elmo": reading.reader_elmo,
+    "reader-zh": reading.reader_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
@@ -57,6 +92,7 @@ __all__ = [
     "AnyRun",
     "BertRun",
     "DocumentFiles",
+    "ClassSettings",
     "Files",
     "LanguageRun",
     "Pieces",
@@ -67,6 +103,7 @@ __all__ = [
     "Vocabulary",
     "WordList",
     "WordRun",
+    "WriteSettings",
     "override",
     "recipe",
 ]

@@ -18,7 +18,7 @@ from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.data import (
     DocumentCorpus,
-    Documents,
+    DocumentText,
     MaskedText,
     document_fingerprint,
     is_document_corpus,
@@ -231,7 +231,7 @@ def _plan(settled: Settled, fabric: Fabric, say: Say) -> MaskedPlan:
     return plan
 
 
-def _resident(documents: Documents, device: torch.device) -> Documents:
+def _resident(documents: DocumentText, device: torch.device) -> DocumentText:
     """The text mapped from the disk, or on the GPU where it takes a small part of it."""
     if device.type != "cuda":
         return documents

@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from softquery.bundle import Card, CardData, CardNumber, make_card
+from softquery.recipes.run import Run
 from softquery.recipes.work import Prepared, Work
+
+MORE = ("bleu", "perplexity", "repeats_rightly", "ranked_first")
+"""Further metrics that a card shows where they were measured."""
 
 
 def run_card(prepared: Prepared, work: Work, metrics: Mapping[str, Any], *, name: str) -> str:
@@ -13,7 +17,7 @@ def run_card(prepared: Prepared, work: Work, metrics: Mapping[str, Any], *, name
     card = Card(
         name=name,
         purpose=f"{run.summary}.",
-        languages=["zh" if run.text.unit in ("characters", "jieba") else "en"],
+        languages=_languages(run),
         licence="unstated",
         data=[
             CardData(name="train", rows=len(prepared.source.train), licence="unstated"),
@@ -38,8 +42,18 @@ def run_card(prepared: Prepared, work: Work, metrics: Mapping[str, Any], *, name
 
 def _numbers(metric: str, dev: Mapping[str, Any]) -> list[CardNumber]:
     """The metric on dev; nothing where it is undefined, as with grades that are all alike."""
-    if dev[metric] is None:
-        return []
+    names = dict.fromkeys([metric, *(name for name in MORE if name in dev)])
+    return [_number(name, dev) for name in names if dev[name] is not None]
+
+
+def _number(metric: str, dev: Mapping[str, Any]) -> CardNumber:
     bounds = dev.get(f"{metric}_interval")
     interval = (bounds[0], bounds[1]) if bounds and None not in bounds else None
-    return [CardNumber(metric=metric, value=dev[metric], n=dev["n"], data="dev", interval=interval)]
+    return CardNumber(metric=metric, value=dev[metric], n=dev["n"], data="dev", interval=interval)
+
+
+def _languages(run: Run) -> list[str]:
+    """Those that the run names; else what its unit of text tells."""
+    if run.writing is not None and run.writing.languages:
+        return list(run.writing.languages)
+    return ["zh" if run.text.unit in ("characters", "jieba") else "en"]

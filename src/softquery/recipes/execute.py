@@ -15,7 +15,6 @@ import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.models import MODELS, TEXT_MODELS
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
     base_of,
@@ -33,7 +32,7 @@ from softquery.recipes.run import Run
 from softquery.recipes.start import Start, read_start
 from softquery.recipes.work import Prepared, Say, Work
 from softquery.recipes.works import work_of
-from softquery.runtime.network import TaskModel, build_model, config_of
+from softquery.runtime.network import TASK_MODELS, TaskModel, build_model, config_of
 from softquery.training import (
     BEST,
     Fit,
@@ -103,7 +102,7 @@ def train(
             fabric,
             model,
             plan,
-            loss=penalised(prepared.task.loss, model.embedder),
+            loss=penalised(prepared.task.loss, getattr(model, "embedder", None)),
             optim=run.optim,
             schedule=run.schedule,
             training=recordable(run),
@@ -126,21 +125,21 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
 
     A biLM inside has its say about the run: how words are spelt.
     """
-    run = prepared.run
+    run, longest = prepared.run, None
     if run.elmo is None:
         model = build_model(run.model_name(), asdict(run.model))
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
-        run = spelt_alike(run, embedder)
-        model = {**MODELS, **TEXT_MODELS}[run.model_name()][1](run.model, embedder)  # type: ignore[arg-type]
-    words = model.embedder if run.elmo is None else embedder.words
+        run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
+        model = TASK_MODELS[run.model_name()][1](run.model, embedder)
+    words = getattr(model, "embedder", None) if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
-        words.table.weight.data.copy_(torch.from_numpy(prepared.table))  # type: ignore[union-attr,operator,unused-ignore]
+        words.table.weight.data.copy_(torch.from_numpy(prepared.table))
     if start is not None:
         start.fill(model, prepared.task, say)
     if run.vocabulary.frozen and words is not None:
         words.requires_grad_(False)
-    return model, replace(prepared, run=run)
+    return model, replace(prepared, run=run, max_characters=longest)
 
 
 def _plan(work: Work, prepared: Prepared, model: TaskModel, device: torch.device, say: Say) -> Plan:
@@ -192,7 +191,8 @@ def _finish(
             task=prepared.task.to_dict(),
             text=prepared.pipeline.config.to_dict(),
             library_version=__version__,
-            base=base,
+            base=None if base is None else base.name,
+            base_fingerprint=None if base is None else base.fingerprint,
         ),
         tokenizer_json=prepared.pipeline.tokenizer.to_str(),
         weights=own_weights(model, base),

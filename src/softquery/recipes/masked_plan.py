@@ -6,7 +6,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from softquery.data import (
-    Documents,
+    DocumentText,
     MaskedBatch,
     MaskedText,
     Masking,
@@ -27,8 +27,8 @@ class MaskedPlan:
     """The training text of a run and the part of it that was held back."""
 
     text: MaskedText
-    train: Documents
-    tune: Documents
+    train: DocumentText
+    tune: DocumentText
     files: DocumentFiles
     pairs: bool
     """Whether sequences are pairs of texts."""
@@ -75,7 +75,7 @@ class MaskedPlan:
         shown = {name: value for name, value in found.report().items() if "_" in name}
         return {"tune_log_likelihood": found.mean, **{f"tune_{n}": v for n, v in shown.items()}}
 
-    def scores(self, model: Bert, documents: Documents, length: int) -> MaskedScores:
+    def scores(self, model: Bert, documents: DocumentText, length: int) -> MaskedScores:
         """All of some documents, hidden in the common way and always the same."""
         text = replace(self.text, ids=documents.ids, masking=Masking())
         slots = measured_slots(documents, length, pairs=self.pairs)

@@ -3,22 +3,24 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from softquery.bundle import read_bundle
-from softquery.data import Texts
+from softquery.bundle import read_bundle, weights_fingerprint
+from softquery.data import Pairs, Questions, Texts
 from softquery.errors import BundleError, ConfigError
-from softquery.models import Elmo, TaggerConfig
+from softquery.models import AttentiveConfig, BiDafConfig, Elmo, TaggerConfig
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes.run import Run
 from softquery.recipes.work import Say
-from softquery.runtime.nested import PREFIX
+from softquery.runtime.base import base_weights
 from softquery.runtime.network import load_embedder
-from softquery.text import SUBWORDS, TextPipeline, spell_vocabulary
+from softquery.runtime.sentence_reading import PREFIX
+from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import Training
 from softquery.zoo import resolve
 
@@ -40,19 +42,16 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
     own = bilm.state_dict()
     bilm.load_state_dict({name: v for name, v in given.state_dict().items() if name in own})
     longest = bilm.config.characters.max_characters
-    # Models of one text bring a lexicon with each batch; to others the vocabulary is spelt once.
-    reads_lexicon = isinstance(run.model, TaggerConfig)
-    entries = pipeline.vocabulary()
-    characters = spell_vocabulary(entries, longest)[: 0 if reads_lexicon else None]
     places = " and ".join(settings.places)
     say(f"{bundle.path}: {bilm.output_size} wide at the {places}, {settings.tuning}")
     try:
         return settings.embedder(
             bilm,
-            torch.from_numpy(characters),
-            word_size=run.model.embedding_size,
+            # Every batch brings a lexicon: words are spelt as they are, known or not.
+            torch.zeros(0, longest, dtype=torch.int16),
+            word_size=getattr(run.model, "embedding_size", 0),
             ends="there" if run.text.boundaries else "added",
-            num_words=len(entries),
+            num_words=pipeline.vocab_size,
             word_dropout=getattr(run.model, "word_dropout", 0.0),
         )
     except ValueError as error:
@@ -62,7 +61,10 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
 def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     """The run with words spelt as the biLM reads them."""
     bilm = embedder.bilm
-    if not isinstance(run.model, TaggerConfig) or not isinstance(bilm, Elmo):
+    if isinstance(run.model, AttentiveConfig) and isinstance(bilm, Elmo):
+        longest = bilm.config.characters.max_characters
+        return replace(run, model=replace(run.model, max_characters=longest))
+    if not isinstance(run.model, (TaggerConfig, BiDafConfig)) or not isinstance(bilm, Elmo):
         return run
     longest = bilm.config.characters.max_characters
     try:
@@ -74,23 +76,44 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
 
 def read_beforehand(data: Data, model: nn.Module) -> Data:
     """Data whose words a frozen biLM has read, so that each is read once and not once an epoch."""
-    embedder = model.embedder
-    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, Texts):
+    embedder = getattr(model, "embedder", None)
+    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Pairs, Questions, Texts)):
+        return data
+    if data.lexicon is None:
         return data
     return replace(data, lexicon=embedder.read(data.lexicon))
 
 
-def base_of(model: nn.Module) -> str | None:
-    """The zoo's name of the biLM inside, where that is what was asked for and it stays frozen."""
-    embedder = model.embedder
+class Base(NamedTuple):
+    """A bundle that a head finds by its name, and knows by its weights."""
+
+    name: str
+    fingerprint: str
+
+
+def base_of(model: nn.Module) -> Base | None:
+    """The biLM inside, where it was asked for by its name in the zoo and is still what lies there.
+
+    One that learnt along, or that has changed meanwhile, is stored with the model instead.
+    """
+    embedder = getattr(model, "embedder", None)
     if not isinstance(embedder, ElmoEmbedder) or embedder.settings is None:
         return None
     name = embedder.settings.bundle
-    is_folder = Path(name).is_dir() or len(Path(name).parts) > 1
-    return None if is_folder or embedder.tuning == "tuned" else name
+    if Path(name).is_dir() or len(Path(name).parts) > 1 or embedder.tuning == "tuned":
+        return None
+    try:
+        there = base_weights(read_bundle(resolve(name)))
+    except BundleError:
+        return None
+    inside = {key: value.cpu().numpy() for key, value in embedder.bilm.state_dict().items()}
+    same = inside.keys() == there.keys() and all(
+        np.array_equal(values, there[key]) for key, values in inside.items()
+    )
+    return Base(name, weights_fingerprint(there)) if same else None
 
 
-def own_weights(model: nn.Module, base: str | None) -> dict[str, NDArray[Any]]:
+def own_weights(model: nn.Module, base: Base | None) -> dict[str, NDArray[Any]]:
     """What a bundle stores: all weights, but none of a base that is found by its name."""
     return {
         name: value.cpu().numpy()
@@ -99,7 +122,7 @@ def own_weights(model: nn.Module, base: str | None) -> dict[str, NDArray[Any]]:
     }
 
 
-def penalised(loss: Loss, embedder: nn.Module) -> Loss:
+def penalised(loss: Loss, embedder: nn.Module | None) -> Loss:
     """The task's loss, and what a mix of layers adds to it."""
     if not isinstance(embedder, ElmoEmbedder):
         return loss

@@ -73,6 +73,7 @@ class PairWork:
             prepared.pipeline,
             parse_label=task.parse_label,
             parse_distribution=soft,
+            max_characters=prepared.max_characters,
         )
         if pairs.num_cut:
             limit = prepared.pipeline.config.max_tokens
@@ -97,14 +98,13 @@ class PairWork:
         return found
 
 
-def found_labels(source: Source) -> tuple[str, ...]:
+def found_labels(source: Source, advice: str = "; grades need a graded recipe") -> tuple[str, ...]:
     """The classes of the training rows, in alphabetical order."""
     labels = sorted({row.values["label"] for row in (*source.train, *source.tune)})
     if not 2 <= len(labels) <= 1000:
         shown = ", ".join([*labels[:5], *(["…"] if len(labels) > 5 else [])])
         raise InputError(
-            f"expected from 2 to 1,000 different labels, found {len(labels):,} ({shown}); "
-            "grades need a graded recipe",
+            f"expected from 2 to 1,000 different labels, found {len(labels):,} ({shown}){advice}",
             source=source.train[0].source,
         )
     return tuple(labels)

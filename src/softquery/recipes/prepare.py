@@ -10,6 +10,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.files import fill_table, read_vectors
 from softquery.recipes.run import Run
 from softquery.recipes.work import Folder, Prepared, Say, Source, Work
+from softquery.tasks import Generation
 from softquery.text import TextPipeline, pipeline_from_words
 
 
@@ -73,16 +74,26 @@ def prepare(
         )
         for path, coverage in zip(run.vectors, coverages, strict=True):
             say(f"{path}: {coverage}")
-    width = run.model.embedding_size if table is None else table.shape[1]
-    sizes: dict[str, Any] = {
-        "vocab_size": made.vocab_size, "output_size": task.output_size, "embedding_size": width
-    }  # fmt: skip
     try:
-        model = replace(run.model, **sizes)
+        model = replace(run.model, **_sizes(run, task, made, table))
     except ValueError as error:  # such as a head that cannot tell so many labels apart
         raise ConfigError(f"model: {error}") from None
     settled = replace(run, model=model, text=made.config)
     return Prepared(run=settled, task=task, pipeline=made, table=table, source=source)
+
+
+def _sizes(run: Run, task: Any, pipeline: TextPipeline, table: Any) -> dict[str, Any]:
+    """Those settings of the model that the data decides."""
+    if isinstance(task, Generation):
+        size = pipeline.vocab_size
+        return {"source_vocab_size": size, "target_vocab_size": size}
+    model: Any = run.model
+    width = model.embedding_size if table is None else table.shape[1]
+    return {
+        "vocab_size": pipeline.vocab_size,
+        "output_size": task.output_size,
+        "embedding_size": width,
+    }
 
 
 def _build_pipeline(run: Run, work: Work, source: Source, say: Say) -> TextPipeline:

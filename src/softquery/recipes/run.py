@@ -4,9 +4,32 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from softquery.models import MODELS, TEXT_MODELS, EsimConfig, SiameseConfig, TaggerConfig
+from softquery.answers import ReadingRules
+from softquery.measure import ClassMetric
+from softquery.models import (
+    CLASSIFIERS,
+    GENERATORS,
+    MODELS,
+    READERS,
+    TEXT_MODELS,
+    AttentiveConfig,
+    BiDafConfig,
+    EsimConfig,
+    HierarchicalConfig,
+    Seq2SeqConfig,
+    SiameseConfig,
+    TaggerConfig,
+    TransformerConfig,
+)
 from softquery.nn import ElmoSettings
-from softquery.tasks import PairClassification, PairTask, Tagging
+from softquery.tasks import (
+    Generation,
+    PairClassification,
+    PairTask,
+    SpanReading,
+    Tagging,
+    TextClassification,
+)
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -47,6 +70,8 @@ class Files:
     """Share of what is then left that is trained on, to see how much of it is needed."""
     batch_size: int = 32
     pad_multiple: int = 8
+    num_tokens: int | None = None
+    """The most tokens of a batch of documents, padding included; None for no limit."""
 
     def __post_init__(self) -> None:
         if not 0 < self.tune_share < 1:
@@ -55,6 +80,8 @@ class Files:
             raise ValueError(f"share must be above 0 and at most 1, got {self.share}")
         if self.batch_size < 1 or self.pad_multiple < 1:
             raise ValueError("batch_size and pad_multiple must be positive")
+        if self.num_tokens is not None and self.num_tokens < 1:
+            raise ValueError(f"num_tokens must be positive, got {self.num_tokens}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,8 +95,54 @@ class TagSettings:
     """Whether only sequences of tags that the scheme allows are answered."""
 
 
-ModelConfig = EsimConfig | SiameseConfig | TaggerConfig
-Task = PairTask | Tagging
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassSettings:
+    """How classes of texts are learnt, where they are those found in the training file."""
+
+    metric: ClassMetric = "accuracy"
+    """By which the run is steered."""
+    smoothing: float = 0.0
+    """Label smoothing of the loss."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteSettings:
+    """How texts to be written stand in files, are cut into batches, and are searched for."""
+
+    languages: tuple[str, ...] = ()
+    """Endings of two files that stand line by line, the source's first: `de,en` for train.de and
+    train.en. Without them, rows have `source` and `target`."""
+    batch_tokens: int = 4096
+    """Tokens of a batch on either side, padding included."""
+    beam: int = 5
+    """Width of the search by which dev is measured, beside greedy."""
+    length_penalty: float = 1.0
+    """Of that search; see `softquery.decoding.Ranking`."""
+
+    def __post_init__(self) -> None:
+        if len(self.languages) not in (0, 2) or len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages must be two endings, or none, got {self.languages}")
+        if self.batch_tokens < 1 or self.beam < 1 or not self.length_penalty >= 0:
+            raise ValueError(
+                "batch_tokens and beam must be positive, and length_penalty not negative"
+            )
+
+
+ModelConfig = (
+    EsimConfig
+    | SiameseConfig
+    | TaggerConfig
+    | AttentiveConfig
+    | HierarchicalConfig
+    | BiDafConfig
+    | Seq2SeqConfig
+    | TransformerConfig
+)
+Task = PairTask | Tagging | TextClassification | SpanReading | Generation
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +156,12 @@ class Run:
     """Without one, classes and tags are those found in the training file."""
     tags: TagSettings | None = None
     """For taggers."""
+    classes: ClassSettings | None = None
+    """For classifiers of texts."""
+    writing: WriteSettings | None = None
+    """For models that write."""
+    reading: ReadingRules | None = None
+    """For readers."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
@@ -102,7 +181,13 @@ class Run:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        known = {**MODELS, **TEXT_MODELS}
+        known: dict[str, tuple[Any, Any]] = {
+            **MODELS,
+            **TEXT_MODELS,
+            **CLASSIFIERS,
+            **READERS,
+            **GENERATORS,
+        }
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from torch import nn
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError
-from softquery.models import Esim, Tagger
+from softquery.models import Attentive, Esim, Hierarchical, Tagger
+from softquery.recipes.class_work import ClassWork, class_task
 from softquery.recipes.pair_work import PairWork, found_labels
 from softquery.recipes.run import Run, Task
 from softquery.recipes.work import Say, Source
@@ -19,7 +20,10 @@ from softquery.tasks import PairClassification
 from softquery.text import TextPipeline
 
 SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head", "hidden_sizes",
-         "spelling", "decoder")  # fmt: skip
+         "spelling", "decoder", "merge", "context_size", "max_sentences", "inner_size", "num_heads",
+         "num_layers", "num_encoder_layers", "num_decoder_layers", "norm", "activation",
+         "positions", "max_length", "tie", "direction", "context", "attention", "num_highways",
+         "score")  # fmt: skip
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
 
 
@@ -41,9 +45,7 @@ class Start:
         if run.vectors:
             raise ConfigError("--init brings its own word vectors; leave --vectors away")
         say(f"vocabulary: {self.pipeline.vocab_size:,} entries, those of {self.bundle.path}")
-        is_pair = isinstance(work_of(run), PairWork)
-        if is_pair and run.task is None and sorted(self.labels) == sorted(found_labels(source)):
-            run = dataclasses.replace(run, task=PairClassification(labels=self.labels))
+        run = self._with_labels(run, source)
         if type(run.model) is not type(self.model.config):
             return run
         taken = {
@@ -59,6 +61,18 @@ class Start:
             return dataclasses.replace(run, model=dataclasses.replace(run.model, **taken))
         except ValueError as error:
             raise ConfigError(f"--init: {error}") from None
+
+    def _with_labels(self, run: Run, source: Source) -> Run:
+        """The run with the bundle's labels in their order, where the rows have the same ones."""
+        work = work_of(run)
+        if run.task is not None or not isinstance(work, (PairWork, ClassWork)):
+            return run
+        if isinstance(work, ClassWork):
+            same = sorted(self.labels) == sorted(found_labels(source, advice=""))
+            return dataclasses.replace(run, task=class_task(run, self.labels)) if same else run
+        if sorted(self.labels) != sorted(found_labels(source)):
+            return run
+        return dataclasses.replace(run, task=PairClassification(labels=self.labels))
 
     def fill(self, model: TaskModel, task: Task, say: Say) -> None:
         """Take over every weight of the same name and shape, but no answer to other labels."""
@@ -86,7 +100,7 @@ def read_start(folder: str | PathLike[str]) -> Start:
 
 def _last_layer(model: TaskModel) -> set[str]:
     """The weights of the layer whose outputs are the labels; a cosine has none."""
-    if isinstance(model, Tagger):
+    if isinstance(model, (Tagger, Attentive, Hierarchical)):
         return {name for name in model.state_dict() if name.startswith(("output.", "crf."))}
     head = "classifier" if isinstance(model, Esim) else "head"
     layers = [

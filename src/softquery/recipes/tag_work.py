@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import nn
 
-from softquery.answers import Scheme, TagError, TagSet, detect_scheme, misfit
+from softquery.answers import Scheme, TagError, TagSet
 from softquery.data import Sentences, Texts, encode_words
 from softquery.errors import ConfigError, InputError
 from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
@@ -16,12 +16,10 @@ from softquery.recipes.run import Run, TagSettings
 from softquery.recipes.text_plan import TextPlan
 from softquery.recipes.work import Folder, Prepared, Say, Source
 from softquery.runtime.network import max_characters, tag_scores
+from softquery.runtime.tag_schemes import written_scheme
 from softquery.runtime.tags import decode_tags
 from softquery.tasks import Tagging
 from softquery.text import TextPipeline, in_parts, normalise, pipeline_from_words, rejoined
-
-MOST_SLIPS = 0.01
-"""Share of sentences that may differ from the scheme before it is taken for a mixture."""
 
 
 class TagWork:
@@ -151,24 +149,13 @@ def scheme_of(source: Source, settings: TagSettings, say: Say) -> Scheme:
     """How the tags of the files are written; a mixture of schemes is refused."""
     if settings.given != "auto":
         return settings.given
-    rows: list[TaggedSentence] = [*source.train, *source.tune]
-    scheme = detect_scheme(row.tags or [] for row in rows)
-    slips = [(row, found) for row in rows if (found := misfit(row.tags or [], scheme))]
-    if not slips:
-        return scheme
-    row, found = slips[0]
-    if len(slips) > MOST_SLIPS * len(rows):
-        raise InputError(
-            f"tags of several schemes: {found.message}; "
-            f"to read them all the same, name one with --set tags.given={scheme}",
-            source=row.source,
-            row=row.rows[found.place],
-        )
-    say(
-        f"warning: {len(slips):,} of {len(rows):,} sentences are not as {scheme} writes them; "
-        f"row {row.rows[found.place]}: {found.message}"
+    found = written_scheme(
+        [*source.train, *source.tune],
+        otherwise="to read them all the same, name one with --set tags.given={scheme}",
     )
-    return scheme
+    if found.warning is not None:
+        say(found.warning)
+    return found.scheme
 
 
 def _ids(row: TaggedSentence, tags: TagSet, given: Scheme) -> list[int]:

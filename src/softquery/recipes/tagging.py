@@ -50,3 +50,17 @@ def pos() -> Run:
         ),
         tags=TagSettings(given="plain"),
     )
+
+
+def tagger_en() -> Run:
+    """What made the shipped `tagger-en`: universal parts of speech, on a frozen `elmo-en`.
+
+    No word vectors from outside: the table holds what the training text has more than once.
+    """
+    return replace(
+        pos(),
+        name="tagger-en",
+        summary="What made the shipped tagger-en (UD English, EWT) on elmo-en",
+        vocabulary=Vocabulary(min_count=2),
+        elmo=ElmoSettings(bundle="elmo-en", places=("input",), penalty=0.001, dropout=0.2),
+    )

@@ -39,6 +39,8 @@ class Prepared:
     pipeline: TextPipeline
     table: np.ndarray[Any, np.dtype[np.float32]] | None
     source: Source
+    max_characters: int | None = None
+    """Symbols by which words are spelt for a biLM inside the model."""
 
 
 class Work(Protocol):

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Ids = Sequence[Sequence[int]]
+Read = Sequence[Sequence[Any]]
+"""Sentences as a backend takes them: ids, or words where its model spells them."""
 
 
 class Alignment(NamedTuple):
@@ -19,13 +21,13 @@ class Alignment(NamedTuple):
 
 
 class PairBackend(Protocol):
-    """A model's `encode` and `compare`, over ids and stored encodings."""
+    """A model's `encode` and `compare`, over sentences that were read and stored encodings."""
 
     @property
     def name(self) -> str:
         """What computes, such as `"onnx"`."""
 
-    def encode(self, sentences: Ids) -> list[Floats]:
+    def encode(self, sentences: Read) -> list[Floats]:
         """What `compare` needs of each sentence, fit to be stored."""
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
@@ -34,8 +36,8 @@ class PairBackend(Protocol):
     def align(self, first: Floats, second: Floats) -> Alignment | None:
         """Logits and alignments of one pair; None for a model that aligns nothing."""
 
-    def pair_logits(self, first: Ids, second: Ids) -> Floats:
-        """Logits [B, C] straight from ids, for bulk work."""
+    def pair_logits(self, first: Read, second: Read) -> Floats:
+        """Logits [B, C] straight from sentences, for bulk work."""
 
 
 def padded_ids(sentences: Ids) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

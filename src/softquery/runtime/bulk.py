@@ -190,7 +190,8 @@ def identity(model: HasBackend) -> dict[str, str]:
     names = ["config.json", "tokenizer.json", "model.safetensors", "calibration.json"]
     paths = [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]
     if base is not None:
-        paths.append(resolve(base) / "model.safetensors")
+        found_base = resolve(base)
+        paths += [found_base / "model.safetensors", *sorted(found_base.glob("onnx/*"))]
     for path in paths:
         if path.is_file():
             found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())

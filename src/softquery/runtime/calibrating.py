@@ -23,6 +23,7 @@ from softquery.measure import (
     expected_calibration_error,
     reliability,
 )
+from softquery.runtime.classifier import Classifier
 from softquery.runtime.evaluation import gold_labels
 from softquery.runtime.matcher import Matcher
 
@@ -52,7 +53,7 @@ class Fitted:
 
 
 def fit_calibration(
-    matcher: Matcher,
+    matcher: Matcher | Classifier,
     rows: Sequence[Row],
     *,
     aim: Aim | None = None,
@@ -66,7 +67,7 @@ def fit_calibration(
         aim: With two labels: choose a threshold for the best F1, or for a precision to keep.
         abstain_below: The probability under which no label is answered; the user's to choose.
     """
-    if matcher.is_graded:
+    if isinstance(matcher, Matcher) and matcher.is_graded:
         raise ConfigError("grades are not probabilities; there is nothing to calibrate")
     if len(rows) < 20:
         raise InputError(
@@ -77,7 +78,7 @@ def fit_calibration(
         raise ConfigError(f"abstain_below must be from 0 to 1, got {abstain_below}")
     if aim is not None and len(matcher.labels) != 2:
         raise ConfigError(f"a threshold needs two labels, this model has {len(matcher.labels)}")
-    logits, gold = matcher.logits(_pairs(rows)), gold_labels(matcher, rows)
+    logits, gold = _logits(matcher, rows), gold_labels(matcher, rows)
     half = len(rows) // 2
     scaling = choose_scaling(logits[:half], gold[:half])
     fitted = Calibration(temperature=scaling.temperature, growth=scaling.growth, bias=scaling.bias)
@@ -107,6 +108,12 @@ def fit_calibration(
 def save_calibration(bundle: Bundle, fitted: Fitted) -> Path:
     """Write it into the bundle and its card."""
     return update_bundle(bundle, calibration=fitted.to_dict())
+
+
+def _logits(model: Matcher | Classifier, rows: Sequence[Row]) -> NDArray[np.float32]:
+    if isinstance(model, Classifier):
+        return model.logits([row.values["text"] for row in rows])
+    return model.logits(_pairs(rows))
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from softquery.runtime.choosing import Backend
 from softquery.runtime.context_backend import ContextBackend, ContextState
 from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.layer_choice import Choice, Mix, check_choice, chosen
+from softquery.runtime.nested_context import open_context
 from softquery.runtime.opening import Source, opened
 from softquery.runtime.word_reader import CACHE_BYTES
 from softquery.runtime.words_in_context import (
@@ -163,7 +164,7 @@ def open_embedder(
 ) -> Embedder:
     """Open a bundle of word vectors in context by its name in the zoo or by its folder.
 
-    A matcher with a biLM inside is one as well, on torch.
+    A matcher or a tagger with a biLM inside is one as well.
 
     Args:
         name_or_path: Such as `"elmo-en"`, or a folder, or a bundle that is read already.
@@ -188,19 +189,20 @@ def open_embedder(
     elif device is not None:
         raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
     else:
-        words = WordsInContext.open(bundle, threads=threads, cache_bytes=cache_bytes)
+        inside = open_context(bundle, threads, cache_bytes=cache_bytes)
+        words = inside or WordsInContext.open(bundle, threads=threads, cache_bytes=cache_bytes)
     return Embedder(bundle, words, learnt_mix(bundle))
 
 
 def _on_torch(bundle: Bundle, device: str | None, threads: int | None) -> ContextBackend:
     try:
-        from softquery.runtime.network import load_embedder, load_model
+        from softquery.runtime.network import load_embedder, load_task_model
         from softquery.runtime.torch_context import TorchContext
     except ImportError as error:
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
             raise MissingExtra("train", needed_for="running a model on torch") from None
         raise
-    model = load_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)
+    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)  # type: ignore[union-attr]
     return TorchContext(model, device, threads)  # type: ignore[arg-type]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,15 @@ class Mistake:
     confidence: float
     """Probability of the wrong answer, or distance from the gold grade as a share of the scale."""
 
+    def record(self) -> dict[str, Any]:
+        """The row with what was answered, as a file of mistakes holds it."""
+        return {
+            **self.row.values,
+            "predicted": self.predicted,
+            "confidence": round(self.confidence, 4),
+            "row": self.row.number,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
@@ -65,13 +74,7 @@ class Evaluation:
         elif by == "label" and not self.matcher.is_graded:
             groups = by_label(self.gold, self.matcher.labels)
         else:
-            column = "label" if by == "label" else by
-            if column not in self.rows[0].values:
-                known = ", ".join(["length", *self.rows[0].values])
-                raise InputError(
-                    f"cannot slice by {by!r}; expected one of {known}", source=self.rows[0].source
-                )
-            groups = by_value([row.values.get(column, "") for row in self.rows])
+            groups = by_value(column_values(self.rows, by))
         if self.matcher.is_graded:
             parts = measure_slices(
                 groups, {"spearman": spearman}, self.gold, self.probabilities[:, 0]
@@ -94,14 +97,9 @@ class Evaluation:
             ]
         else:
             chosen = self.matcher.decide(self.probabilities)
-            found = [
-                Mistake(
-                    self.rows[place],
-                    self.matcher.labels[chosen[place]],
-                    float(self.probabilities[place, chosen[place]]),
-                )
-                for place in np.flatnonzero(chosen != self.gold).tolist()
-            ]
+            found = wrong_answers(
+                self.rows, self.gold, chosen, self.probabilities, self.matcher.labels
+            )
         return sorted(found, key=lambda mistake: -mistake.confidence)
 
     def order(self) -> dict[str, Any]:
@@ -112,6 +110,30 @@ class Evaluation:
             same = self.matcher.decide(self.probabilities) == self.matcher.decide(swapped)
             found["same_label"] = float(same.mean())
         return found
+
+
+def wrong_answers(
+    rows: Sequence[Row],
+    gold: NDArray[Any],
+    chosen: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    labels: Sequence[str],
+) -> list[Mistake]:
+    """The rows whose answered label is not the gold one, in their order."""
+    return [
+        Mistake(rows[place], labels[chosen[place]], float(probabilities[place, chosen[place]]))
+        for place in np.flatnonzero(chosen != gold).tolist()
+    ]
+
+
+def column_values(rows: Sequence[Row], column: str) -> list[str]:
+    """One column to slice by; refused where the file has none of that name."""
+    if column not in rows[0].values:
+        known = ", ".join(["length", *rows[0].values])
+        raise InputError(
+            f"cannot slice by {column!r}; expected one of {known}", source=rows[0].source
+        )
+    return [row.values.get(column, "") for row in rows]
 
 
 def evaluate(matcher: Matcher, rows: Sequence[Row]) -> Evaluation:
@@ -131,14 +153,21 @@ def evaluate(matcher: Matcher, rows: Sequence[Row]) -> Evaluation:
     return Evaluation(matcher, list(rows), gold, _probabilities(matcher, rows), cut)
 
 
-def gold_labels(matcher: Matcher, rows: Sequence[Row]) -> NDArray[Any]:
+class ParsesLabels(Protocol):
+    """A model that knows its labels."""
+
+    def parse_label(self, text: str) -> int | float:
+        """A gold label as the task reads it; `ValueError` where it is none."""
+
+
+def gold_labels(model: ParsesLabels, rows: Sequence[Row]) -> NDArray[Any]:
     """The rows' labels as the model's task reads them; a bad one is reported with its row."""
-    return np.array([_gold(matcher, row) for row in rows])
+    return np.array([_gold(model, row) for row in rows])
 
 
-def _gold(matcher: Matcher, row: Row) -> int | float:
+def _gold(model: ParsesLabels, row: Row) -> int | float:
     try:
-        return matcher.parse_label(row.values["label"])
+        return model.parse_label(row.values["label"])
     except ValueError as error:
         raise InputError(str(error), source=row.source, row=row.number) from None
 

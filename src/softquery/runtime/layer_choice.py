@@ -24,7 +24,7 @@ class Mix:
     """γ Σ_j softmax(w)_j h_j (Peters et al. 2018, Eq. 1): `softquery.nn.LayerMix`, without torch.
 
     Attributes:
-        weights: w, one a layer.
+        weights: w, one a layer; the highest layers, where there are more of them.
         scale: γ.
         normalise: Whether each token of each layer is normalised first.
     """
@@ -64,13 +64,14 @@ class Mix:
         return shares
 
     def of(self, layers: Floats) -> Floats:
-        """One vector a token, [T, D], from all layers, [J, T, D].
+        """One vector a token, [T, D], from the highest of all layers, [J, T, D].
 
         >>> Mix((0.0, 0.0), scale=2.0).of(np.array([[[1.0]], [[3.0]]], np.float32)).item()
         4.0
         """
-        if len(layers) != len(self.weights):
+        if len(layers) < len(self.weights):
             raise ValueError(f"expected {len(self.weights)} layers, got {len(layers)}")
+        layers = layers[len(layers) - len(self.weights) :]
         if self.normalise:
             centred = layers - layers.mean(axis=-1, keepdims=True)
             spread = np.square(centred).mean(axis=-1, keepdims=True)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import WordVectors, read_vectors
+from softquery.runtime.words_in_context import WordsInContext
 
 Layers = NDArray[np.float32]
 """Layers × words × width, of one sentence."""
@@ -110,8 +111,14 @@ class ElmoLayers:
         return layers
 
 
-def load_elmo_layers(name_or_path: str | PathLike[str], *, device: str | None = None) -> ElmoLayers:
-    """A biLM by name or folder, on a GPU where there is one.
+def load_elmo_layers(name_or_path: str | PathLike[str], *, device: str | None = None) -> WordLayers:
+    """A biLM by name or folder.
+
+    It runs on a GPU where there is one, else on ONNX Runtime where it was exported, else on torch.
+
+    Args:
+        name_or_path: Such as `"elmo-en"`, or a folder.
+        device: Where torch shall run it.
 
     Raises:
         BundleError: Where the bundle is no biLM.
@@ -124,14 +131,22 @@ def load_elmo_layers(name_or_path: str | PathLike[str], *, device: str | None = 
     name = bundle.config.model.get("name")
     if bundle.config.kind != "embedder":
         raise BundleError(f"{bundle.path}: expected a model of words in context, found {name!r}")
+    chosen = device or ("cuda" if _has_gpu() else None)
+    if chosen is None and bundle.is_exported:
+        return WordsInContext.open(bundle).layers
     try:
-        import torch
-
         from softquery.runtime.network import load_embedder
     except ImportError:
         raise MissingExtra("train", needed_for="reading a biLM's layers") from None
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return ElmoLayers(load_embedder(bundle).to(chosen))
+    return ElmoLayers(load_embedder(bundle).to(chosen or "cpu"))
+
+
+def _has_gpu() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
 
 
 def with_mean(layers: Layers) -> Layers:

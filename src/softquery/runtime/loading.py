@@ -5,15 +5,21 @@ from typing import Any
 
 from softquery.errors import BundleError
 from softquery.runtime.choosing import Backend
+from softquery.runtime.classifier import load_classifier
 from softquery.runtime.embedder import open_embedder
 from softquery.runtime.matcher import load_matcher
 from softquery.runtime.opening import Source, opened
+from softquery.runtime.reader import load_reader
 from softquery.runtime.tagger import load_tagger
+from softquery.runtime.writer import load_writer
 
 OPENERS: dict[str, Callable[..., Any]] = {
     "matcher": load_matcher,
     "embedder": open_embedder,
     "tagger": load_tagger,
+    "classifier": load_classifier,
+    "generator": load_writer,
+    "reader": load_reader,
 }
 """What opens each kind of bundle."""
 
@@ -36,7 +42,8 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher`, a `Tagger` or an `Embedder`, by the kind of the bundle.
+        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, an `Embedder` or a `Writer`, by the
+        kind of the bundle.
     """
     bundle = opened(name_or_path)
     kind = bundle.config.kind

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from softquery.bundle import Bundle
 from softquery.data import (
-    Documents,
+    DocumentText,
     MaskedBatch,
     MaskedText,
     Masking,
@@ -48,7 +48,7 @@ def masked_scores(model: Bert, make_batch: MakeBatch, slots: Iterable[Slot]) -> 
     return scores
 
 
-def measured_slots(documents: Documents, length: int, *, pairs: bool) -> list[Slot]:
+def measured_slots(documents: DocumentText, length: int, *, pairs: bool) -> list[Slot]:
     """All of some documents, cut and hidden in one way whoever measures."""
     draw = np.random.default_rng(SEED)
     found = documents.pairs(length - 3, draw) if pairs else documents.excerpts(length - 2)

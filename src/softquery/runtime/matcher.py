@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.answers import Calibration, Match, parse_class, parse_grade
+from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
-from softquery.runtime.backend import Floats, PairBackend
+from softquery.runtime.backend import Floats, PairBackend, Read
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
-from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.fitting import check_task, fitting_calibration, fitting_pipeline
 from softquery.runtime.opening import Source, opened
+from softquery.runtime.sentence_reading import reads_words, sentence_reader
 from softquery.text import UNK, Encoded
 
 Pair = tuple[str, str]
+Sentence = tuple[int, ...] | tuple[str, ...]
+"""Ids, or words where the model spells them."""
 CHUNK = 256
 """Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
 
@@ -36,9 +39,10 @@ class Matcher:
         self.bundle = bundle
         check_task(bundle)
         self.pipeline = fitting_pipeline(bundle)
+        self._read = sentence_reader(bundle, self.pipeline)
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
-        self.calibration = _calibration(bundle)
+        self.calibration = fitting_calibration(bundle)
         self.backend = backend
         self._cache = EncodingCache(cache_size)
 
@@ -58,8 +62,8 @@ class Matcher:
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
-            first = self.pipeline.encode_ids([pair[0] for pair in chunk])
-            second = self.pipeline.encode_ids([pair[1] for pair in chunk])
+            first = self._read([pair[0] for pair in chunk])
+            second = self._read([pair[1] for pair in chunk])
             parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 
@@ -73,12 +77,12 @@ class Matcher:
 
     def predict(self, pairs: Sequence[Pair]) -> list[Match]:
         """An answer for each pair."""
-        return [self._answer(row) for row in self.probabilities(pairs).tolist()]
+        return self.answers(self.probabilities(pairs))
 
     def explain(self, first: str, second: str) -> PairAlignment:
         """Which words of two sentences looked at which, with the answer they led to."""
         sides = self.pipeline.encode([first, second])
-        encodings = [self._encoding(tuple(side.ids)) for side in sides]
+        encodings = [self._encoding(tuple(side)) for side in self._read([first, second])]
         found = self.backend.align(encodings[0], encodings[1])
         if found is None:
             raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
@@ -110,8 +114,30 @@ class Matcher:
         Each text is encoded by itself, so that its encoding never depends on its company. The
         arrays may be shared with later calls, and cannot be written to.
         """
-        ids = self.pipeline.encode_ids(list(texts))
-        return [self._encoding(tuple(sentence)) for sentence in ids]
+        return self.encode_read(self._read(list(texts)))
+
+    def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
+        """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
+        if reads_words(self.bundle):
+            return self.pipeline.words_with_cuts(list(texts))
+        return self.pipeline.encode_ids_with_cuts(list(texts))
+
+    def encode_read(self, sentences: Read) -> list[Floats]:
+        """As `encode`, for texts that `read` has cut already."""
+        return [self._encoding(tuple(sentence)) for sentence in sentences]
+
+    def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> NDArray[np.float64]:
+        """What `probabilities` says, from what `encode` gave.
+
+        Args:
+            first: As many as there are second sides, or one for all of them.
+            second: The other sides.
+        """
+        return self._squashed(self.backend.compare(first, second))
+
+    def answers(self, probabilities: NDArray[np.float64]) -> list[Match]:
+        """What rows of `probabilities` or `compare` mean."""
+        return [self._answer(row) for row in probabilities.tolist()]
 
     def rank(
         self,
@@ -136,7 +162,7 @@ class Matcher:
         Returns:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
         """
-        column = self._column(label)
+        column = self.column(label)
         if top_k is not None and top_k < 1:
             raise ValueError(f"top_k must be at least 1, got {top_k}")
         if encodings is None:
@@ -155,7 +181,8 @@ class Matcher:
             for place in best.tolist()
         ]
 
-    def _column(self, label: str | None) -> int:
+    def column(self, label: str | None = None) -> int:
+        """The column of `probabilities` that is the score of a ranking; see `rank`."""
         if self.is_graded:
             if label is not None:
                 raise ValueError(f"a model that grades has no label {label!r:.40}")
@@ -166,7 +193,7 @@ class Matcher:
             return 1
         return self.labels.index("entailment") if "entailment" in self.labels else 0
 
-    def _encoding(self, sentence: tuple[int, ...]) -> Floats:
+    def _encoding(self, sentence: Sentence) -> Floats:
         found = self._cache.get(sentence)
         if found is None:
             found = self.backend.encode([sentence])[0]
@@ -190,19 +217,6 @@ class Matcher:
         return Match(label, score, dict(zip(self.labels, row, strict=True)))
 
 
-def _calibration(bundle: Bundle) -> Calibration:
-    labels = bundle.config.task.get("labels", ())
-    try:
-        found = Calibration.from_dict(bundle.calibration)
-        if found.bias is not None and len(found.bias) != len(labels):
-            raise BundleError(
-                f"calibration.json: bias has {len(found.bias)} numbers for {len(labels)} labels"
-            )
-    except BundleError as error:
-        raise BundleError(f"{bundle.path}/{error}") from None
-    return found
-
-
 def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:
     """Tokens as a reader knows them: a word outside the vocabulary as it stands in the text."""
     spans = zip(encoded.tokens, encoded.offsets, strict=True)
@@ -221,10 +235,10 @@ class EncodingCache:
         self.size = size
         self.most_bytes = most_bytes
         self.num_bytes = 0
-        self._kept: OrderedDict[tuple[int, ...], Floats] = OrderedDict()
+        self._kept: OrderedDict[Sentence, Floats] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, sentence: tuple[int, ...]) -> Floats | None:
+    def get(self, sentence: Sentence) -> Floats | None:
         """The encoding of a sentence, if it is here."""
         with self._lock:
             found = self._kept.get(sentence)
@@ -232,7 +246,7 @@ class EncodingCache:
                 self._kept.move_to_end(sentence)
             return found
 
-    def put(self, sentence: tuple[int, ...], encoding: Floats) -> None:
+    def put(self, sentence: Sentence, encoding: Floats) -> None:
         """Keep an encoding and let go of the one unused for longest."""
         with self._lock:
             before = self._kept.pop(sentence, None)
@@ -266,9 +280,14 @@ def load_matcher(
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
     if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.nested_context import open_context
+        from softquery.runtime.nested_sentences import check_spelling
         from softquery.runtime.onnx_backend import OnnxBackend
 
-        return Matcher(bundle, OnnxBackend(bundle, threads))
+        check_spelling(bundle)
+        # Bulk runs go on to the same bytes, so that what was read before must not matter.
+        context = open_context(bundle, threads, company="alone")
+        return Matcher(bundle, OnnxBackend(bundle, threads, context))
     return Matcher(bundle, _torch_backend(bundle, device, threads))
 
 

@@ -1,6 +1,5 @@
 """A biLM inside another model, as a bundle's config describes it. Needs torch."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,17 +7,14 @@ from typing import Any
 
 import torch
 
-from softquery.bundle import Bundle, read_bundle
-from softquery.errors import BundleError
+from softquery.bundle import Bundle
 from softquery.models import Elmo
 from softquery.nn import ElmoEmbedder, ElmoSettings
-from softquery.runtime.weights import Array, Weights, dequantised
-from softquery.zoo import resolve
+from softquery.runtime.base import open_base
+from softquery.runtime.sentence_reading import NESTED, PREFIX
+from softquery.runtime.weights import Array, Weights
 
-KEY = "embedder"
-"""Under which a model's config holds its nested embedder."""
-PREFIX = "embedder.bilm."
-"""Before the names of the biLM's weights inside a model."""
+KEY = NESTED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,16 +67,7 @@ def describe(embedder: ElmoEmbedder) -> dict[str, Any]:
 
 def with_base(bundle: Bundle, weights: Weights) -> dict[str, Array]:
     """A head's weights, and those of the biLM that it was trained on, which it does not hold."""
-    base = bundle.config.base
-    if base is None:
+    found = open_base(bundle)
+    if found is None:
         return dict(weights)
-    found = read_bundle(resolve(base))
-    ours = dict(bundle.config.model["config"].get(KEY, {}).get("config", {}), softmax=None)
-    theirs = dict(found.config.model["config"], softmax=None, vocab_size=ours.get("vocab_size"))
-    if json.dumps(ours, sort_keys=True) != json.dumps(theirs, sort_keys=True):
-        raise BundleError(f"was made for another {base} than {found.path}")
-    inside = dequantised(found.read_weights())
-    return {
-        **weights,
-        **{f"{PREFIX}{name}": v for name, v in inside.items() if not name.startswith("softmax.")},
-    }
+    return {**weights, **{f"{PREFIX}{name}": values for name, values in found[1].items()}}

@@ -13,21 +13,34 @@ from softquery.bundle import Bundle
 from softquery.data import Pairs, Texts, in_order
 from softquery.errors import BundleError
 from softquery.models import (
+    CLASSIFIERS,
     EMBEDDERS,
     ENCODERS,
+    GENERATORS,
     MODELS,
+    READERS,
     TEXT_MODELS,
+    Attentive,
+    AttentiveConfig,
     Bert,
     BertConfig,
+    BiDaf,
+    BiDafConfig,
     Elmo,
     ElmoConfig,
     Esim,
     EsimConfig,
+    Hierarchical,
+    HierarchicalConfig,
+    Seq2Seq,
+    Seq2SeqConfig,
     Siamese,
     SiameseConfig,
     Tagger,
     TaggerConfig,
     TagOutput,
+    Transformer,
+    TransformerConfig,
 )
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.runtime.nested import KEY, Nested, describe, with_base
@@ -35,8 +48,14 @@ from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = Esim | Siamese | Tagger
-TASK_MODELS: dict[str, tuple[Any, Any]] = {**MODELS, **TEXT_MODELS}
+TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical | BiDaf | Seq2Seq | Transformer
+TASK_MODELS: dict[str, tuple[Any, Any]] = {
+    **MODELS,
+    **TEXT_MODELS,
+    **CLASSIFIERS,
+    **READERS,
+    **GENERATORS,
+}
 
 
 def build_model(name: str, settings: dict[str, Any]) -> TaskModel:
@@ -160,7 +179,18 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
 
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
-    config: EsimConfig | SiameseConfig | TaggerConfig | ElmoConfig | BertConfig = model.config  # type: ignore[assignment]
+    config: (
+        EsimConfig
+        | SiameseConfig
+        | TaggerConfig
+        | ElmoConfig
+        | BertConfig
+        | AttentiveConfig
+        | HierarchicalConfig
+        | BiDafConfig
+        | Seq2SeqConfig
+        | TransformerConfig
+    ) = model.config  # type: ignore[assignment]
     embedder = getattr(model, "embedder", None)
     nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
     return {**dataclasses.asdict(config), **nested}

@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded_rows
+from softquery.runtime.backend import Alignment, Floats, Ids, Read, padded_ids, padded_rows
+from softquery.runtime.nested_context import Context, without_bilm
+from softquery.runtime.nested_sentences import NestedSentences
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
+from softquery.runtime.sentence_reading import NESTED
 from softquery.runtime.weights import arrange
+from softquery.runtime.words_in_context import is_nested
 
 BATCH = 25
 """The most pairs or sentences that a graph sees at a time: four batches for a hundred candidates,
 two for thirty-two pairs, so that two threads have as much to do."""
 TOKENS = 80 * BATCH
 """The most tokens of either side, padding included, unless one row alone has more."""
+TABLE, NESTED_TABLE = f"{NESTED}.table.weight", f"{NESTED}.words.table.weight"
+"""The table of words, by itself or beside a biLM."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -33,30 +39,39 @@ class OnnxBackend:
     Args:
         bundle: With its `onnx/` folder.
         threads: How many batches are computed at a time; None for one a core.
+        context: The biLM inside, where there is one; sentences are then words, and not ids.
     """
 
-    def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
-        weights = _arranged(bundle)
+    def __init__(
+        self, bundle: Bundle, threads: int | None = None, context: Context | None = None
+    ) -> None:
+        stored = stored_weights(bundle)
+        weights = arranged_weights(bundle, stored)
         self._encode = open_session(bundle.path, "encode", weights)
         self._compare = open_session(bundle.path, "compare", weights)
         self.threads = threads or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self.threads, "softquery") if self.threads > 1 else None
         self._inputs = {each.name for each in self._compare.get_inputs()}
         self._outputs = [each.name for each in self._compare.get_outputs()]
-        self._try_out(bundle, len(weights["embedder.table.weight"]))
+        self._nested = None
+        if context is not None:
+            names = {each.name for each in self._encode.get_inputs()}
+            self._nested = NestedSentences(bundle, stored, context, names)
+        self._try_out(bundle, weights.get(TABLE if context is None else NESTED_TABLE))
 
     @property
     def name(self) -> str:
         """What computes."""
         return "onnx"
 
-    def encode(self, sentences: Ids) -> list[Floats]:
-        """What `compare` needs of each sentence: [T, 4 S] for ESIM, [2 S] for Siamese."""
-        ids, lengths = padded_ids(sentences)
-        (encodings,) = self._encode.run(["encoding"], {"ids": ids, "lengths": lengths})
+    def encode(self, sentences: Read) -> list[Floats]:
+        """What `compare` needs of each sentence: [T, D + 2 S] for ESIM, [2 S] for Siamese."""
+        feed = _fed(sentences) if self._nested is None else self._nested.fed(sentences)
+        (encodings,) = self._encode.run(["encoding"], feed)
         if encodings.ndim == 2:
             return list(encodings)
-        return [row[:length] for row, length in zip(encodings, lengths.tolist(), strict=True)]
+        lengths = feed["lengths"].tolist()
+        return [row[:length] for row, length in zip(encodings, lengths, strict=True)]
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> Floats:
         """Logits of encodings pairwise, or of one first side with every second side.
@@ -98,10 +113,10 @@ class OnnxBackend:
             *(each[0] for each in self._compare.run(names, self._feed([first], [second])))
         )
 
-    def pair_logits(self, first: Ids, second: Ids) -> Floats:
-        """Logits straight from ids: equal sentences are encoded once, like lengths together."""
+    def pair_logits(self, first: Read, second: Read) -> Floats:
+        """Logits straight from sentences: equal ones are encoded once, like lengths together."""
         sentences = dict.fromkeys(map(tuple, [*first, *second]))
-        encodings: dict[tuple[int, ...], Floats] = {}
+        encodings: dict[tuple[Any, ...], Floats] = {}
         ordered = sorted(sentences, key=lambda sentence: (len(sentence), sentence))
         batches = [ordered[part] for part in _parts([len(sentence) for sentence in ordered])]
         for batch, encoded in zip(batches, self._beside(self.encode, batches), strict=True):
@@ -113,25 +128,15 @@ class OnnxBackend:
             [encodings[tuple(sentence)] for sentence in second],
         )
 
-    def _try_out(self, bundle: Bundle, vocab_size: int) -> None:
-        """Answer one pair, so that graphs and weights that do not belong together are found now."""
-        settings = bundle.config.model["config"]
-        if vocab_size != settings.get("vocab_size"):
-            raise BundleError(
-                f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
-                f"but config.json says {settings.get('vocab_size')}"
-            )
-        try:
-            encodings = self.encode([[vocab_size - 1]])
-            shape = self.compare(encodings, encodings).shape
-        except Exception as error:  # the library raises several kinds, none of them public
-            place = bundle.path / FOLDER
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        if shape != (1, settings.get("output_size")):
-            raise BundleError(
-                f"{bundle.path / FOLDER}: the graphs give {shape[-1]} outputs, "
-                f"but config.json says {settings.get('output_size')}"
-            )
+    def _try_out(self, bundle: Bundle, table: NDArray[Any] | None) -> None:
+        """Answer one pair."""
+        vocab_size = bundle.config.model["config"].get("vocab_size")
+
+        def answered() -> Floats:
+            encodings = self.encode([["a"] if self._nested else [vocab_size - 1]])
+            return self.compare(encodings, encodings)
+
+        try_out(bundle, vocab_size if table is None else len(table), answered)
 
     def _feed(self, first: Sequence[Floats], second: Sequence[Floats]) -> dict[str, Any]:
         if "first_lengths" not in self._inputs:
@@ -145,16 +150,56 @@ class OnnxBackend:
         }
 
 
-def _arranged(bundle: Bundle) -> dict[str, NDArray[Any]]:
+def _fed(sentences: Ids) -> dict[str, Any]:
+    """Ids as the `encode` graph takes them."""
+    ids, lengths = padded_ids(sentences)
+    return {"ids": ids, "lengths": lengths}
+
+
+def try_out(bundle: Bundle, vocab_size: int, answered: Callable[[], Floats]) -> None:
+    """Answer once, so that graphs and weights that do not belong together are found now.
+
+    Args:
+        bundle: What its files are said of.
+        vocab_size: Words that the weights have vectors of.
+        answered: The logits [1, C] of whatever has the last word of the vocabulary in it.
+    """
+    settings, place = bundle.config.model["config"], bundle.path / FOLDER
+    if vocab_size != settings.get("vocab_size"):
+        raise BundleError(
+            f"{bundle.weights_path}: holds vectors of {vocab_size} words, "
+            f"but config.json says {settings.get('vocab_size')}"
+        )
+    try:
+        shape = answered().shape
+    except Exception as error:  # the library raises several kinds, none of them public
+        raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
+    if shape != (1, settings.get("output_size")):
+        raise BundleError(
+            f"{place}: the graphs give {shape[-1]} outputs, "
+            f"but config.json says {settings.get('output_size')}"
+        )
+
+
+def stored_weights(bundle: Bundle) -> dict[str, NDArray[Any]]:
+    """A bundle's weights as they lie there; refused where one is not finite."""
     stored = bundle.read_weights()
     for name, values in stored.items():
         if not np.isfinite(values).all():
             raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
+    return stored
+
+
+def arranged_weights(bundle: Bundle, stored: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Weights as a bundle's graphs take them; refused where they cannot be so laid out."""
     try:
-        weights = arrange(stored)
-        if weights["embedder.table.weight"].ndim == 2:
+        weights = arrange(without_bilm(stored))
+        name = NESTED_TABLE if is_nested(bundle) else TABLE
+        if is_nested(bundle) and name not in weights:  # a biLM may stand alone at the input
             return weights
-        raise ValueError("embedder.table.weight is no table")
+        if weights[name].ndim == 2:
+            return weights
+        raise ValueError(f"{name} is no table")
     except (KeyError, ValueError, IndexError, TypeError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
         raise BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})") from None

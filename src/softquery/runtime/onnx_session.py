@@ -51,8 +51,13 @@ def short_reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
-def _used(folder: Path, name: str, weights: Mapping[str, NDArray[Any]]) -> list[str]:
-    """The names of the weights that a graph takes; names alone, never places on the disk."""
+def used_weights(folder: Path, name: str) -> list[str]:
+    """The names of the weights that a graph takes; names alone, never places on the disk.
+
+    Args:
+        folder: The bundle.
+        name: The graph, such as `"encode"`.
+    """
     path = folder / FOLDER / USED
     try:
         table = json.loads(_read(folder, path))
@@ -61,8 +66,14 @@ def _used(folder: Path, name: str, weights: Mapping[str, NDArray[Any]]) -> list[
         raise BundleError(f"{path}: expected a JSON object that lists {name}'s weights") from None
     if not isinstance(used, list) or not all(isinstance(each, str) for each in used):
         raise BundleError(f"{path}: expected a list of names for {name}")
+    return used
+
+
+def _used(folder: Path, name: str, weights: Mapping[str, NDArray[Any]]) -> list[str]:
+    used = used_weights(folder, name)
     if missing := [each for each in used if each not in weights]:
-        raise BundleError(f"{path}: {name} takes {missing[0]!r:.80}, which the bundle has not")
+        place = folder / FOLDER / USED
+        raise BundleError(f"{place}: {name} takes {missing[0]!r:.80}, which the bundle has not")
     return used
 
 

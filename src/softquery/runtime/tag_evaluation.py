@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from softquery.answers import Scheme, TagError, detect_scheme, misfit
+from softquery.answers import Scheme, TagError, misfit
 from softquery.errors import InputError
 from softquery.files import TaggedSentence
 from softquery.measure import TagReport, by_length, f1_of_counts, measure_slices, ratio_of_counts
+from softquery.runtime.tag_schemes import written_scheme
 from softquery.runtime.tagger import Tagger
 
 
@@ -93,7 +94,7 @@ def _scheme(tagger: Tagger, rows: Sequence[TaggedSentence]) -> Scheme:
     """How the gold tags are written; what cannot be compared with the model's is refused."""
     if not tagger.tags.has_spans:
         return "plain"
-    scheme = detect_scheme(row.tags or [] for row in rows)
+    scheme = written_scheme(rows, otherwise="write all in {scheme} first").scheme
     if scheme != "plain":
         return scheme
     for row in rows:

@@ -8,6 +8,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
+from softquery.runtime.nested_context import open_context
 from softquery.runtime.opening import Source, opened
 from softquery.runtime.tags import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
@@ -97,7 +98,10 @@ def load_tagger(
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
     if choose_backend(bundle, backend, threads, device) == "onnx":
-        raise BundleError(f"{bundle.path}: a tagger runs on torch alone so far")
+        from softquery.runtime.onnx_tagger import OnnxTagBackend
+
+        context = open_context(bundle, threads)
+        return Tagger(bundle, pipeline, OnnxTagBackend(bundle, pipeline, threads, context))
     with needs_torch():
         from softquery.runtime.torch_texts import TorchTagBackend
     return Tagger(bundle, pipeline, TorchTagBackend(bundle, pipeline, device, threads))

@@ -11,8 +11,12 @@ from softquery.data import Pairs, Sentences, Tokens
 from softquery.errors import ConfigError
 from softquery.models import Esim, PairOutput
 from softquery.models.esim import EncodedSentence
-from softquery.runtime.backend import Alignment, Floats, Ids, padded_ids, padded_rows
+from softquery.nn import ElmoEmbedder, Lexicon
+from softquery.runtime.backend import Alignment, Floats, Ids, Read, padded_ids, padded_rows
+from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.network import load_model, pair_logits
+from softquery.runtime.sentence_reading import reads_words
+from softquery.runtime.speller import Speller
 
 BATCH = 256
 """Pairs of encodings that are compared at a time."""
@@ -39,6 +43,11 @@ class TorchBackend:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+        embedder = self.model.embedder
+        self._speller = None
+        if reads_words(bundle) and isinstance(embedder, ElmoEmbedder):
+            pipeline, longest = fitting_pipeline(bundle), embedder.characters.shape[1]
+            self._speller = Speller(embedder, pipeline, longest, self.device)
 
     @property
     def name(self) -> str:
@@ -46,12 +55,13 @@ class TorchBackend:
         return f"torch on {self.device.type}"
 
     @torch.inference_mode()
-    def encode(self, sentences: Ids) -> list[Floats]:
+    def encode(self, sentences: Read) -> list[Floats]:
         """What `compare` needs of each sentence."""
-        ids, lengths = padded_ids(sentences)
+        (rows,), lexicon = self._numbered(sentences)
+        ids, lengths = padded_ids(rows)
         mask = torch.arange(ids.shape[1]) < torch.from_numpy(lengths).unsqueeze(1)
         tokens = Tokens(torch.from_numpy(ids).to(self.device), mask.to(self.device))
-        encoded = self.model.encode(tokens)
+        encoded = self.model.encode(tokens, lexicon)
         if isinstance(encoded, Tensor):
             return list(encoded.cpu().numpy())
         states = encoded.states.cpu().numpy()
@@ -77,11 +87,21 @@ class TorchBackend:
             output.second_to_first[0].cpu().numpy(),
         )
 
-    def pair_logits(self, first: Ids, second: Ids) -> Floats:
-        """Logits straight from ids, one forward pass a batch."""
-        pairs = Pairs(Sentences.pack(first), Sentences.pack(second), torch.zeros(len(first)))
+    def pair_logits(self, first: Read, second: Read) -> Floats:
+        """Logits straight from sentences, one forward pass a batch."""
+        rows, lexicon = self._numbered(first, second)
+        sides = [Sentences.pack(side) for side in rows]
+        pairs = Pairs(sides[0], sides[1], torch.zeros(len(first)), lexicon=lexicon)
         answers: Floats = pair_logits(self.model, pairs.to(self.device)).numpy()
         return answers
+
+    def _numbered(self, *sides: Read) -> tuple[list[Ids], Lexicon | None]:
+        """Ids as they are, words by a lexicon of their own."""
+        if self._speller is None:
+            return list(sides), None
+        numbers = self._speller.numbers()
+        rows: list[Ids] = [numbers.number_within(side) for side in sides]
+        return rows, self._speller.lexicon(numbers.words)
 
     @torch.inference_mode()
     def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> PairOutput:

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from softquery.errors import ConfigError
 from softquery.models import Elmo
 from softquery.models.elmo import BiLmState
 from softquery.nn import LstmState
@@ -17,6 +16,7 @@ from softquery.runtime.context_backend import (
     short_batches,
     zero_state,
 )
+from softquery.runtime.torch_device import on_device
 
 BATCH = 64
 """The most sentences that are read side by side."""
@@ -34,15 +34,7 @@ class TorchContext:
     """
 
     def __init__(self, model: Elmo, device: str | None = None, threads: int | None = None) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
-        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            self.device = torch.device(chosen)
-            self.model = model.to(self.device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+        self.model, self.device = on_device(lambda: model, device, threads)
 
     @property
     def name(self) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 
 from softquery.bundle import Bundle
-from softquery.data import Texts, encode_words
+from softquery.data import Sentences, Texts
 from softquery.errors import ConfigError
-from softquery.nn import ElmoEmbedder
 from softquery.runtime.network import load_tagger, max_characters, tag_scores
+from softquery.runtime.speller import Speller
 from softquery.runtime.tags import Chain, Floats
 from softquery.text import TextPipeline
 
@@ -39,7 +39,8 @@ class TorchTagBackend:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
-        self.pipeline = pipeline
+        longest = max_characters(self.model.config)
+        self._speller = Speller(self.model.embedder, pipeline, longest, self.device)
 
     @property
     def name(self) -> str:
@@ -50,11 +51,7 @@ class TorchTagBackend:
         """Scores [T, C] of the tags of every sentence, and of tags in a chain."""
         return tag_scores(self.model, self._read(sentences), batch_size=64)
 
-    @torch.inference_mode()
     def _read(self, sentences: Sequence[Sequence[str]]) -> Texts:
-        longest = max_characters(self.model.config)
-        texts = encode_words(sentences, self.pipeline, max_characters=longest).to(self.device)
-        embedder = self.model.embedder
-        if not isinstance(embedder, ElmoEmbedder):
-            return texts
-        return Texts(texts.sentences, embedder.read(texts.lexicon))
+        numbers = self._speller.numbers()
+        rows = Sentences.pack(numbers.number(sentences)).to(self.device)
+        return Texts(rows, self._speller.lexicon(numbers.words))

@@ -10,6 +10,7 @@ and one of them is enough for the maximum.
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +24,8 @@ CACHE_BYTES = 64 * 1024 * 1024
 """How much memory the vectors of words may take, unless told otherwise."""
 ENTRY_BYTES = 256
 """About what the bookkeeping of one word takes besides its vector."""
+Company = Literal["together", "alone"]
+"""How words are read: many at a time, or each by itself, to the same bits whenever it is met."""
 GROUP = 64
 """Tokens whose characters are read at a time."""
 
@@ -34,10 +37,18 @@ class WordReader:
         backend: What reads characters.
         sizes: The biLM's.
         cache_bytes: How much may be kept; 0 reads every token anew, with all its filling.
+        company: In which words are read.
     """
 
-    def __init__(self, backend: ContextBackend, sizes: BiLmSizes, cache_bytes: int) -> None:
+    def __init__(
+        self,
+        backend: ContextBackend,
+        sizes: BiLmSizes,
+        cache_bytes: int,
+        company: Company = "together",
+    ) -> None:
         self._backend = backend
+        self._group = GROUP if company == "together" else 1
         self._max_characters = sizes.max_characters
         self._widest = max(sizes.widths)
         self._width = sizes.width
@@ -76,7 +87,8 @@ class WordReader:
         return table
 
     def _computed(self, characters: Characters) -> Floats:
-        groups = [characters[start : start + GROUP] for start in range(0, len(characters), GROUP)]
+        starts = range(0, len(characters), self._group)
+        groups = [characters[start : start + self._group] for start in starts]
         if self._cache is not None:
             groups = [self._without_filling(group) for group in groups]
         empty = np.empty((0, self._width), np.float32)

@@ -21,35 +21,42 @@ from softquery.runtime.context_backend import ContextBackend, ContextState
 from softquery.runtime.context_weights import fitting
 from softquery.runtime.layer_choice import Mix
 from softquery.runtime.onnx_context import OnnxContext
+from softquery.runtime.sentence_reading import NESTED, PREFIX
 from softquery.runtime.weights import dequantised
-from softquery.runtime.word_reader import CACHE_BYTES, WordReader
+from softquery.runtime.word_reader import CACHE_BYTES, Company, WordReader
 
 NAME = "elmo"
-NESTED = "embedder"
-"""Under which the config of a model holds the one inside it, and before its weights."""
 Sentences = Sequence[Sequence[str]]
 """Words as the biLM shall read them: cut, and in the case they are written in."""
+WORDS = slice(1, -1)
+"""Of what is read between two ends."""
 
 
 class WordsInContext:
     """Every layer of a biLM at every word of some sentences. Safe from many threads.
 
     A sentence's vectors depend on its own words and nothing else, unless a state is carried on.
-    Nothing of the two ends of a sentence is in what is returned.
 
     Args:
         backend: What computes.
         sizes: The biLM's.
         cache_bytes: How much memory the vectors of words by themselves may take; 0 for none.
+        company: In which words are read by their characters: many `"together"`, or each `"alone"`,
+            so that its vector does not depend, by so much as a rounding, on what was asked before.
     """
 
     def __init__(
-        self, backend: ContextBackend, sizes: BiLmSizes, *, cache_bytes: int = CACHE_BYTES
+        self,
+        backend: ContextBackend,
+        sizes: BiLmSizes,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+        company: Company = "together",
     ) -> None:
         self.backend = backend
         self.num_layers: int = sizes.num_layers + 1
         self.output_size: int = 2 * sizes.width
-        self._reader = WordReader(backend, sizes, cache_bytes)
+        self._reader = WordReader(backend, sizes, cache_bytes, company)
 
     @classmethod
     def open(
@@ -58,6 +65,7 @@ class WordsInContext:
         *,
         threads: int | None = None,
         cache_bytes: int = CACHE_BYTES,
+        company: Company = "together",
     ) -> "WordsInContext":
         """The biLM of an exported bundle, on ONNX Runtime.
 
@@ -65,24 +73,29 @@ class WordsInContext:
             bundle: Of an ELMo, or of a model with one inside whose graphs were written as well.
             threads: How many batches are computed at a time; None for one a core.
             cache_bytes: How much memory the vectors of words by themselves may take.
+            company: In which words are read by their characters.
         """
         sizes = sizes_of(bundle)
         if not bundle.is_exported:
             raise BundleError(f"{bundle.path}: not exported yet; run `softquery export` on it")
-        prefix = f"{NESTED}.bilm." if is_nested(bundle) else ""
+        prefix = PREFIX if is_nested(bundle) else ""
         try:
             weights = fitting(_finite(bundle.read_weights()), sizes, prefix)
         except BundleError as error:
             raise BundleError(f"{bundle.weights_path}: {error}") from None
         backend = OnnxContext(bundle.path, sizes, weights, threads)
-        return cls(backend, sizes, cache_bytes=cache_bytes)
+        return cls(backend, sizes, cache_bytes=cache_bytes, company=company)
 
     def layers(self, sentences: Sentences) -> list[Floats]:
         """Every layer, [J, T, D], of each sentence by itself; layer 0 is the word without context.
 
         Layer 0 stands there twice, so that all layers are equally wide.
         """
-        return self._layers(sentences, None)[0]
+        return self._layers(sentences, None, WORDS)[0]
+
+    def layers_with_ends(self, sentences: Sentences) -> list[Floats]:
+        """The same at both ends of each sentence, too: [J, T + 2, D]."""
+        return self._layers(sentences, None, slice(None))[0]
 
     def mixed(self, sentences: Sentences, mix: Mix) -> list[Floats]:
         """One vector a word, [T, D], by the weights of a task."""
@@ -98,17 +111,17 @@ class WordsInContext:
             state: What the call before returned; None at the beginning of the streams.
         """
         start = self.backend.initial_state(len(sentences)) if state is None else state
-        found, after = self._layers(sentences, start)
+        found, after = self._layers(sentences, start, WORDS)
         if after is None:
             raise TypeError(f"the backend {self.backend.name} carries no state")
         return found, after
 
     def _layers(
-        self, sentences: Sentences, state: ContextState | None
+        self, sentences: Sentences, state: ContextState | None, part: slice
     ) -> tuple[list[Floats], ContextState | None]:
         vectors = self._reader.read(sentences)
         above, after = self.backend.contextualise(vectors, state)
-        return [_stacked(*pair) for pair in zip(vectors, above, strict=True)], after
+        return [_stacked(*pair, part) for pair in zip(vectors, above, strict=True)], after
 
 
 def is_nested(bundle: Bundle) -> bool:
@@ -144,11 +157,11 @@ def learnt_mix(bundle: Bundle) -> Mix | None:
     return Mix.read(bundle.read_weights(), name, normalise=settings["normalise"])
 
 
-def _stacked(vectors: Floats, above: Floats) -> Floats:
-    """Layer 0 twice, the other layers over it, all without the two ends."""
-    inner = vectors[1:-1]
-    twice = np.concatenate([inner, inner], axis=-1)
-    return np.concatenate([twice[None], above[:, 1:-1]])
+def _stacked(vectors: Floats, above: Floats, part: slice) -> Floats:
+    """Layer 0 twice, the other layers over it, at some of the tokens."""
+    own = vectors[part]
+    twice = np.concatenate([own, own], axis=-1)
+    return np.concatenate([twice[None], above[:, part]])
 
 
 def _finite(stored: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

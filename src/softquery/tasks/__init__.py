@@ -1,9 +1,11 @@
 """One file a question: loss, labels and metric, without parameters."""
 
-from softquery.tasks.generate import Generation, TokenLikelihood
+from softquery.tasks.classify import TextClassification
+from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.masked_language_model import MaskedLanguageModel, MaskedScores
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
+from softquery.tasks.read import SpanReading
 from softquery.tasks.tag import Tagging
 from softquery.tasks.window import WordPrediction
 
@@ -16,8 +18,11 @@ __all__ = [
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "SpanReading",
     "WordPrediction",
     "TokenLikelihood",
     "Tagging",
+    "TextClassification",
     "task_from_dict",
+    "token_losses",
 ]

@@ -1,16 +1,21 @@
 """What is to be written for a text: the loss of teacher forcing, and perplexity."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.data import TranslationBatch
+from softquery.measure import BleuTokens
 from softquery.models import GeneratorOutput
 from softquery.text import PAD_ID
+
+Steer = Literal["log_likelihood", "bleu"]
+Form = Literal["free", "couplet"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,14 +23,31 @@ class Generation:
     """Predict each token of the target from the source and the tokens before it."""
 
     name: ClassVar[str] = "generate"
-    steers_by: ClassVar[str] = "log_likelihood"
     smoothing: float = 0.1
     """Share of probability that the loss spreads over the vocabulary (Szegedy et al. 2016, Section
     7; Vaswani et al. 2017, Section 5.4)."""
+    steer: Steer = "log_likelihood"
+    """What the run is steered by: held-back tokens' log-likelihood, or BLEU of greedy answers."""
+    bleu: BleuTokens = "13a"
+    """How sacrebleu cuts texts into words; `"none"` measures no BLEU."""
+    form: Form = "free"
+    """`"couplet"` for lines that keep to the form of the line that they answer."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+        for name, choices in (("steer", Steer), ("bleu", BleuTokens), ("form", Form)):
+            if getattr(self, name) not in get_args(choices):
+                raise ValueError(
+                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
+                )
+        if self.steer == "bleu" and self.bleu == "none":
+            raise ValueError("a run cannot be steered by BLEU where none is measured")
+
+    @property
+    def steers_by(self) -> str:
+        """The metric by which the best weights are chosen."""
+        return self.steer
 
     def loss(self, output: GeneratorOutput, batch: TranslationBatch) -> Float[Tensor, ""]:
         """Mean smoothed cross-entropy of a token, the end included; padding does not count."""
@@ -38,7 +60,12 @@ class Generation:
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a bundle's config."""
-        return {"name": self.name}
+        return {"name": self.name, "bleu": self.bleu, "form": self.form}
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any]) -> "Generation":
+        """The task that a bundle's config names."""
+        return cls(bleu=config.get("bleu", "13a"), form=config.get("form", "free"))
 
 
 @dataclass(slots=True)
@@ -58,9 +85,7 @@ class TokenLikelihood:
         """Count one batch."""
         labels, logits = batch.labels, output.logits.float()
         is_real = labels != PAD_ID
-        lost = F.cross_entropy(
-            logits.flatten(end_dim=1), labels.flatten(), ignore_index=PAD_ID, reduction="none"
-        )
+        lost = token_losses(output, batch)
         self.log_likelihood -= float(lost.double().sum())
         self.num_tokens += int(is_real.sum())
         self.num_right += int(((logits.argmax(dim=-1) == labels) & is_real).sum())
@@ -85,3 +110,14 @@ class TokenLikelihood:
             "num_tokens": self.num_tokens,
             "n": self.num_targets,
         }
+
+
+def token_losses(output: GeneratorOutput, batch: TranslationBatch) -> Float[Tensor, "B T"]:
+    """What each token of the targets cost, in nats; padding costs nothing."""
+    lost = F.cross_entropy(
+        output.logits.float().flatten(end_dim=1),
+        batch.labels.flatten(),
+        ignore_index=PAD_ID,
+        reduction="none",
+    )
+    return lost.view_as(batch.labels)

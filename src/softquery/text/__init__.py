@@ -3,11 +3,22 @@
 from softquery.text.bert import CONTINUATION, bert_vocabulary
 from softquery.text.build import build_pipeline, pipeline_from_pieces, pipeline_from_words
 from softquery.text.config import SUBWORDS, TextConfig, UnicodeForm, Unit
+from softquery.text.couplets import (
+    OPPOSITE,
+    Tone,
+    first_places,
+    is_han,
+    is_sign,
+    last_word,
+    tone_of,
+)
 from softquery.text.cutting import WordCutter
 from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
+from softquery.text.reading import Read, Reading, Tokens
+from softquery.text.sentences import sentence_spans, split_sentences
 from softquery.text.spelling import (
     MAX_CHARACTERS,
     NUM_CHARACTERS,
@@ -62,8 +73,11 @@ __all__ = [
     "UNK",
     "UNK_ID",
     "Encoded",
+    "Read",
+    "Reading",
     "TextConfig",
     "TextPipeline",
+    "Tokens",
     "UnicodeForm",
     "Unit",
     "WordCutter",
@@ -76,11 +90,20 @@ __all__ = [
     "pipeline_from_words",
     "rejoined",
     "reserved_tokens",
+    "sentence_spans",
     "spell",
     "spell_bytes",
     "spell_sentences",
     "spell_tokens",
     "spell_vocabulary",
+    "split_sentences",
     "unspell",
     "visible_form",
+    "OPPOSITE",
+    "Tone",
+    "first_places",
+    "is_han",
+    "is_sign",
+    "last_word",
+    "tone_of",
 ]

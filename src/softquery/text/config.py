@@ -35,6 +35,8 @@ class TextConfig:
     """Wrap each sentence in `<bos>` and `<eos>`, for `bert` in `[CLS]` and `[SEP]`."""
     max_tokens: int = 128
     """Longer sentences are cut; boundaries count and are kept."""
+    markers: tuple[str, ...] = ()
+    """Stay whole where they stand in a text, such as `<e1>`; for words and characters alone."""
 
     def __post_init__(self) -> None:
         _one_of("unit", self.unit, get_args(Unit))
@@ -47,14 +49,15 @@ class TextConfig:
             raise ValueError(
                 f"max_tokens must be a whole number of at least {least}, got {self.max_tokens!r}"
             )
+        _check_markers(self.markers, self.unit)
 
-    def to_dict(self) -> dict[str, str | bool | int]:
+    def to_dict(self) -> dict[str, str | bool | int | list[str]]:
         """The settings as JSON can hold them.
 
         >>> TextConfig.from_dict(TextConfig(unit="bpe").to_dict()).unit
         'bpe'
         """
-        return asdict(self)
+        return {**asdict(self), "markers": list(self.markers)}
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "TextConfig":
@@ -71,10 +74,22 @@ class TextConfig:
         for name in settings:
             if name not in names:
                 raise ConfigError(f"unknown text setting {name!r}; {_nearest(str(name), names)}")
+        markers = settings.get("markers", ())
+        known = {**settings, "markers": tuple(markers) if isinstance(markers, list) else markers}
         try:
-            return cls(**settings)
+            return cls(**known)
         except ValueError as error:
             raise ConfigError(f"text setting {error}") from error
+
+
+def _check_markers(markers: object, unit: str) -> None:
+    fits = isinstance(markers, tuple) and all(
+        isinstance(each, str) and each and not any(map(str.isspace, each)) for each in markers
+    )
+    if not fits:
+        raise ValueError(f"markers must be texts without spaces, got {markers!r:.80}")
+    if markers and unit not in ("words", "characters"):
+        raise ValueError(f"markers are kept whole by words and characters, not by {unit}")
 
 
 def _one_of(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -131,6 +131,23 @@ class TextPipeline:
             for sentence, cut in zip(ids, cuts, strict=True)
         ], cuts
 
+    def encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
+        """All ids of each text, however many there are, without boundaries.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> build_pipeline(["a b"], TextConfig(max_tokens=1)).encode_whole(["a b a"])
+        [[4, 5, 4]]
+        """
+        prepared = self._prepared(texts)
+        if self._words is None:
+            encodings = self.tokenizer.encode_batch_fast(prepared, add_special_tokens=False)
+        else:
+            words = [self._words.words(text) for text in prepared]
+            encodings = self.tokenizer.encode_batch(
+                words, is_pretokenized=True, add_special_tokens=False
+            )
+        return [encoding.ids for encoding in encodings]
+
     def words(self, texts: Sequence[str]) -> list[list[str]]:
         """Cut sentences into words as they are spelt, whether the vocabulary holds them or not.
 
@@ -140,10 +157,15 @@ class TextPipeline:
         >>> build_pipeline(["a"], TextConfig(lowercase=False)).words(["Don't panic!"])
         [['Do', "n't", 'panic', '!']]
         """
+        return self.words_with_cuts(texts)[0]
+
+    def words_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[int]]:
+        """As `words`, and how many of them the limit cost each sentence."""
         if self.config.unit in SUBWORDS:
             raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
         limit = self.config.max_tokens - 2 * self.config.boundaries
-        return [self._cut_words(text)[:limit] for text in self._prepared(texts)]
+        words = [self._cut_words(text) for text in self._prepared(texts)]
+        return [each[:limit] for each in words], [max(0, len(each) - limit) for each in words]
 
     def word_spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """Where the words of each text stand in it, however many there are.

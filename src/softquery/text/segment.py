@@ -5,12 +5,13 @@ Patterns are Oniguruma's and run inside `tokenizers`; they see normalised text. 
 (`++`, `*+`) or bounded: no input makes them retry more than a few dozen times at one place.
 """
 
+import re
 from typing import Final
 
 from tokenizers import Regex, pre_tokenizers
 
 from softquery.text.config import TextConfig
-from softquery.text.normalise import WORD_START
+from softquery.text.normalise import WORD_START, normalise
 
 CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}"
 """Scripts written without spaces, whose characters stand alone."""
@@ -77,7 +78,13 @@ def build_segmenter(config: TextConfig) -> pre_tokenizers.PreTokenizer | None:
         "whitespace": VISIBLE,
         "wordpiece": WHOLE_WORDS,
     }
-    return matches(patterns[config.unit])
+    return matches("|".join([*_kept_whole(config), patterns[config.unit]]))
+
+
+def _kept_whole(config: TextConfig) -> list[str]:
+    """Patterns of the markers, as they are spelt when the text is cut; the longest first."""
+    spelt = {normalise(marker, config) for marker in config.markers} - {""}
+    return [re.escape(marker) for marker in sorted(spelt, key=lambda each: (-len(each), each))]
 
 
 def matches(pattern: str) -> pre_tokenizers.PreTokenizer:

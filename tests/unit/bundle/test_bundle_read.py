@@ -130,6 +130,12 @@ def test_version_one_stays_readable():
         ({"base": "/etc"}, "base must be a name"),
         ({"base": "C:\\models"}, "base must be a name"),
         ({"base": ".."}, "base must be a name"),
+        ({"base_fingerprint": "0" * 32}, "base_fingerprint is for bundles that name a base"),
+        (
+            {"base": "elmo-en", "base_fingerprint": "0" * 31},
+            "base_fingerprint must be 32 hexadecimal digits, got '0",
+        ),
+        ({"base": "elmo-en", "base_fingerprint": 7}, "base_fingerprint must be 32 hexadecimal"),
     ],
 )
 def test_what_does_not_fit_is_named(folder, changes, reason):

@@ -1,195 +1,137 @@
-"""Documents: numbered, cut into excerpts, paired, on the disk and back."""
+"""Documents as tensors, and batches of documents of like shape."""
 
-import json
-
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.data import Documents, is_document_corpus, read_documents, write_documents
-from softquery.data.document_corpus import document_fingerprint
-from softquery.data.documents import FOLLOWS, NO_PAIR, SECOND_SIZE, SECOND_START, SIZE, START
-from softquery.errors import BundleError, InputError
-from softquery.files import Line
-from softquery.text import TextConfig, build_pipeline
+from softquery.data import Documents, Shape, document_slots, encode_ids, encode_labels
+from softquery.data.documents import padded_count
+from softquery.errors import InputError
+from softquery.files import Row
 
-TEXT = [
-    Line("= Cats =", True),
-    Line("A cat sat. (It sat!) So said the dog.", False),
-    Line("The dog ran? Yes. The end.", False),
-    Line("Birds fly. 鸟会飞。真的！", True),
-    Line("\u200b", True),
-    Line("And more", False),
-]
-CONFIG = TextConfig(unit="bert", boundaries=True, max_tokens=64)
+few = settings(max_examples=50, deadline=None)
+sentences = st.lists(st.integers(4, 99), min_size=1, max_size=9)
+documents = st.lists(st.lists(sentences, max_size=7), max_size=12)
 
 
-def documents(sizes, sentences=()):
-    starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))]).astype(np.int64)
-    return Documents(
-        torch.arange(int(starts[-1]), dtype=torch.int32),
-        starts,
-        np.array(sorted({*starts[:-1].tolist(), *sentences}), dtype=np.int64),
-    )
+def drawn(count, seed=1):
+    generator = torch.Generator().manual_seed(seed)
+
+    def number(most):
+        return int(torch.randint(1, most, (), generator=generator))
+
+    return [[[5] * number(40) for _ in range(number(30))] for _ in range(count)]
 
 
-def covered(excerpts):
-    """Every place that the excerpts read, both parts."""
-    spans = [(row[START], row[SIZE]) for row in excerpts.tolist()]
-    spans += [(row[SECOND_START], row[SECOND_SIZE]) for row in excerpts.tolist()]
-    return sorted(place for start, size in spans for place in range(start, start + size))
+def slots_of(packed, **changes):
+    limits = {"batch_size": 16, "num_tokens": 4096, "seed": 1, **changes}
+    return document_slots(packed.shapes(16), **limits)
 
 
-many_sizes = st.lists(st.integers(min_value=0, max_value=40), min_size=1, max_size=12)
+@few
+@given(documents)
+def test_every_word_is_where_it_was(found):
+    packed = Documents.pack(found)
+    assert len(packed) == len(found)
+    for row, document in enumerate(found):
+        batch = packed.batch(torch.tensor([row]), Shape(8, 10).as_length)
+        assert batch.ids.shape == (1, 8, 10)
+        words = [[int(word) for word in sentence[mask]] for sentence, mask in
+                 zip(batch.ids[0], batch.mask[0], strict=True)]  # fmt: skip
+        assert words == [*document, *[[]] * (8 - len(document))]
+        assert batch.sentence_mask.sum() == len(document)
+        assert not batch.ids[~batch.mask].any()
 
 
-@settings(max_examples=60, deadline=None)
-@given(many_sizes, st.integers(min_value=2, max_value=12))
-def test_excerpts_are_stretches_of_one_document(sizes, size):
-    found = documents(sizes)
-    excerpts = found.excerpts(size)
-    assert set(excerpts[:, FOLLOWS].tolist()) <= {NO_PAIR}
-    for start, length in excerpts[:, :2].tolist():
-        assert 2 <= length <= size
-        document = np.searchsorted(found.starts, start, side="right") - 1
-        assert start + length <= found.starts[document + 1]
-    left_out = sum(1 for each in sizes if each % size == 1)
-    assert len(covered(excerpts)) == sum(sizes) - left_out
-    assert len(set(covered(excerpts))) == len(covered(excerpts))
+def test_shapes_are_told_as_one_number():
+    for shape in (Shape(1, 1), Shape(64, 48), Shape(1000, 65_535)):
+        assert Shape.of_length(shape.as_length) == shape
+    assert Shape(3, 4).num_tokens == 12
 
 
-@settings(max_examples=60, deadline=None)
-@given(many_sizes, st.integers(min_value=2, max_value=12), st.integers(0, 99))
-def test_pairs_are_excerpts_in_two_parts(sizes, size, seed):
-    found = documents(sizes, sentences=range(0, sum(sizes), 4))
-    plain = found.excerpts(size)
-    pairs = found.pairs(size, np.random.default_rng(seed))
-    assert pairs[:, START].tolist() == plain[:, START].tolist()
-    assert (pairs[:, SIZE] + pairs[:, SECOND_SIZE]).tolist() == plain[:, SIZE].tolist()
-    assert (pairs[:, [SIZE, SECOND_SIZE]] >= 1).all()
-    joined = pairs[:, START] + pairs[:, SIZE] == pairs[:, SECOND_START]
-    assert joined.tolist() == (pairs[:, FOLLOWS] == 1).tolist()
-    for start, length in pairs[:, [SECOND_START, SECOND_SIZE]].tolist():
-        document = np.searchsorted(found.starts, start, side="right") - 1
-        assert start + length <= found.starts[document + 1]
+def test_counts_are_rounded_up_to_few_numbers():
+    found = {padded_count(count) for count in range(1, 65)}
+    assert sorted(found) == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+    assert all(count <= padded_count(count) < 1.5 * count + 1 for count in range(1, 300))
 
 
-def test_much_text_is_read_once():
-    found = documents([500] * 400, sentences=range(0, 200_000, 17))
-    pairs = found.pairs(61, np.random.default_rng(3))
-    places = covered(pairs)
-    assert len(places) == len(covered(found.excerpts(61)))
-    assert len(set(places)) > 0.999 * len(places)
+@pytest.mark.parametrize("count", [0, 1, 7, 200])
+def test_every_document_comes_once(count):
+    packed = Documents.pack(drawn(count))
+    for seed in (None, 1):
+        slots = slots_of(packed, seed=seed)
+        assert sorted(row for slot in slots for row in slot.rows.tolist()) == list(range(count))
 
 
-def test_little_text_still_has_pairs_that_do_not_belong_together():
-    found = documents([40] * 30)
-    shares = [(found.pairs(37, np.random.default_rng(seed))[:, FOLLOWS] == 1).mean()
-              for seed in range(20)]  # fmt: skip
-    assert 0.4 < np.mean(shares) < 0.65
-    alone = documents([9]).pairs(9, np.random.default_rng(0))
-    assert alone[:, FOLLOWS].tolist() == [1]
-
-
-def test_half_of_the_pairs_do_not_belong_together_and_no_length_tells():
-    found = documents([500] * 400, sentences=range(0, 200_000, 17))
-    pairs = found.pairs(61, np.random.default_rng(3))
-    follows = pairs[:, FOLLOWS] == 1
-    assert 0.45 < follows.mean() < 0.56
-    for column in (SIZE, SECOND_SIZE):
-        means = [pairs[which, column].mean() for which in (follows, ~follows)]
-        assert means[0] == pytest.approx(means[1], rel=0.06)
-    document = np.searchsorted(found.starts, pairs[:, [START, SECOND_START]], side="right")
-    assert (document[~follows, 0] != document[~follows, 1]).mean() > 0.95
-
-
-def test_a_pair_is_cut_where_a_sentence_begins():
-    found = documents([60], sentences=[3, 7, 22, 41])
-    pairs = found.pairs(30, np.random.default_rng(0))
-    assert (pairs[0, START] + pairs[0, SIZE]) in (3, 7, 22)
-    assert pairs[1, START] + pairs[1, SIZE] == 41
-    found = documents([60])
-    assert 0 < found.pairs(30, np.random.default_rng(0))[0, SIZE] < 30
-
-
-def test_parts_of_the_text():
-    found = documents([10, 20, 30])
-    train, tune = found.parted(0.1)
-    assert (train.starts.tolist(), tune.starts.tolist()) == ([0, 10, 30, 54], [54, 60])
-    parts = [train.part(number, 3) for number in range(3)]
-    assert [part.starts.tolist() for part in parts] == [[0, 10, 18], [18, 30, 36], [36, 54]]
-    assert sum(part.num_pieces for part in parts) == train.num_pieces
-
-
-def test_no_text_gives_no_excerpts():
-    empty = documents([0])
-    assert empty.excerpts(5).shape == empty.pairs(5, np.random.default_rng(0)).shape == (0, 5)
-
-
-@pytest.fixture
-def pipeline():
-    return build_pipeline([line.text for line in TEXT], CONFIG, vocab_size=120)
-
-
-@pytest.fixture
-def corpus(pipeline, tmp_path):
-    write_documents(tmp_path / "corpus", pipeline, {"train": lambda: TEXT, "valid": lambda: TEXT})
-    return tmp_path / "corpus"
-
-
-def test_numbered_documents_are_the_text(corpus, pipeline):
-    found = read_documents(corpus)
-    train = found.documents("train")
-    bare = [pipeline.encode_ids([line.text])[0][1:-1] for line in TEXT]
-    assert train.ids.tolist() == [piece for line in bare for piece in line]
-    lengths = [len(line) for line in bare]
-    assert train.starts.tolist() == [0, sum(lengths[:3]), sum(lengths[:4]), sum(lengths)]
-    assert found.totals == {"train": sum(lengths), "valid": sum(lengths)}
-    assert found.pipeline.vocabulary() == pipeline.vocabulary()
-    assert pipeline.encode_ids(["cat"])[0][0] == pipeline.token_id("[CLS]")  # left as it was
-
-
-def test_sentences_begin_after_their_ends_and_closing_signs(corpus, pipeline):
-    train = read_documents(corpus).documents("train")
-    entries = pipeline.vocabulary()
-    words = [entries[number] for number in train.ids.tolist()]
-    starts = train.sentences.tolist()
-    sentences = [words[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)]
-    said = ["".join(piece.removeprefix("##") for piece in sentence) for sentence in sentences]
-    assert said == [
-        "=cats=", "acatsat.", "(itsat!)", "sosaidthedog.", "thedogran?", "yes.", "theend.",
-        "birdsfly.", "鸟会飞。", "真的！", "andmore",
-    ]  # fmt: skip
-
-
-def test_chunks_make_no_difference(pipeline, tmp_path, monkeypatch):
-    for size in (1, 2, 5):
-        monkeypatch.setattr("softquery.data.document_corpus.CHUNK", size)
-        write_documents(tmp_path / str(size), pipeline, {"train": lambda: TEXT})
-    found = [read_documents(tmp_path / str(size)).documents("train") for size in (1, 2, 5)]
-    for other in found[1:]:
-        assert torch.equal(found[0].ids, other.ids)
-        assert found[0].starts.tolist() == other.starts.tolist()
-        assert found[0].sentences.tolist() == other.sentences.tolist()
-
-
-def test_a_text_without_words_is_told(pipeline, tmp_path):
-    with pytest.raises(InputError, match="^text: there is no word in the text for train$"):
-        write_documents(
-            tmp_path / "corpus", pipeline, {"train": lambda: [Line("\u200b", True)]}, source="text"
+def test_batches_hold_no_more_than_they_may_and_fit_their_documents():
+    packed = Documents.pack(drawn(300))
+    for slot in slots_of(packed):
+        shape = Shape.of_length(slot.length)
+        assert len(slot.rows) <= 16
+        assert len(slot.rows) * shape.num_tokens <= 4096 or len(slot.rows) == 1
+        wanted = packed.shapes(16)[slot.rows].amax(dim=0)
+        assert (wanted <= torch.tensor(shape)).all()
+        assert packed.batch(slot.rows, slot.length).mask.sum() == sum(
+            int(packed.sentences.lengths[start : start + size].sum())
+            for start, size in zip(packed.starts[slot.rows], packed.counts[slot.rows], strict=True)
         )
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_corpus_is_told(corpus):
-    assert is_document_corpus(corpus)
-    mark = document_fingerprint(corpus)
-    (corpus / "train.ids").write_bytes(b"1234")
-    with pytest.raises(BundleError, match=r"is damaged \(train.ids is cut short\); remove it"):
-        read_documents(corpus)
-    (corpus / "documents.json").write_text(json.dumps({"totals": {}, "text": {"unit": "wrods"}}))
-    assert document_fingerprint(corpus) != mark
-    with pytest.raises(BundleError, match=r"is damaged \(.*unit must be one of"):
-        read_documents(corpus)
+def test_epochs_have_other_batches_of_the_same_shapes():
+    packed = Documents.pack(drawn(300))
+    epochs = [slots_of(packed, epoch=epoch) for epoch in (0, 0, 1)]
+    rows = [[slot.rows.tolist() for slot in slots] for slots in epochs]
+    assert rows[0] == rows[1] != rows[2]
+    shapes = [sorted((len(slot.rows), slot.length) for slot in slots) for slots in epochs]
+    assert shapes[0] == shapes[2]
+    assert len(set(shapes[0])) < 40  # each is recorded once
+
+
+def test_a_document_larger_than_the_budget_is_a_batch():
+    packed = Documents.pack([[[5] * 40] * 30, [[5]]])
+    slots = slots_of(packed, num_tokens=64)
+    assert sorted(len(slot.rows) for slot in slots) == [1, 1]
+
+
+def test_documents_of_nothing():
+    packed = Documents.pack([[], []])
+    batch = packed.batch(torch.tensor([1, 0]), Shape(2, 3).as_length)
+    assert batch.ids.shape == (2, 2, 3)
+    assert not batch.mask.any()
+    assert packed.shapes(16).tolist() == [[1, 16], [1, 16]]
+
+
+def test_labels_come_along_to_another_device_too():
+    packed = Documents.pack([[[4]], [[5]]])
+    labelled = Documents(packed.sentences, packed.starts, packed.counts, torch.tensor([2, 1]), 1)
+    assert labelled.to("cpu").batch(torch.tensor([1]), Shape(1, 1).as_length).label.tolist() == [1]
+    assert labelled.to("cpu").num_cut == 1
+    assert packed.batch(torch.tensor([1]), Shape(1, 1).as_length).label is None
+
+
+def test_ids_of_a_vocabulary_are_their_own_lexicon():
+    batch = encode_ids([[4, 5], []], vocab_size=7).batch(torch.arange(2), 3)
+    assert torch.equal(batch.lexicon.words[batch.tokens.ids], batch.tokens.ids)
+    assert batch.tokens.mask.tolist() == [[True, True, False], [False] * 3]
+
+
+def rows(*values):
+    return [Row(each, number, "rows.tsv") for number, each in enumerate(values, 2)]
+
+
+def parse(text):
+    if text not in "ab":
+        raise ValueError(f"label {text!r} is not one of a, b")
+    return "ab".index(text)
+
+
+def test_labels_are_classes_or_distributions():
+    plain = rows({"label": "b"}, {"label": "a", "probabilities": "0.3"})
+    assert encode_labels(plain, parse_label=parse).tolist() == [1, 0]
+    soft = encode_labels(
+        plain, parse_label=parse, parse_distribution=lambda text: [1 - float(text), float(text)]
+    )
+    torch.testing.assert_close(soft, torch.tensor([[0.0, 1.0], [0.7, 0.3]]))
+    with pytest.raises(InputError, match="rows.tsv, row 3: label 'c' is not one of a, b"):
+        encode_labels(rows({"label": "a"}, {"label": "c"}), parse_label=parse)

@@ -6,7 +6,7 @@ import torch
 
 from random_documents import DOCUMENTS, PIECES, PIPELINE
 from softquery.data import NONE, MaskedText, Masking, bin_rows, bin_slots
-from softquery.data.documents import FOLLOWS, SECOND_SIZE, SECOND_START, SIZE, START
+from softquery.data.document_text import FOLLOWS, SECOND_SIZE, SECOND_START, SIZE, START
 
 PAD, CLS, SEP, MASK = 0, 2, 3, 4
 CONTINUED = [PIECES.index("##x"), PIECES.index("##y")]

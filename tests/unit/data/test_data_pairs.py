@@ -7,7 +7,7 @@ from softquery.data import Pairs, Sentences, encode_pairs, first_sentence, split
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.tasks import PairClassification, PairGrading
-from softquery.text import TextConfig, build_pipeline
+from softquery.text import TextConfig, build_pipeline, unspell
 
 TASK = PairClassification(labels=("no", "yes"))
 
@@ -165,3 +165,27 @@ def test_chosen_pairs_of_a_batch_change_sides():
     assert swapped.second.ids.tolist() == [[8, 0], [7, 0]]
     assert swapped.second.mask.tolist() == [[True, False], [True, False]]
     assert swapped.label.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("boundaries", [False, True])
+def test_words_that_are_spelt_are_never_unknown(boundaries):
+    made = pipeline(boundaries=boundaries, max_tokens=5)
+    rows = [row("A man zebra eats", "a zebra"), row("someone gnu", "a man eats a man eats", "yes")]
+    closed = encode_pairs(rows, made, parse_label=TASK.parse_label)
+    pairs = encode_pairs(rows, made, parse_label=TASK.parse_label, max_characters=9)
+    assert closed.lexicon is None
+    assert closed.num_cut == pairs.num_cut > 0
+    every = torch.arange(len(rows))
+    known, batch = closed.batch(every, 6), pairs.batch(every, 6)
+    for side in ("first", "second"):
+        ours, theirs = getattr(batch, side), getattr(known, side)
+        assert torch.equal(ours.mask, theirs.mask)
+        assert torch.equal(batch.lexicon.words[ours.ids], theirs.ids)  # as the table has them
+    spelt = {unspell(symbols) for symbols in batch.lexicon.characters[4:].tolist()}
+    assert spelt >= {"zebra", "gnu", "man"}
+    both = [batch.first.ids[0], batch.first.ids[1]]
+    assert both[0][2 + boundaries] != both[1][1 + boundaries]  # "zebra" and "gnu"
+    turned = batch.swapped(torch.tensor([True, False]))
+    assert turned.lexicon is batch.lexicon
+    assert torch.equal(turned.first.ids[0], batch.second.ids[0])
+    assert pairs.to("cpu").lexicon.words.tolist() == pairs.lexicon.words.tolist()

@@ -117,6 +117,9 @@ def test_compressed(ending, pack, tmp_path):
         ("a.txt", "a O\n", {"tags": "3"}, 'row 1: no column "3" for tags; a row has 2'),
         ("a.txt", "a O\n", {"tags": "0"}, 'no column "0" for tags'),
         ("a.txt", "a O\n", {"label": "1"}, '--columns: no column is called "label"'),
+        ("a.txt", "a\nb\n", {},
+         "row 1: expected a column for tokens and tags each, found 1 in all"),
+        ("a.txt", "a O\n", {"tags": "1"}, "row 1: tokens and tags cannot both be column 1"),
         ("a.txt", "a\t\n", {}, "row 1: the column of tags is empty"),
         ("a.conllu", "1\ta\tb\n", {}, "row 1: expected 10 columns, found 3"),
         ("a.conllu", "x" + "\ta" * 9 + "\n", {}, "expected the number of a word, found 'x'"),
@@ -188,5 +191,15 @@ def test_texts_to_be_tagged(tmp_path):
     assert [row.text for row in read_untagged(columns)] == [["EU", "rejects"], ["Peter"]]
     rows = written(tmp_path, "a.jsonl", json.dumps({"tokens": ["a", "b"]}) + "\n")
     assert [row.text for row in read_untagged(rows)] == [["a", "b"]]
+    alone = written(tmp_path, "b.conll", "a\nb\n")
+    assert [row.text for row in read_untagged(alone)] == [["a", "b"]]
     rows = written(tmp_path, "b.jsonl", json.dumps({"text": "a b"}) + "\n")
     assert [row.text for row in read_untagged(rows)] == ["a b"]
+
+
+def test_a_kind_of_text_that_is_not_known(tmp_path):
+    path = written(tmp_path, "a.doc", "One.")
+    with pytest.raises(InputError, match=r"a\.doc: unknown kind of file; .*\.parquet, \.conll, "):
+        read_untagged(path)
+    with pytest.raises(InputError, match=r"none\.doc: no such file"):
+        read_untagged(tmp_path / "none.doc")

@@ -6,7 +6,7 @@ import torch
 
 from elmo_cases import SENTENCES, ElmoCase
 from small_bundles import make_bundle
-from small_elmo import write_elmo
+from small_elmo import exported_elmo, write_elmo
 from softquery.errors import BundleError
 from softquery.runtime.layers import BATCH_WORDS, ElmoLayers, load_elmo_layers
 from softquery.text import spell_sentences
@@ -44,3 +44,14 @@ def test_a_matcher_is_refused(tmp_path):
     folder = make_bundle(tmp_path / "model")
     with pytest.raises(BundleError, match="expected a model of words in context, found 'esim'"):
         load_elmo_layers(folder)
+
+
+def test_an_exported_bundle_is_read_on_onnx_runtime(tmp_path, monkeypatch):
+    folder = exported_elmo(tmp_path).bundle
+    wanted = load_elmo_layers(folder, device="cpu")
+    assert isinstance(wanted, ElmoLayers)
+    monkeypatch.setattr("softquery.runtime.layers._has_gpu", lambda: False)
+    source = load_elmo_layers(folder)
+    assert not isinstance(source, ElmoLayers)
+    for one, other in zip(source(SENTENCES), wanted(SENTENCES), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)

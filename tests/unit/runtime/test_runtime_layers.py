@@ -25,9 +25,14 @@ def test_a_mix_is_that_of_torch(normalise):
     assert sum(ours.shares) == pytest.approx(1)
 
 
-def test_a_mix_of_other_layers_is_refused():
-    with pytest.raises(ValueError, match="^expected 2 layers, got 3$"):
-        Mix((0.0, 0.0)).of(LAYERS)
+def test_a_mix_of_more_layers_than_there_are_is_refused():
+    with pytest.raises(ValueError, match="^expected 4 layers, got 3$"):
+        Mix((0.0,) * 4).of(LAYERS)
+
+
+def test_a_mix_of_fewer_layers_takes_the_highest():
+    np.testing.assert_allclose(Mix((0.0,)).of(LAYERS), LAYERS[2], atol=1e-6)
+    np.testing.assert_allclose(Mix((0.0, 0.0)).of(LAYERS), LAYERS[1:].mean(axis=0), atol=1e-6)
 
 
 def test_every_choice_has_three_axes():

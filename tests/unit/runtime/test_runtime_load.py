@@ -15,6 +15,7 @@ import softquery
 from small_bundles import make_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import load, load_matcher
+from softquery.runtime.loading import OPENERS
 
 
 def refused(path, match):
@@ -237,7 +238,8 @@ def test_another_kind_of_bundle(damaged):
     with pytest.raises(BundleError, match="model: expected a matcher, found kind 'embedder'$"):
         load_matcher(damaged)
     (damaged / "config.json").write_text(json.dumps({**config, "kind": "oracle"}))
-    refused(damaged, r"kind 'oracle' cannot be opened \(known: matcher, embedder, tagger\)$")
+    known = ", ".join(OPENERS)
+    refused(damaged, rf"kind 'oracle' cannot be opened \(known: {known}\)$")
 
 
 def test_weights_cut_short(damaged):

@@ -77,4 +77,4 @@ def test_a_smoothing_that_cannot_be_is_refused(smoothing):
 
 
 def test_it_stands_in_a_config_under_its_name():
-    assert Generation().to_dict() == {"name": "generate"}
+    assert Generation().to_dict() == {"name": "generate", "bleu": "13a", "form": "free"}

@@ -1,6 +1,7 @@
 """A recorded step must train as an eager one does. Needs a GPU."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ if not torch.cuda.is_available():
 
 from softquery.data import Pairs, Sentences, Slot, Streams, bucketed
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, Esim, EsimConfig, SoftmaxConfig
+from softquery.nn import ElmoSettings, Lexicon
 from softquery.recipes.stream_plan import StreamMemory, StreamPlan
 from softquery.tasks import LanguageModel, PairClassification
 from softquery.text import spell_vocabulary
@@ -68,6 +70,32 @@ def test_recorded_steps_equal_eager_ones() -> None:
     torch.manual_seed(0)
     model = Esim(EsimConfig(vocab_size=50, embedding_size=16, hidden_size=16, dropout=0.0))
     pairs = some_pairs()
+    eager, eager_loss = train(EagerStep, model, pairs)
+    graphed, graphed_loss = train(GraphedStep, model, pairs)
+    assert graphed_loss == pytest.approx(eager_loss, rel=1e-4)
+    for name, value in eager.items():
+        torch.testing.assert_close(graphed[name], value, rtol=1e-3, atol=1e-4, msg=name)
+
+
+def test_steps_with_a_bilm_and_its_lexicon_are_recorded_too() -> None:
+    torch.manual_seed(0)
+    words = ["<pad>", "<unk>", "<bos>", "<eos>", *(f"w{number}" for number in range(46))]
+    bilm = Elmo(
+        ElmoConfig(
+            hidden_size=16, projection_size=8, way="fast", dropout=0.0,
+            characters=CharacterConfig(size=4, max_characters=9, widths=(1, 3), filters=(4, 8)),
+            softmax=SoftmaxConfig(kind="none"),
+        )
+    )  # fmt: skip
+    characters = torch.from_numpy(spell_vocabulary(words, 9))
+    embedder = ElmoSettings(dropout=0.0).embedder(
+        bilm, characters[:0], word_size=16, ends="added", num_words=20
+    )
+    sizes = {"vocab_size": 20, "embedding_size": 16, "hidden_size": 16}
+    model = Esim(EsimConfig(**sizes, dropout=0.0), embedder)
+    rows = torch.arange(50)
+    lexicon = embedder.read(Lexicon(characters, torch.where(rows < 20, rows, 1)))
+    pairs = replace(some_pairs(), lexicon=lexicon)
     eager, eager_loss = train(EagerStep, model, pairs)
     graphed, graphed_loss = train(GraphedStep, model, pairs)
     assert graphed_loss == pytest.approx(eager_loss, rel=1e-4)

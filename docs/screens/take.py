@@ -1,0 +1,84 @@
+"""Take the pictures of the page: `python docs/screens/take.py`, with Playwright and Chromium.
+
+A server of the shipped models is started for it.
+"""
+
+import argparse
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+HERE = Path(__file__).parent
+MODELS = ("nli-en", "match-en", "match-zh")
+DESKTOP = {"viewport": {"width": 1080, "height": 760}, "color_scheme": "light", "locale": "en-GB"}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 400, "height": 860}, "color_scheme": "dark", "locale": "zh-CN",
+    "has_touch": True, "is_mobile": True, "device_scale_factor": 2,
+}  # fmt: skip
+
+
+def serve() -> tuple["subprocess.Popen[bytes]", str]:
+    """A server at a free port, and its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    named = [word for model in MODELS for word in ("--model", model)]
+    command = [sys.executable, "-m", "softquery", "serve", *named, "--port", port]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(f"{address}/health", timeout=2).close()
+            return process, address
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("the server did not come up")
+
+
+def opened(browser: Browser, address: str, settings: dict[str, Any]) -> Page:
+    """The page with its first answer."""
+    page = browser.new_page(**settings)
+    page.goto(address)
+    page.wait_for_selector("#pair-board .chip")
+    return page
+
+
+def take(browser: Browser, address: str, folder: Path) -> None:
+    """A pair on a desk by day, and one on a phone by night."""
+    page = opened(browser, address, DESKTOP)
+    page.locator("#pair-board .sentence.first .chip").nth(4).hover()
+    page.wait_for_timeout(500)
+    page.screenshot(path=folder / "page.png")
+    page = opened(browser, address, PHONE)
+    page.select_option("#pair-model", "match-zh")
+    page.locator("#pair-board .chip", has_text="呗").first.wait_for()
+    page.locator("#pair-board .sentence.first .chip").nth(5).tap()
+    page.wait_for_timeout(500)
+    page.screenshot(path=folder / "phone.png")
+
+
+def main() -> None:
+    """Take both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=HERE, help="The folder of the pictures.")
+    folder = parser.parse_args().output
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    process, address = serve()
+    try:
+        with sync_playwright() as running:
+            options = ["--no-sandbox", "--disable-gpu"]
+            browser = running.chromium.launch(executable_path=chromium, args=options)
+            take(browser, address, folder)
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+if __name__ == "__main__":
+    main()

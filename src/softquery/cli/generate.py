@@ -1,0 +1,272 @@
+"""`softquery generate`."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table, print_text
+from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
+from softquery.cli.progress import counting
+from softquery.errors import ConfigError
+
+if TYPE_CHECKING:
+    from softquery.answers import Written
+    from softquery.decoding import Strategy
+    from softquery.runtime import Request, Writer
+
+
+def generate(
+    texts: Annotated[list[str] | None, typer.Argument(help="Texts, each in quotes.")] = None,
+    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "translate-de-en",
+    source: Annotated[
+        Path | None,
+        typer.Option("--input", help="Many texts: .txt .tsv .csv .jsonl .parquet, .gz .xz."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Answers as .jsonl; OUTPUT.partial until complete.")
+    ] = None,
+    columns: Annotated[str, typer.Option(help="Our column to the file's: source=text.")] = "",
+    beam: Annotated[int, typer.Option(min=1, help="Texts that a search keeps; 1 is greedy.")] = 5,
+    length_penalty: Annotated[
+        float, typer.Option(min=0, help="0 ranks by probability, which favours short texts.")
+    ] = 1.0,
+    coverage: Annotated[
+        float, typer.Option(min=0, help="What leaving out a part of the source costs.")
+    ] = 0.0,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw texts, not search.")] = False,
+    top_k: Annotated[int, typer.Option(min=0, help="Draw among so many tokens; 0: all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Draw among those of this probability.")] = 1.0,
+    temperature: Annotated[float, typer.Option(help="Below 1: likelier texts.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    n_best: Annotated[int, typer.Option(min=1, help="Texts for each source.")] = 1,
+    prefix: Annotated[str, typer.Option(help="What every text begins with.")] = "",
+    min_length: Annotated[int, typer.Option(min=0, help="Fewest tokens.")] = 0,
+    max_length: Annotated[int | None, typer.Option(min=1, help="Most tokens.")] = None,
+    ban: Annotated[list[str] | None, typer.Option(help="A word not to use. Repeatable.")] = None,
+    require: Annotated[list[str] | None, typer.Option(help="A word to use. Repeatable.")] = None,
+    rules: Annotated[
+        str, typer.Option(help="Couplets: form,repeats,tones; all; none. Default form,repeats.")
+    ] = "",
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Show one text as it is made (beam 1 or --sample).")
+    ] = False,
+    explain: Annotated[
+        Path | None, typer.Option(help="For one text, where it looked: .html .svg .png .json.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
+    ] = "stop",
+    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write for each text: translate it, answer a couplet's upper line, whatever was learnt.
+
+    An interrupted bulk run goes on where it stopped when the same command is given again.
+    """
+    if (source is None) == (not texts):
+        raise ConfigError("give either texts, or --input FILE")
+    if on_error not in ("stop", "skip"):
+        raise ConfigError(f"--on-error must be stop or skip, got {on_error!r}")
+    draws = sample or bool(top_k) or top_p != 1.0 or temperature != 1.0
+    drawn = (top_k, top_p, temperature, seed) if draws else None
+    strategy = _strategy(beam, n_best, (length_penalty, coverage), drawn)
+    request = _request(
+        strategy, prefix, (min_length, max_length), (ban or [], require or []), rules
+    )
+    if source is None:
+        _check_some(texts or [], output, stream, explain, strategy)
+        writer = _load(model, backend, threads)
+        why = None if explain is None else writer.explain((texts or [""])[0], request)
+        _some(writer, texts or [], request, stream, as_json)
+        if why is not None and explain is not None:
+            why.plot(explain)
+            note(f"why: {explain}")
+        return
+    if stream or explain is not None:
+        raise ConfigError("--stream and --explain show one text; give it in quotes")
+    _check_many(output, columns)
+    bad = BadRows(output) if on_error == "skip" else None
+    _many(_load(model, backend, threads), source, output, columns, request, bad, as_json)
+
+
+def _strategy(
+    beam: int,
+    n_best: int,
+    ranked: tuple[float, float],
+    drawn: tuple[int, float, float, int] | None,
+) -> "Strategy":
+    from softquery.decoding import Beam, Greedy, Ranking, Sampling
+
+    ranking = Ranking(length=ranked[0], coverage=ranked[1])
+    try:
+        if drawn is not None:
+            top_k, top_p, temperature, seed = drawn
+            return Sampling(
+                num_samples=n_best, top_k=top_k, top_p=top_p, temperature=temperature, seed=seed,
+                ranking=ranking,
+            )  # fmt: skip
+        if beam == 1 and n_best == 1:
+            return Greedy(ranking=ranking)
+        return Beam(size=max(beam, n_best), num_best=n_best, ranking=ranking)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _request(
+    strategy: "Strategy",
+    prefix: str,
+    lengths: tuple[int, int | None],
+    words: tuple[list[str], list[str]],
+    rules: str,
+) -> "Request":
+    from softquery.decoding import COUPLET_RULES
+    from softquery.runtime import Request
+
+    named = tuple(each.strip() for each in rules.split(",") if each.strip())
+    given = {"all": COUPLET_RULES, "none": ()}.get(rules.strip(), named)
+    return Request(
+        strategy=strategy,
+        prefix=prefix,
+        min_length=lengths[0],
+        max_length=lengths[1],
+        banned=tuple(words[0]),
+        required=tuple(words[1]),
+        rules=given if rules else None,  # type: ignore[arg-type]
+    )
+
+
+def _check_some(
+    texts: list[str], output: Path | None, stream: bool, explain: Path | None, strategy: "Strategy"
+) -> None:
+    from softquery.decoding import Beam
+
+    if output is not None:
+        raise ConfigError("--output is for --input FILE; texts are printed")
+    for text in texts:
+        if not text.strip():
+            raise ConfigError("a text is empty")
+    if (stream or explain is not None) and len(texts) > 1:
+        raise ConfigError("--stream and --explain show one text; give one")
+    if stream and (isinstance(strategy, Beam) or getattr(strategy, "num_samples", 1) > 1):
+        raise ConfigError("--stream follows one text: use it with --beam 1, or --sample")
+    if explain is not None:
+        from softquery.explain.write import require_ending
+
+        require_ending(explain)
+
+
+def _check_many(output: Path | None, columns: str) -> None:
+    """Refuse before the model is opened what could not be written or read."""
+    from softquery.files import parse_columns
+    from softquery.runtime.partial_file import check_output
+
+    if columns:
+        parse_columns(columns)
+    if output is not None:
+        check_output(output)
+
+
+def _load(model: str, backend: str, threads: int | None) -> "Writer":
+    from softquery.runtime import load_writer
+
+    return load_writer(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+
+
+def _some(
+    writer: "Writer", texts: list[str], request: "Request", stream: bool, as_json: bool
+) -> None:
+    from softquery.answers import written_record
+    from softquery.errors import InputError
+
+    if stream and not as_json:
+        found = [writer.stream(texts[0], _show_piece, request)]
+        print_text("")
+    else:
+        found = writer.generate(texts, request)
+    for text, answers in zip(texts, found, strict=True):
+        if not answers:
+            raise InputError(f"the rules leave no text for {text!r:.80}")
+    _note_sources(writer, texts)
+    _note_ends(found)
+    if as_json:
+        records = [written_record(*pair) for pair in zip(texts, found, strict=True)]
+        print_json(records[0] if len(records) == 1 else records)
+    elif not stream:
+        _print(found)
+
+
+def _show_piece(piece: str) -> None:
+    sys.stdout.write(piece)
+    sys.stdout.flush()
+
+
+def _print(found: list[list["Written"]]) -> None:
+    """The texts as they are; with several for a source, tables with their scores."""
+    for answers in found:
+        if len(answers) == 1:
+            print_text(answers[0].text)
+        else:
+            print_table("", ("text", "score"), [(each.text, each.score) for each in answers])
+
+
+def _note_sources(writer: "Writer", texts: list[str]) -> None:
+    """What the model could not read of them."""
+    from softquery.runtime.requests import read_sources
+
+    limit = writer.pipeline.config.max_tokens
+    read = read_sources(texts, writer.pipeline)
+    if count := sum(each.num_cut > 0 for each in read):
+        note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")
+    if count := sum(each.num_unknown for each in read):
+        total = sum(len(each.tokens) for each in read)
+        note(f"{count:,} of {total:,} tokens are unknown to the model")
+
+
+def _note_ends(found: list[list["Written"]]) -> None:
+    if count := sum(answers[0].is_cut for answers in found):
+        note(f"{count:,} answer{'s' * (count > 1)} ended at the longest length (--max-length)")
+
+
+def _many(
+    writer: "Writer",
+    source: Path,
+    output: Path | None,
+    columns: str,
+    request: "Request",
+    bad: BadRows | None,
+    as_json: bool,
+) -> None:
+    from softquery.files import parse_columns, read_rows
+    from softquery.runtime.bulk import answer_rows, stream_answers
+    from softquery.runtime.write_bulk import WriteAnswers
+
+    rename = parse_columns(columns) if columns else None
+    rows = read_rows(
+        source, columns=("source",), rename=rename, on_bad=None if bad is None else bad.add
+    )
+    if bad is not None:
+        rows = bad.kept_beside(rows)
+    answers = WriteAnswers(writer, request)
+    if output is None:
+        _note_cuts(stream_answers(answers, rows, print_text), writer)
+        return
+    with counting("texts") as advance:
+        result = answer_rows(answers, rows, output, advance=advance)
+    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
+    note(f"{result.num_rows:,} texts answered{resumed}: {output}")
+    if bad is not None and bad.count:
+        note(f"{bad.count:,} bad rows skipped: {bad.path}")
+    _note_cuts(result.num_cut, writer)
+    if as_json:
+        skipped = 0 if bad is None else bad.count
+        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
+
+
+def _note_cuts(count: int, writer: "Writer") -> None:
+    if count:
+        limit = writer.pipeline.config.max_tokens
+        note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")

@@ -1,0 +1,156 @@
+"""`softquery serve` and `softquery keys`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softquery.cli.console import note, print_json, print_table, print_text
+from softquery.errors import ConfigError
+
+DEFAULT_PORT = 8000
+
+
+def _port(value: str | int) -> int:
+    """A port; what Kubernetes puts into SOFTQUERY_PORT for a service called softquery is none."""
+    text = str(value)
+    if text.startswith("tcp://"):
+        return DEFAULT_PORT
+    if not text.isdecimal():
+        raise ConfigError(f"--port must be a number, got {text!r:.40}")
+    return int(text)
+
+
+def _option(help_text: str, variable: str, *, least: int | None = None) -> Any:
+    """An option that is also a variable."""
+    return typer.Option(min=least, envvar=f"SOFTQUERY_{variable}", help=help_text)
+
+
+Models = Annotated[
+    list[str] | None, _option("A name from the zoo, a folder, or NAME=MODEL. Repeatable.", "MODEL")
+]
+Indexes = Annotated[
+    list[str] | None, _option("A folder of an index, or NAME=FOLDER. Repeatable.", "INDEX")
+]
+Host = Annotated[str, _option("Where to listen; 0.0.0.0 for everywhere.", "HOST")]
+Port = Annotated[
+    int,
+    typer.Option(parser=_port, envvar="SOFTQUERY_PORT", metavar="PORT", help="0 for any free."),
+]
+Workers = Annotated[int, _option("Processes.", "WORKERS", least=1)]
+Threads = Annotated[int | None, _option("Of a process; its cores by default.", "THREADS", least=1)]
+Keys = Annotated[Path | None, _option("Who may ask: a file of `softquery keys`.", "KEYS")]
+Cors = Annotated[list[str] | None, _option("An origin whose pages may ask. Repeatable.", "CORS")]
+MaxBody = Annotated[int, _option("Bytes of a request.", "MAX_BODY", least=1)]
+MaxText = Annotated[int, _option("Characters of a text.", "MAX_TEXT", least=1)]
+MaxTexts = Annotated[int, _option("Texts of a request.", "MAX_TEXTS", least=1)]
+Queue = Annotated[int, _option("Requests inside at once; the next gets a 429.", "QUEUE", least=1)]
+BatchTokens = Annotated[int, _option("Tokens computed together.", "BATCH_TOKENS", least=1)]
+Timeout = Annotated[float, _option("Seconds for one request.", "TIMEOUT")]
+Drain = Annotated[float, _option("Seconds to finish in when told to stop.", "DRAIN")]
+LogText = Annotated[
+    bool,
+    typer.Option(
+        "--log-text/--no-log-text", envvar="SOFTQUERY_LOG_TEXT", help="Let logs quote users."
+    ),
+]
+
+
+def serve(
+    model: Models = None,
+    index: Indexes = None,
+    host: Host = "127.0.0.1",
+    port: Port = DEFAULT_PORT,
+    workers: Workers = 1,
+    threads: Threads = None,
+    keys: Keys = None,
+    cors: Cors = None,
+    max_body: MaxBody = 2_000_000,
+    max_text: MaxText = 20_000,
+    max_texts: MaxTexts = 1_000,
+    queue: Queue = 256,
+    batch_tokens: BatchTokens = 1_024,
+    timeout: Timeout = 30.0,
+    drain: Drain = 30.0,
+    log_text: LogText = False,
+) -> None:
+    """Answer over HTTP: TEI, OpenAI, Cohere, Jina and vLLM clients, and a page at `/`.
+
+    Every option is also an environment variable, several values separated by spaces.
+    """
+    from softquery.serve import Limits, Settings
+    from softquery.serve import serve as run
+
+    settings = Settings(
+        models=tuple(model or ()),
+        indexes=tuple(index or ()),
+        host=host,
+        port=port,
+        workers=workers,
+        threads=threads,
+        keys=None if keys is None else str(keys),
+        cors=tuple(cors or ()),
+        drain=drain,
+        log_text=log_text,
+        limits=Limits(
+            max_body=max_body,
+            max_text=max_text,
+            max_texts=max_texts,
+            queue=queue,
+            timeout=timeout,
+            batch_tokens=batch_tokens,
+        ),
+    )
+    run(settings)
+
+
+keys = typer.Typer(help="Make, list and withdraw keys of a server.", no_args_is_help=True)
+FILE_HELP = "The file of hashed keys that `softquery serve --keys` reads."
+
+
+@keys.command("add")
+def add(
+    file: Annotated[Path, typer.Argument(help=FILE_HELP)],
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make a key and print it; the file keeps its hash alone, so it is shown this once."""
+    from softquery.serve.keys import add_key
+
+    key = add_key(file, name)
+    if as_json:
+        print_json({"name": name, "key": key})
+        return
+    print_text(key)
+    note(f"{file} holds its hash; servers take it from now on")
+
+
+@keys.command("remove")
+def remove(
+    file: Annotated[Path, typer.Argument(help=FILE_HELP)],
+    name: Annotated[str, typer.Argument(help="Whose key it was.")],
+) -> None:
+    """Withdraw a key; servers refuse it from now on."""
+    from softquery.serve.keys import remove_key
+
+    remove_key(file, name)
+    note(f"{file} holds no key of {name} any more")
+
+
+@keys.command("list")
+def show(
+    file: Annotated[Path, typer.Argument(help=FILE_HELP)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Who has a key."""
+    from softquery.serve.keys import read_keys
+
+    found = read_keys(file)
+    if as_json:
+        print_json(sorted(found))
+        return
+    if not found:
+        raise ConfigError(f"{file} holds no keys")
+    print_table(
+        "", ("name", "SHA-256 begins with"), [(k, v[:12]) for k, v in sorted(found.items())]
+    )

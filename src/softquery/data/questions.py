@@ -1,0 +1,139 @@
+"""Questions about contexts: pages of words to batches, contexts that are asked twice stored once.
+
+N pages in all, B of a batch, T and J padded lengths of contexts and questions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from softquery.answers import Page, Sheet
+from softquery.data.buckets import round_up
+from softquery.data.lexicons import build_lexicon
+from softquery.data.tokens import Sentences, Tokens
+from softquery.nn import Lexicon
+from softquery.text import TextPipeline, reserved_tokens
+
+NO_ANSWER = -1
+"""In place of a word: the page holds no answer."""
+QUESTION_MULTIPLE = 8
+"""The length of questions is rounded up to a multiple of it."""
+
+
+class QuestionBatch(NamedTuple):
+    """B pages whose ids are rows of a lexicon, and the first and last word of each answer."""
+
+    question: Tokens
+    context: Tokens
+    lexicon: Lexicon
+    label: Int[Tensor, "B 2"] | None
+
+    @property
+    def size(self) -> int:
+        """Number of pages."""
+        return len(self.context.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """A whole set of pages, ready to be cut into batches."""
+
+    question: Sentences
+    context: Sentences
+    lexicon: Lexicon
+    label: Int[Tensor, "N 2"] | None = None
+    sheet: Sheet | None = None
+    """Where the pages come from."""
+
+    def __len__(self) -> int:
+        return len(self.context)
+
+    def lengths(self) -> Int[Tensor, " N"]:
+        """Words of the context of each page."""
+        return self.context.lengths
+
+    def question_length(self) -> int:
+        """To what every batch pads its questions: shapes then follow from the contexts alone."""
+        longest = int(self.question.lengths.max()) if len(self.question) else 1
+        return round_up(longest, QUESTION_MULTIPLE)
+
+    def to(self, device: torch.device | str) -> "Questions":
+        """The same pages on another device."""
+        return replace(
+            self,
+            question=self.question.to(device),
+            context=self.context.to(device),
+            lexicon=self.lexicon.to(device),
+            label=None if self.label is None else self.label.to(device),
+        )
+
+    def batch(self, rows: Int[Tensor, " B"], length: int, *, question_length: int) -> QuestionBatch:
+        """The chosen pages, contexts padded to `length`."""
+        return QuestionBatch(
+            self.question.pad(rows, question_length),
+            self.context.pad(rows, length),
+            self.lexicon,
+            None if self.label is None else self.label[rows],
+        )
+
+
+def encode_pages(
+    pages: Sequence[Page],
+    pipeline: TextPipeline,
+    *,
+    max_characters: int,
+    labels: Sequence[tuple[int, int]] | None = None,
+) -> Questions:
+    """Number the words of pages by a lexicon of their own.
+
+    Args:
+        pages: As `softquery.answers.lay_out` makes them; a list of words that several of them have
+            in common is stored once.
+        pipeline: Knows which words the model's table has.
+        max_characters: Symbols by which a word is spelt, its two marks included.
+        labels: The first and last word of the answer on each page, `NO_ANSWER` twice for none.
+
+    >>> from softquery.text import TextConfig, pipeline_from_words
+    >>> made = encode_pages([Page(["who"], ["Ada", "slept"])],
+    ...                     pipeline_from_words(["who"], TextConfig()), max_characters=5)
+    >>> made.batch(torch.tensor([0]), 3, question_length=1).context.ids.tolist()
+    [[5, 6, 0]]
+    """
+    types: dict[str, int] = {}
+    first = len(reserved_tokens("words"))
+
+    def number(words: Sequence[str]) -> list[int]:
+        return [types.setdefault(word, first + len(types)) for word in words]
+
+    questions = shared_sentences([page.question for page in pages], number)
+    contexts = shared_sentences([page.words for page in pages], number)
+    lexicon = build_lexicon(types, pipeline, max_characters=max_characters)
+    label = None
+    if labels is not None:
+        label = torch.tensor(labels, dtype=torch.int64).reshape(-1, 2)
+    return Questions(questions, contexts, lexicon, label)
+
+
+def shared_sentences(
+    lists: Sequence[Sequence[str]], number: Callable[[Sequence[str]], list[int]]
+) -> Sentences:
+    """Sentences of which those that are the same list lie in the same place.
+
+    >>> words = ["a", "b"]
+    >>> made = shared_sentences([words, ["c"], words], lambda some: [ord(each) for each in some])
+    >>> made.starts.tolist(), made.lengths.tolist(), len(made.ids)
+    ([0, 2, 0], [2, 1, 2], 4)
+    """
+    places: dict[int, int] = {}
+    distinct: list[Sequence[str]] = []
+    for words in lists:
+        if id(words) not in places:
+            places[id(words)] = len(distinct)
+            distinct.append(words)
+    packed = Sentences.pack([number(words) for words in distinct])
+    rows = torch.tensor([places[id(words)] for words in lists], dtype=torch.int64)
+    return Sentences(packed.ids, packed.starts[rows], packed.lengths[rows])

@@ -1,0 +1,159 @@
+"""The form of a couplet as rules for decoding its lower line, character by character.
+
+See `softquery.text.couplets` for the form itself.
+
+N rows (hypotheses), L places of the line, V tokens of the vocabulary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from softquery.decoding.rules import Rules
+from softquery.decoding.step import Ids, Mask
+from softquery.text import (
+    OPPOSITE,
+    UNK_ID,
+    Tone,
+    first_places,
+    is_han,
+    is_sign,
+    last_word,
+    tone_of,
+)
+
+CoupletRule = Literal["form", "repeats", "tones"]
+"""Length and signs; characters and where they repeat; the tone at the end."""
+COUPLET_RULES: tuple[CoupletRule, ...] = get_args(CoupletRule)
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """What the entries of a vocabulary are."""
+
+    entries: tuple[str, ...]
+    numbers: dict[str, int]
+    is_han: Mask
+    """[V]"""
+    is_word: Mask
+    """[V]: neither a sign nor reserved."""
+    tones: dict[Tone, Mask]
+
+    @classmethod
+    def of(cls, entries: Sequence[str], num_reserved: int) -> "Characters":
+        """Look at every entry once.
+
+        >>> Characters.of(["<pad>", "春", "，"], 1).is_word.tolist()
+        [False, True, False]
+        """
+        free = [number >= num_reserved for number in range(len(entries))]
+        known = [tone_of(entry) for entry in entries]
+        return cls(
+            entries=tuple(entries),
+            numbers={entry: number for number, entry in enumerate(entries)},
+            is_han=np.array([a and is_han(e) for a, e in zip(free, entries, strict=True)]),
+            is_word=np.array([a and not is_sign(e) for a, e in zip(free, entries, strict=True)]),
+            tones={tone: np.array([each == tone for each in known]) for tone in OPPOSITE},
+        )
+
+
+def couplet_rules(
+    upper: Sequence[str],
+    characters: Characters,
+    *,
+    rules: Sequence[CoupletRule] = ("form", "repeats"),
+    prefix: tuple[int, ...] = (),
+    banned: tuple[int, ...] = (),
+    required: tuple[int, ...] = (),
+) -> Rules:
+    """What a lower line must keep to.
+
+    Args:
+        upper: The tokens of the upper line as they are spelt, known to the model or not.
+        characters: Of the vocabulary.
+        rules: Which rules hold.
+        prefix: Tokens that the lower line begins with.
+        banned: Tokens it may not hold.
+        required: Tokens it must hold.
+
+    >>> characters = Characters.of(["<pad>", "<unk>", "<bos>", "<eos>", "春", "秋", "，"], 4)
+    >>> made = couplet_rules(["春", "，", "春"], characters)
+    >>> made.min_length, made.max_length, dict(made.places)
+    (3, 3, {1: (6,)})
+    >>> made.constraint(np.array([[5, 6]]))[0].nonzero()[0].tolist()
+    [5]
+    """
+    form = "form" in rules
+    places = {
+        place: (characters.numbers.get(token, UNK_ID),)
+        for place, token in enumerate(upper)
+        if form and is_sign(token)
+    }
+    return Rules(
+        min_length=len(upper) if form else 0,
+        max_length=len(upper) if form else 2 * len(upper) + 10,
+        prefix=prefix,
+        banned=banned,
+        required=required,
+        places=places,
+        constraint=CoupletForm(upper, characters, rules),
+    )
+
+
+class CoupletForm:
+    """Which characters may come next in a lower line; see `Constraint`.
+
+    Args:
+        upper: The tokens of the upper line as they are spelt.
+        characters: Of the vocabulary.
+        rules: Which rules hold.
+    """
+
+    def __init__(
+        self, upper: Sequence[str], characters: Characters, rules: Sequence[CoupletRule]
+    ) -> None:
+        self.characters, self.rules = characters, frozenset(rules)
+        self.signs = [is_sign(token) for token in upper]
+        self.first = first_places(upper)
+        self.han = [is_han(token) for token in upper]
+        self.fresh = np.ones(len(characters.entries), np.bool_)
+        numbers = (characters.numbers.get(token) for token in set(upper))
+        self.fresh[[number for number in numbers if number is not None]] = False
+        self.tone, self.tone_place = self._tone(upper)
+
+    def __call__(self, tokens: Ids) -> Mask:
+        """From lines so far [N, T] to what may stand at place T of each: [N, V]."""
+        place = tokens.shape[1]
+        shape = (len(tokens), len(self.characters.entries))
+        if place >= len(self.signs) or self.signs[place]:
+            return np.ones(shape, np.bool_)  # only `places` and the end have a say here
+        if "repeats" in self.rules and self.first[place] < place:
+            before = tokens[:, self.first[place]]
+            forced: Mask = np.arange(shape[1]) == before[:, None]
+            return forced
+        found: Mask = np.broadcast_to(self._at(place), shape).copy()
+        if "repeats" in self.rules:
+            words = [p for p in range(place) if not self.signs[p]]
+            found[np.arange(len(tokens))[:, None], tokens[:, words]] = False
+        return found
+
+    def _at(self, place: int) -> Mask:
+        """What may stand at a place, whatever came before."""
+        characters = self.characters
+        mask = characters.is_han if self.han[place] else characters.is_word
+        if "repeats" in self.rules:
+            mask = mask & self.fresh
+        if self.tone is not None and place == self.tone_place:
+            mask = mask & characters.tones[self.tone]
+        return mask
+
+    def _tone(self, upper: Sequence[str]) -> tuple[Tone | None, int]:
+        """The tone that the end must have, and where the token that ends the line is chosen."""
+        end = last_word(upper)
+        if "tones" not in self.rules or end is None:
+            return None, -1
+        heard = tone_of(upper[end])
+        place = self.first[end] if "repeats" in self.rules else end
+        return (None if heard is None else OPPOSITE[heard]), place

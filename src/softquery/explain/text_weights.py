@@ -1,0 +1,146 @@
+"""Which words of a text, and which of its sentences, an answer was read off."""
+
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.float32]
+
+_SLACK = 1e-3
+"""By how much weights may exceed 1 together: softmax in half precision does."""
+
+
+class HeavyWord(NamedTuple):
+    """A word with its place and its weight."""
+
+    word: str
+    sentence: int
+    position: int
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TextWeights:
+    """How much each word of a text had to say, with the answer that it led to.
+
+    The weights of a sentence's words sum to 1, and so do those of the sentences where there are
+    any. Weights say where the model looked, which is not yet why it answered as it did.
+
+    >>> shown = TextWeights(
+    ...     text="Well made. Dull.",
+    ...     sentences=(("Well", "made", "."), ("Dull", ".")),
+    ...     word_weights=(np.array([0.5, 0.4, 0.1]), np.array([0.9, 0.1])),
+    ...     sentence_weights=np.array([0.25, 0.75]),
+    ...     label="negative", score=0.8, probabilities={"negative": 0.8, "positive": 0.2},
+    ... )
+    >>> [(heavy.word, round(heavy.weight, 3)) for heavy in shown.heaviest(2)]
+    [('Dull', 0.675), ('Well', 0.125)]
+    """
+
+    text: str
+    """As given."""
+    sentences: tuple[tuple[str, ...], ...]
+    """What the model read of it."""
+    word_weights: tuple[Weights, ...]
+    """One array a sentence."""
+    sentence_weights: Weights | None = None
+    """None where the text is read as one sentence."""
+    label: str | None
+    score: float
+    probabilities: dict[str, float] = field(default_factory=dict)
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__  # the way into a frozen dataclass
+        put(self, "sentences", tuple(tuple(words) for words in self.sentences))
+        if len(self.word_weights) != len(self.sentences):
+            raise ValueError(
+                f"{len(self.word_weights)} arrays of weights for {len(self.sentences)} sentences"
+            )
+        arrays = [
+            _checked(values, len(words), "word_weights")
+            for values, words in zip(self.word_weights, self.sentences, strict=True)
+        ]
+        put(self, "word_weights", tuple(arrays))
+        if self.sentence_weights is not None:
+            found = _checked(self.sentence_weights, len(self.sentences), "sentence_weights")
+            put(self, "sentence_weights", found)
+
+    def shares(self) -> list[Weights]:
+        """The share that each word has in the whole, its sentence's weight counted."""
+        if self.sentence_weights is None:
+            return list(self.word_weights)
+        return [
+            words * share
+            for words, share in zip(self.word_weights, self.sentence_weights, strict=True)
+        ]
+
+    def strengths(self) -> list[Weights]:
+        """How strongly each word is drawn, from 0 to 1 for the strongest.
+
+        √(sentence) · word, so that a word is seen where its sentence matters little, but less so
+        (Yang et al. 2016, Section 3.6).
+        """
+        roots = [1.0] * len(self.sentences)
+        if self.sentence_weights is not None:
+            roots = np.sqrt(self.sentence_weights).tolist()
+        found = [words * root for words, root in zip(self.word_weights, roots, strict=True)]
+        most = max((float(words.max(initial=0)) for words in found), default=0.0)
+        return [words / most if most else words for words in found]
+
+    def heaviest(self, top: int = 10) -> list[HeavyWord]:
+        """The words with the largest shares, the heaviest first."""
+        words = [
+            HeavyWord(self.sentences[row][place], row, place, float(share))
+            for row, shares in enumerate(self.shares())
+            for place, share in enumerate(shares)
+        ]
+        return sorted(words, key=lambda word: -word.weight)[:top]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, floats and strings under the names of the fields, ready for JSON."""
+        sentences = self.sentence_weights
+        return {
+            "text": self.text,
+            "sentences": [list(words) for words in self.sentences],
+            "word_weights": [_shortest(each) for each in self.word_weights],
+            "sentence_weights": None if sentences is None else _shortest(sentences),
+            "label": self.label,
+            "score": self.score,
+            "probabilities": dict(self.probabilities),
+            "model": self.model,
+        }
+
+    def plot(self, path: str | PathLike[str]) -> Path:
+        """Write a picture (.svg, .png), a page (.html) or the data (.json), whole.
+
+        Args:
+            path: The file; its ending decides what is written.
+
+        Raises:
+            InputError: If the ending is none of these, or the disk refuses.
+            MissingExtra: If a PNG is asked for without `[plot]`.
+        """
+        from softquery.explain.write_text_weights import write_text_weights
+
+        return write_text_weights(self, path)
+
+
+def _checked(values: Any, length: int, name: str) -> Weights:
+    weights = np.array(values, dtype=np.float32)
+    if weights.shape != (length,):
+        raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() > 1 + _SLACK:
+        raise ValueError(f"{name} must hold weights of at least 0 that sum to at most 1")
+    weights.setflags(write=False)
+    return weights
+
+
+def _shortest(weights: Weights) -> list[float]:
+    """The shortest decimals that still give the same float32 back."""
+    plain: list[float] = weights.astype(np.str_).astype(np.float64).tolist()
+    return plain

@@ -1,0 +1,190 @@
+"""A Transformer as two graphs: `encode` reads a source, `step` says one more token from a cache.
+
+N rows, S tokens of the source, P tokens so far, H heads, D width, V tokens of the vocabulary, L
+layers. What a step has to remember goes in and out as tensors: keys and values of the tokens so far
+[N, H, P, D / H], by layer, and those of the source, which never change.
+"""
+
+from typing import Any
+
+import numpy as np
+from onnx import TensorProto
+
+from softquery.export.graph import Graph
+from softquery.export.layers import LOWEST
+
+FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
+EPSILON = 1e-5
+
+
+def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
+    """From ids [N, S] and a mask [N, S] of 1 and 0 to each decoder layer's keys and values."""
+    ids = graph.input("ids", INT, ["N", "S"])
+    mask = graph.input("mask", FLOAT, ["N", "S"])
+    length = _length(graph, ids, 1)
+    words = "words.source" if config["tie"] != "all" else "words.target"
+    zero = graph.constant([0], np.int64)
+    states = _placed(graph, config, ids, words, "source_positions", zero, length)
+    hidden = _lowered(graph, mask)
+    for layer in range(config["num_encoder_layers"]):
+        name = f"encoder.{layer}"
+        asked = _entered(graph, config, states, f"{name}.around_attention")
+        key, value = _remembered(graph, config, asked, f"{name}.attention")
+        answer, _ = _asked(graph, config, asked, (key, value), f"{name}.attention", hidden)
+        states = _left(graph, config, states, answer, f"{name}.around_attention")
+        states = _thought(graph, config, states, name)
+    states = _normed(graph, config, states, "encoder_norm")
+    size = config["hidden_size"] // config["num_heads"]
+    for layer in range(config["num_decoder_layers"]):
+        key, value = _remembered(graph, config, states, f"decoder.{layer}.source_attention")
+        shape = ["N", config["num_heads"], "S", size]
+        graph.output(key, f"source_key_{layer}", FLOAT, shape)
+        graph.output(value, f"source_value_{layer}", FLOAT, shape)
+
+
+def step_graph(graph: Graph, config: dict[str, Any]) -> None:
+    """From the last tokens [N], the past and the source to log-probabilities [N, V]."""
+    heads, size = config["num_heads"], config["hidden_size"] // config["num_heads"]
+    tokens = graph.input("tokens", INT, ["N"])
+    mask = graph.input("mask", FLOAT, ["N", "S"])
+    layers = range(config["num_decoder_layers"])
+    past, source = (
+        [
+            tuple(
+                graph.input(f"{name}_{part}_{layer}", FLOAT, ["N", heads, axis, size])
+                for part in ("key", "value")
+            )
+            for layer in layers
+        ]
+        for name, axis in (("past", "P"), ("source", "S"))
+    )
+    start = _length(graph, past[0][0], 2)
+    ids = graph.node("Unsqueeze", tokens, graph.constant([1], np.int64))
+    end = graph.node("Add", start, graph.constant([1], np.int64))
+    states = _placed(graph, config, ids, "words.target", "target_positions", start, end)
+    hidden, seen = _lowered(graph, mask), []
+    for layer in layers:
+        name = f"decoder.{layer}"
+        asked = _entered(graph, config, states, f"{name}.around_own")
+        new = _remembered(graph, config, asked, f"{name}.own_attention")
+        memory = tuple(
+            graph.node("Concat", old, more, axis=2)
+            for old, more in zip(past[layer], new, strict=True)
+        )
+        answer, _ = _asked(graph, config, asked, memory, f"{name}.own_attention", None)
+        states = _left(graph, config, states, answer, f"{name}.around_own")
+        asked = _entered(graph, config, states, f"{name}.around_source")
+        answer, weights = _asked(
+            graph, config, asked, source[layer], f"{name}.source_attention", hidden
+        )
+        seen.append(graph.node("Unsqueeze", weights, graph.constant([1], np.int64)))
+        states = _left(graph, config, states, answer, f"{name}.around_source")
+        states = _thought(graph, config, states, name)
+        for part, value in zip(("key", "value"), memory, strict=True):
+            graph.output(value, f"next_{part}_{layer}", FLOAT, ["N", heads, "Q", size])
+    states = _normed(graph, config, states, "decoder_norm")
+    graph.output(log_probabilities(graph, states), "log_probabilities", FLOAT, ["N", "V"])
+    stacked = graph.node("Concat", *seen, axis=1)  # [N, L, H, 1, S]
+    squeezed = graph.node("Squeeze", stacked, graph.constant([3], np.int64))
+    graph.output(squeezed, "attention", FLOAT, ["N", len(layers), heads, "S"])
+
+
+def log_probabilities(graph: Graph, states: str) -> str:
+    """Of every token, from states [N, 1, D] or [N, D], by the table that is handed in turned."""
+    logits = graph.linear(states, "words.turned")
+    logits = graph.node("Reshape", logits, graph.constant([0, -1], np.int64))
+    return graph.node("LogSoftmax", logits, axis=-1)
+
+
+def _placed(
+    graph: Graph, config: dict[str, Any], ids: str, words: str, positions: str, start: str, end: str
+) -> str:
+    """Words and where they stand: [N, T, D]."""
+    scale = graph.constant(float(config["hidden_size"]) ** 0.5, np.float32)
+    vectors = graph.node("Mul", graph.table(ids, words), scale)
+    axis = graph.constant([0], np.int64)
+    table = graph.weight(f"{positions}.table")
+    return graph.node("Add", vectors, graph.node("Slice", table, start, end, axis))
+
+
+def _entered(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+    return _norm(graph, states, f"{name}.norm") if config["norm"] == "pre" else states
+
+
+def _left(graph: Graph, config: dict[str, Any], states: str, answer: str, name: str) -> str:
+    total = graph.node("Add", states, answer)
+    return _norm(graph, total, f"{name}.norm") if config["norm"] == "post" else total
+
+
+def _normed(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+    return _norm(graph, states, name) if config["norm"] == "pre" else states
+
+
+def _norm(graph: Graph, states: str, name: str) -> str:
+    scale, bias = (graph.weight(f"{name}.{part}") for part in ("weight", "bias"))
+    return graph.node("LayerNormalization", states, scale, bias, axis=-1, epsilon=EPSILON)
+
+
+def _thought(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+    """The small network, with the way around it."""
+    inner = _entered(graph, config, states, f"{name}.around_feed_forward")
+    inner = graph.linear(inner, f"{name}.feed_forward.widen")
+    inner = graph.node("Relu", inner) if config["activation"] == "relu" else _gelu(graph, inner)
+    inner = graph.linear(inner, f"{name}.feed_forward.narrow")
+    return _left(graph, config, states, inner, f"{name}.around_feed_forward")
+
+
+def _gelu(graph: Graph, value: str) -> str:
+    """X Φ(x) (Hendrycks & Gimpel 2016, Section 2)."""
+    scaled = graph.node("Mul", value, graph.constant(2**-0.5, np.float32))
+    share = graph.node("Add", graph.node("Erf", scaled), graph.constant(1.0, np.float32))
+    return graph.node("Mul", graph.node("Mul", value, share), graph.constant(0.5, np.float32))
+
+
+def _remembered(graph: Graph, config: dict[str, Any], states: str, name: str) -> tuple[str, str]:
+    key, value = (
+        _split(graph, config, graph.linear(states, f"{name}.{part}_projection"))
+        for part in ("key", "value")
+    )
+    return key, value
+
+
+def _asked(
+    graph: Graph,
+    config: dict[str, Any],
+    states: str,
+    memory: tuple[str, ...],
+    name: str,
+    hidden: str | None,
+) -> tuple[str, str]:
+    """The heads' answer [N, T, D] and their weights [N, H, T, K]."""
+    size = config["hidden_size"] // config["num_heads"]
+    query = _split(graph, config, graph.linear(states, f"{name}.query_projection"))
+    query = graph.node("Mul", query, graph.constant(float(size) ** -0.5, np.float32))
+    scores = graph.node("MatMul", query, graph.node("Transpose", memory[0], perm=[0, 1, 3, 2]))
+    if hidden is not None:
+        scores = graph.node("Add", scores, hidden)
+    weights = graph.node("Softmax", scores, axis=-1)
+    mixed = graph.node("MatMul", weights, memory[1])
+    joined = graph.node("Transpose", mixed, perm=[0, 2, 1, 3])
+    shape = graph.constant([0, 0, config["hidden_size"]], np.int64)
+    joined = graph.node("Reshape", joined, shape)
+    return graph.linear(joined, f"{name}.output_projection"), weights
+
+
+def _split(graph: Graph, config: dict[str, Any], wide: str) -> str:
+    """[N, T, D] to [N, H, T, D / H]."""
+    shape = graph.constant([0, 0, config["num_heads"], -1], np.int64)
+    return graph.node("Transpose", graph.node("Reshape", wide, shape), perm=[0, 2, 1, 3])
+
+
+def _lowered(graph: Graph, mask: str) -> str:
+    """0 at real tokens and far below it at padding: [N, 1, 1, S]."""
+    missing = graph.node("Sub", graph.constant(1.0, np.float32), mask)
+    low = graph.node("Mul", missing, graph.constant(LOWEST, np.float32))
+    return graph.node("Unsqueeze", low, graph.constant([1, 2], np.int64))
+
+
+def _length(graph: Graph, value: str, axis: int) -> str:
+    shape = graph.node("Shape", value)
+    return graph.node("Gather", shape, graph.constant([axis], np.int64))

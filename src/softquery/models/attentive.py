@@ -1,0 +1,224 @@
+"""Classes of texts.  Query: one learned vector.  Key, value: a BiLSTM's states.  Score: dot.
+
+`Attentive` reads a text as one sentence (Zhou, Shi, Tian, Qi, Li, Hao, Xu: "Attention-Based
+Bidirectional Long Short-Term Memory Networks for Relation Classification", ACL 2016).
+`Hierarchical` reads words to sentences and sentences to a document, and asks at both levels (Yang,
+Yang, Dyer, He, Smola, Hovy: "Hierarchical Attention Networks for Document Classification", NAACL
+2016). Section and equation numbers are those of the papers.
+
+B texts, S sentences, T tokens of a text or of a sentence, D width, C classes.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from softquery.data import DocumentBatch, TextBatch
+from softquery.nn import (
+    Asked,
+    BiRecurrent,
+    Cell,
+    Embedded,
+    LearnedQuery,
+    VariationalDropout,
+    WordEmbedding,
+)
+
+Merge = Literal["sum", "concat"]
+
+
+class ClassOutput(NamedTuple):
+    """Logits of B texts, and how much each word, and each sentence, had to say."""
+
+    logits: Float[Tensor, "B C"]
+    word_weights: Float[Tensor, "B *S T"]
+    sentence_weights: Float[Tensor, "B S"] | None = None
+    """Of documents alone."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttentiveConfig:
+    """Sizes of an attention-BiLSTM; the defaults are the paper's (Section 4.1)."""
+
+    vocab_size: int = 0
+    """Words, padding included; 0 until the data is known."""
+    output_size: int = 2
+    """Classes."""
+    embedding_size: int = 100
+    hidden_size: int = 100
+    """Width of one LSTM direction."""
+    cell: Cell = "lstm"
+    merge: Merge = "sum"
+    """How the two directions become one state; the paper adds them (Eq. 8)."""
+    embedding_dropout: float = 0.3
+    state_dropout: float = 0.3
+    """Of the LSTM's states, before they are asked."""
+    dropout: float = 0.5
+    """Of what the classes are read off."""
+    word_dropout: float = 0.0
+    """Share of words that the table reads as unknown in training."""
+    max_characters: int = 0
+    """Symbols by which words are spelt for a biLM inside; 0 where there is none."""
+
+    def __post_init__(self) -> None:
+        if self.merge not in get_args(Merge):
+            raise ValueError(f"merge must be sum or concat, got {self.merge!r}")
+        _check_sizes(self, "output_size", "embedding_size", "hidden_size")
+        _check_dropout(self, "embedding_dropout", "state_dropout", "dropout", "word_dropout")
+
+
+class Attentive(nn.Module):
+    """An attention-BiLSTM (Zhou et al. 2016, Section 3).
+
+    Differs from paper: dropout of embeddings and states is variational (one mask a text).
+
+    Args:
+        config: The sizes.
+        embedder: Maps rows of a lexicon to vectors and has an `output_size`; a trainable table of
+            words by default. Where it gives `Embedded`, vectors of its `added_size` are laid beside
+            the states, so that the query sees them, too.
+    """
+
+    def __init__(self, config: AttentiveConfig, embedder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.config = config
+        if embedder is None:
+            embedder = WordEmbedding(
+                config.vocab_size, config.embedding_size, word_dropout=config.word_dropout
+            )
+        self.embedder = embedder
+        self.embedding_dropout = VariationalDropout(config.embedding_dropout)
+        size: int = embedder.output_size  # type: ignore[assignment]
+        self.encoder = BiRecurrent(size, config.hidden_size, cell=config.cell)
+        width = config.hidden_size * (1 if config.merge == "sum" else 2)
+        width += getattr(embedder, "added_size", 0)
+        self.state_dropout = VariationalDropout(config.state_dropout)
+        self.attention = LearnedQuery(width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.output = _output_layer(width, config.output_size)
+
+    def forward(self, batch: TextBatch) -> ClassOutput:
+        """Logits of each text, and the weight of each word."""
+        asked = self.attention(self.states(batch), batch.tokens.mask)  # Eqs. 9-11
+        summary = torch.tanh(asked.mixed)  # h*, Eq. 12
+        return ClassOutput(self.output(self.dropout(summary)), asked.weights)
+
+    def states(self, batch: TextBatch) -> Float[Tensor, "B T D"]:
+        """What the BiLSTM makes of the words (Section 3.2)."""
+        mask = batch.tokens.mask
+        given: Tensor | Embedded = self.embedder(batch.tokens.ids, batch.lexicon)
+        embedded = Embedded(given) if isinstance(given, Tensor) else given
+        states = self.encoder(self.embedding_dropout(embedded.at_input), mask)
+        if self.config.merge == "sum":
+            states = states[..., : self.config.hidden_size] + states[..., self.config.hidden_size :]
+        if embedded.at_output is not None:
+            states = torch.cat([states, embedded.at_output], dim=-1)
+        dropped: Tensor = self.state_dropout(states)
+        return dropped
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HierarchicalConfig:
+    """Sizes of a hierarchical attention network; the defaults are the paper's (Section 3.3)."""
+
+    vocab_size: int = 0
+    """Words, padding included; 0 until the data is known."""
+    output_size: int = 2
+    """Classes."""
+    embedding_size: int = 200
+    hidden_size: int = 50
+    """Width of one direction, of words and of sentences."""
+    context_size: int = 100
+    """Width of the two vectors that ask."""
+    cell: Cell = "gru"
+    dropout: float = 0.0
+    """Of embeddings, of sentences and of the document; the paper has none."""
+    word_dropout: float = 0.0
+    """Share of words that the table reads as unknown in training."""
+    max_sentences: int = 64
+    """Sentences of a document that are read; how long one may be is the text's `max_tokens`."""
+
+    def __post_init__(self) -> None:
+        _check_sizes(
+            self, "output_size", "embedding_size", "hidden_size", "context_size", "max_sentences"
+        )
+        _check_dropout(self, "dropout", "word_dropout")
+
+
+class Level(nn.Module):
+    """One level of the hierarchy: read a sequence from both ends, and ask it.
+
+    Args:
+        size: Width of what is read.
+        config: The sizes.
+    """
+
+    def __init__(self, size: int, config: HierarchicalConfig) -> None:
+        super().__init__()
+        self.dropout = VariationalDropout(config.dropout)
+        self.encoder = BiRecurrent(size, config.hidden_size, cell=config.cell)
+        self.output_size = self.encoder.output_size
+        self.attention = LearnedQuery(self.output_size, config.context_size)
+
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Asked:
+        """Words to a sentence (Eqs. 5-7), or sentences to a document (Eqs. 8-10)."""
+        asked: Asked = self.attention(self.encoder(self.dropout(inputs), mask), mask)
+        return asked
+
+
+class Hierarchical(nn.Module):
+    """A hierarchical attention network (Yang et al. 2016, Section 2.2).
+
+    Args:
+        config: The sizes.
+        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
+            default.
+    """
+
+    def __init__(self, config: HierarchicalConfig, embedder: nn.Module | None = None) -> None:
+        super().__init__()
+        self.config = config
+        if embedder is None:
+            embedder = WordEmbedding(
+                config.vocab_size, config.embedding_size, word_dropout=config.word_dropout
+            )
+        self.embedder = embedder
+        self.words = Level(embedder.output_size, config)  # type: ignore[arg-type]
+        self.sentences = Level(self.words.output_size, config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.output = _output_layer(self.sentences.output_size, config.output_size)
+
+    def forward(self, batch: DocumentBatch) -> ClassOutput:
+        """Logits of each document, and the weights of its words and sentences."""
+        num_documents, num_sentences, num_words = batch.ids.shape
+        flat = batch.mask.flatten(end_dim=1)
+        words: Asked = self.words(self.embedder(batch.ids.flatten(end_dim=1)), flat)
+        sentences = words.mixed.view(num_documents, num_sentences, -1)
+        asked: Asked = self.sentences(sentences, batch.sentence_mask)
+        return ClassOutput(
+            self.output(self.dropout(asked.mixed)),  # Eq. 11
+            words.weights.view(num_documents, num_sentences, num_words),
+            asked.weights,
+        )
+
+
+def _output_layer(size: int, output_size: int) -> nn.Linear:
+    layer = nn.Linear(size, output_size)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _check_sizes(config: object, *names: str) -> None:
+    for name in names:
+        if getattr(config, name) < 1:
+            raise ValueError(f"{name} must be positive, got {getattr(config, name)}")
+
+
+def _check_dropout(config: object, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(config, name) < 1:
+            raise ValueError(f"{name} must be in [0, 1), got {getattr(config, name)}")

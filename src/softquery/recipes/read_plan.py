@@ -1,0 +1,41 @@
+"""Questions as the training loop wants them: batches, and how the run is measured."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from softquery.data import QuestionBatch, Questions, Slot, bucketed
+from softquery.recipes.run import Files
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadPlan:
+    """The training pages of a run, and what is done with the questions that were held back."""
+
+    train: Questions
+    lengths: Tensor
+    """Of the contexts, on the CPU, where batches are planned."""
+    question_length: int
+    """To which all questions are padded: a recorded step then has one shape a context length."""
+    files: Files
+    seed: int
+    measured: Callable[[nn.Module], dict[str, float]]
+
+    def slots(self, epoch: int) -> Sequence[Slot]:
+        """The epoch's batches."""
+        return bucketed(
+            self.lengths,
+            batch_size=self.files.batch_size,
+            seed=self.seed,
+            epoch=epoch,
+            pad_multiple=self.files.pad_multiple,
+        )
+
+    def make_batch(self, rows: Tensor, length: int) -> QuestionBatch:
+        """The pages of these rows."""
+        return self.train.batch(rows, length, question_length=self.question_length)
+
+    def measure(self, model: nn.Module) -> dict[str, float]:
+        """The metric that steers comes first."""
+        return self.measured(model)

@@ -1,0 +1,191 @@
+"""Questions about contexts: SQuAD's JSON, or JSONL."""
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import nn
+
+from softquery.answers import Passage, ReadingRules, Sheet, lay_out, settle
+from softquery.data import NO_ANSWER, Questions, encode_pages
+from softquery.errors import ConfigError, InputError
+from softquery.files import NOWHERE, QUESTION_FORMS, AskedQuestion, find_split, read_questions
+from softquery.models import BiDafConfig
+from softquery.recipes.read_plan import ReadPlan
+from softquery.recipes.run import Run
+from softquery.recipes.work import Folder, Prepared, Say, Source
+from softquery.runtime.network import max_characters
+from softquery.runtime.read_network import span_scores
+from softquery.tasks import SpanReading
+from softquery.text import TextPipeline, build_pipeline
+
+Label = tuple[int, int]
+NONE: Label = (NO_ANSWER, NO_ANSWER)
+
+
+class ReadWork:
+    """Reading; see `softquery.recipes.work.Work`."""
+
+    kind: ClassVar[str] = "reader"
+    noun: ClassVar[str] = "questions"
+
+    def read(
+        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+    ) -> list[AskedQuestion]:
+        """The questions of one split."""
+        path = find_split(folder, split, forms=QUESTION_FORMS)
+        say(f"reading {path}")
+        rows = list(read_questions(path, rename=rename))
+        if not rows:
+            raise InputError("holds no questions", source=path)
+        return rows
+
+    def group(self, row: AskedQuestion) -> Hashable:
+        """Questions about one context stay together."""
+        return row.context
+
+    def identity(self, row: AskedQuestion) -> Hashable:
+        """The question with its context."""
+        return row.question, row.context
+
+    def written(self, row: AskedQuestion) -> str:
+        """All but the id."""
+        return json.dumps([row.question, row.context, row.answers], ensure_ascii=True)
+
+    def settle(self, run: Run, source: Source, say: Say) -> Run:
+        """Whether contexts without an answer are among the training questions."""
+        rules = run.reading or ReadingRules()
+        if run.task is not None and isinstance(run.task, SpanReading):
+            rules = run.task.rules
+        without = sum(not row.answers for row in (*source.train, *source.tune))
+        if without:
+            rules = replace(rules, no_answer="learnt")
+            say(f"{without:,} questions have no answer: that there may be none is learnt")
+        model = run.model
+        if isinstance(model, BiDafConfig):
+            model = replace(model, no_answer=rules.no_answer)
+        return replace(run, reading=rules, task=SpanReading(rules=rules), model=model)
+
+    def build_pipeline(self, run: Run, source: Source) -> TextPipeline:
+        """The words of all questions, and of every context once."""
+        if run.text.unit in ("bpe", "wordpiece"):
+            raise ConfigError(f"a reader reads words; text.unit is {run.text.unit!r}")
+        texts = dict.fromkeys(text for row in source.train for text in (row.context, row.question))
+        size, count = run.vocabulary.size, run.vocabulary.min_count
+        return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+
+    def encode(
+        self,
+        rows: list[AskedQuestion],
+        prepared: Prepared,
+        say: Say,
+        name: str,
+        *,
+        taught: bool = False,
+    ) -> Questions:
+        """Pages of words; to train on, those that say something about the answer."""
+        rules: ReadingRules = prepared.task.rules
+        size = prepared.pipeline.config.max_tokens
+        pairs = [(row.question, row.context) for row in rows]
+        sheet = lay_out(pairs, prepared.pipeline, rules.paging(size))
+        if sheet.num_long:
+            say(f"{name}: {sheet.num_long:,} contexts are longer than {size} words; read in pages")
+        if sheet.num_cut:
+            say(f"{name}: {sheet.num_cut:,} questions were cut at {rules.max_question} words")
+        labels = None
+        if taught:
+            sheet, labels = telling_pages(rows, sheet, rules)
+            left_out = len(rows) - len({place.pair for place in sheet.places})
+            if left_out:
+                say(f"{name}: {left_out:,} questions are left out; no page holds their answer")
+        longest = max_characters(prepared.run.model)
+        made = encode_pages(sheet.pages, prepared.pipeline, max_characters=longest, labels=labels)
+        return replace(made, sheet=sheet.without_pages())
+
+    def plan(self, prepared: Prepared, train: Questions, tune: Questions) -> ReadPlan:
+        """Shuffled batches, and F1 of what was held back."""
+        if not len(train):
+            source = prepared.source.train[0].source
+            raise InputError("no answer of any question lies on a page whole", source=source)
+
+        def measured(model: nn.Module) -> dict[str, float]:
+            found = self._report(prepared, model, tune, prepared.source.tune, num_samples=1)
+            return {f"tune_{name}": found[name] for name in ("f1", "exact_match")}
+
+        return ReadPlan(
+            train=train,
+            lengths=train.lengths().cpu(),
+            question_length=train.question_length(),
+            files=prepared.run.data,
+            seed=prepared.run.training.seed,
+            measured=measured,
+        )
+
+    def report(self, prepared: Prepared, model: nn.Module, dev: Questions) -> dict[str, Any]:
+        """Exact match and F1."""
+        return self._report(prepared, model, dev, prepared.source.dev)
+
+    def _report(
+        self,
+        prepared: Prepared,
+        model: nn.Module,
+        questions: Questions,
+        rows: Sequence[AskedQuestion],
+        *,
+        num_samples: int = 1000,
+    ) -> dict[str, Any]:
+        scores = span_scores(model, questions)
+        if not all(np.isfinite(part).all() for each in scores for part in each[:2]):
+            raise ConfigError(
+                "the run diverged: the model's answers are no longer finite; "
+                "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
+            )
+        if questions.sheet is None:
+            raise TypeError("these pages do not know where they come from")
+        rules: ReadingRules = prepared.task.rules
+        answers = settle(
+            questions.sheet, scores, max_words=rules.max_words, abstain_below=rules.abstain_below
+        )
+        found: dict[str, Any] = prepared.task.report(
+            [[answer.text for answer in row.answers] for row in rows],
+            [answer.text for answer in answers],
+            num_samples=num_samples,
+        )
+        return found
+
+
+def telling_pages(
+    rows: Sequence[AskedQuestion], sheet: Sheet, rules: ReadingRules
+) -> tuple[Sheet, list[Label]]:
+    """Pages that can be learnt from, with the first and last word of the answer on each.
+
+    Of several answers the first that stands in the context is taken. A page without it says that
+    there is none, where that is learnt; a question whose answers stand nowhere says nothing.
+    """
+    spans = [_words_of(row, passage) for row, passage in zip(rows, sheet.passages, strict=True)]
+    kept, labels = [], []
+    for number, (page, place) in enumerate(zip(sheet.pages, sheet.places, strict=True)):
+        span = spans[place.pair]
+        first, last = (each - place.first for each in span or NONE)
+        is_here = span is not None and 0 <= first <= last < len(page.words)
+        is_nowhere = span is not None or not rows[place.pair].answers
+        if is_here or (is_nowhere and rules.no_answer == "learnt"):
+            kept.append(number)
+            labels.append((first, last) if is_here else NONE)
+    chosen = replace(
+        sheet,
+        pages=[sheet.pages[number] for number in kept],
+        places=[sheet.places[number] for number in kept],
+    )
+    return chosen, labels
+
+
+def _words_of(row: AskedQuestion, passage: Passage) -> Label | None:
+    """The first and last word of the first answer that stands in the context."""
+    for text, start in row.answers:
+        found = None if start == NOWHERE else passage.words_at(start, start + len(text))
+        if found is not None:
+            return found
+    return None

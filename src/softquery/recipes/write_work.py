@@ -1,0 +1,157 @@
+"""Texts with what is to be written for them: rows with `source` and `target`, or two files."""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import nn
+
+from softquery.data import Translations, encode_translations
+from softquery.decoding import Greedy
+from softquery.errors import ConfigError, InputError
+from softquery.files import Row, find_split, read_aligned, read_rows
+from softquery.measure import corpus_bleu, require_sacrebleu
+from softquery.recipes.run import Run, WriteSettings
+from softquery.recipes.work import Folder, Prepared, Say, Source
+from softquery.recipes.write_plan import WritePlan
+from softquery.runtime.requests import Request
+from softquery.runtime.torch_writer import TorchWriteBackend, token_likelihood
+from softquery.runtime.write_evaluation import evaluate_writer
+from softquery.runtime.writer import Writer
+from softquery.tasks import Generation
+from softquery.text import TextPipeline, build_pipeline
+
+COLUMNS = ("source", "target")
+SIDE_BY_SIDE = 256
+"""Sources that are decoded together when a run is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteWork:
+    """Generation; see `softquery.recipes.work.Work`."""
+
+    settings: WriteSettings
+
+    kind: ClassVar[str] = "generator"
+    noun: ClassVar[str] = "texts"
+
+    def read(
+        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+    ) -> list[Row]:
+        """The rows of one split."""
+        if self.settings.languages:
+            one, other = self.settings.languages
+            say(f"reading {split}.{one} and {split}.{other} in {folder}")
+            rows, num_blank = read_aligned(folder, split, (one, other))
+            if num_blank:
+                say(f"{split}: {num_blank:,} lines left out, blank on a side")
+        else:
+            path = find_split(folder, split)
+            say(f"reading {path}")
+            rows = list(read_rows(path, columns=COLUMNS, rename=rename))
+        if not rows:
+            raise InputError(f"holds no rows for {split}", source=folder)
+        return rows
+
+    def group(self, row: Row) -> Hashable:
+        """Rows that share their source stay together."""
+        return row.values["source"]
+
+    def identity(self, row: Row) -> Hashable:
+        """Both sides."""
+        return _sides(row)
+
+    def written(self, row: Row) -> str:
+        """Both sides."""
+        return "\t".join(_sides(row))
+
+    def settle(self, run: Run, source: Source, say: Say) -> Run:
+        """Refuse, before any work, what could not be finished."""
+        task: Any = run.task
+        if not run.text.boundaries:
+            raise ConfigError("text.boundaries must be true: what is written has to end")
+        if task.bleu != "none":
+            require_sacrebleu()
+        longest = getattr(run.model, "max_length", math.inf)
+        if getattr(run.model, "positions", "") == "learned" and run.text.max_tokens > longest:
+            raise ConfigError(
+                f"text.max_tokens ({run.text.max_tokens}) must not exceed the positions that are "
+                f"learned, model.max_length ({longest})"
+            )
+        return run
+
+    def build_pipeline(self, run: Run, source: Source) -> TextPipeline:
+        """One vocabulary of both sides."""
+        texts = (text for row in source.train for text in _sides(row))
+        size, count = run.vocabulary.size, run.vocabulary.min_count
+        return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+
+    def encode(
+        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
+    ) -> Translations:
+        """Tokenise one split, and say what was cut."""
+        found = encode_translations(rows, prepared.pipeline, prepared.pipeline)
+        if found.num_cut:
+            limit = prepared.pipeline.config.max_tokens
+            say(f"{name}: {found.num_cut:,} texts were cut at {limit} tokens")
+        return found
+
+    def plan(self, prepared: Prepared, train: Translations, tune: Translations) -> WritePlan:
+        """Batches, and log-likelihood or BLEU of what was held back."""
+
+        def measured(model: nn.Module) -> dict[str, float]:
+            return self._measured(prepared, model, tune)
+
+        return WritePlan(
+            train=train,
+            lengths=train.lengths().cpu(),
+            target_lengths=train.target.lengths.cpu(),
+            batch_tokens=self.settings.batch_tokens,
+            files=prepared.run.data,
+            seed=prepared.run.training.seed,
+            measured=measured,
+        )
+
+    def report(self, prepared: Prepared, model: nn.Module, dev: Translations) -> dict[str, Any]:
+        """Perplexity, BLEU greedy and by beam, and rules of couplets."""
+        evaluation = evaluate_writer(
+            _writer(prepared, model),
+            prepared.source.dev,
+            beam=self.settings.beam,
+            length_penalty=self.settings.length_penalty,
+        )
+        accuracy = token_likelihood(model, dev).report()["token_accuracy"]
+        return {**evaluation.report(), "token_accuracy": accuracy}
+
+    def _measured(
+        self, prepared: Prepared, model: nn.Module, tune: Translations
+    ) -> dict[str, float]:
+        likely = token_likelihood(model, tune)
+        if not math.isfinite(likely.log_likelihood):
+            raise ConfigError(
+                "the run diverged: the model's answers are no longer finite; "
+                "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
+            )
+        found = {"tune_log_likelihood": likely.mean}
+        task: Generation = prepared.task
+        if task.steer == "bleu":
+            rows: list[Row] = prepared.source.tune
+            writer = _writer(prepared, model)
+            texts = writer.generate(
+                [row.values["source"] for row in rows], Request(strategy=Greedy())
+            )
+            answers = [each[0].text if each else "" for each in texts]
+            targets = [row.values["target"] for row in rows]
+            found = {"tune_bleu": corpus_bleu(answers, targets, tokens=task.bleu), **found}
+        return {**found, "tune_token_accuracy": float(likely.report()["token_accuracy"])}
+
+
+def _writer(prepared: Prepared, model: nn.Module) -> Writer:
+    """The model as it will write."""
+    backend = TorchWriteBackend(model, SIDE_BY_SIDE)
+    return Writer(prepared.pipeline, prepared.task.to_dict(), backend, chunk=SIDE_BY_SIDE)
+
+
+def _sides(row: Row) -> tuple[str, str]:
+    return row.values["source"], row.values["target"]

@@ -1,0 +1,54 @@
+"""Texts for a file of any size; see `softquery.runtime.bulk`."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from softquery.answers import written_record
+from softquery.errors import InputError
+from softquery.files import Row
+from softquery.runtime.bulk import identity
+from softquery.runtime.requests import Request
+from softquery.runtime.writer import CHUNK, Writer
+
+
+class WriteAnswers:
+    """A writer's answers to rows with `source`.
+
+    Args:
+        writer: The model.
+        request: How to search, and what to keep to.
+    """
+
+    chunk: ClassVar[int] = CHUNK
+
+    def __init__(self, writer: Writer, request: Request) -> None:
+        self.writer, self.request = writer, request
+
+    def identity(self) -> dict[str, str]:
+        """What the answers depend on besides the rows."""
+        asked = hashlib.sha256(repr(self.request).encode()).hexdigest()[:16]
+        return {**identity(self.writer), "request": asked}
+
+    def lines(self, chunk: list[Row]) -> Iterator[str]:
+        """A line of JSON for each source."""
+        texts = [row.values["source"] for row in chunk]
+        # Samples are drawn by the number of the row, which a resumed run knows as well.
+        found = self.writer.generate(texts, self.request, first=chunk[0].number)
+        for row, answers in zip(chunk, found, strict=True):
+            if not answers:
+                raise InputError(
+                    "the rules leave no text for this source", source=row.source, row=row.number
+                )
+            record = written_record(row.values["source"], answers)
+            yield json.dumps(record, ensure_ascii=False) + "\n"
+
+    def repeats(self, row: Row, record: Any) -> bool:
+        """Whether the source is that of the row."""
+        given: object = record["source"]
+        return given == row.values["source"]
+
+    def num_cut(self, chunk: list[Row]) -> int:
+        """Sources that are longer than the model's limit."""
+        return self.writer.num_cut([row.values["source"] for row in chunk])

@@ -1,0 +1,180 @@
+"""The application: models behind an engine, dialects in front of it, a gate around all."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from softquery import __version__
+from softquery.serve.assets import asset_routes
+from softquery.serve.bodies import Json
+from softquery.serve.catalogue import Catalogue, open_catalogue
+from softquery.serve.dialects.openai import openai_routes
+from softquery.serve.dialects.own import own_routes
+from softquery.serve.dialects.rerank import rerank_routes
+from softquery.serve.dialects.tei import tei_routes
+from softquery.serve.dialects.vllm import vllm_routes
+from softquery.serve.document import document
+from softquery.serve.engine import Engine
+from softquery.serve.faults import Dialect, Fault, Kind, validation
+from softquery.serve.gate import Gate
+from softquery.serve.information import information_routes
+from softquery.serve.keys import KeyRing
+from softquery.serve.metrics import Metrics
+from softquery.serve.service import Service
+from softquery.serve.settings import Settings, from_environment
+
+DESCRIPTION = (
+    "Models that match, rank, explain, embed and search texts, in the words of TEI, OpenAI, "
+    "Cohere, Jina and vLLM."
+)
+_BY_TAG = {"TEI": Dialect.TEI, "Cohere": Dialect.RERANK, "Jina": Dialect.RERANK}
+_BY_STATUS = {kind.value: kind for kind in Kind}
+
+
+def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Gate:
+    """An ASGI application that serves what the settings name.
+
+    Args:
+        settings: What to serve, and how much of it.
+        catalogue: What to serve, where it is open already.
+    """
+    catalogue = open_catalogue(settings) if catalogue is None else catalogue
+    metrics, limits = Metrics(), settings.limits
+    engine = Engine(
+        threads=settings.num_threads,
+        batch_tokens=limits.batch_tokens,
+        max_jobs=limits.queue,
+        watcher=metrics,
+    )
+    service = Service(catalogue, engine, limits, metrics)
+    keys = None if settings.keys is None else KeyRing(settings.keys)
+    routers = _routers(service, settings)
+    dialects = _dialects(routers)
+    app = _api(service, settings, routers, dialects)
+    return Gate(
+        app,
+        limits=limits,
+        metrics=metrics,
+        keys=keys,
+        dialects=dialects,
+        retry_after=engine.retry_after,
+        log_text=settings.log_text,
+    )
+
+
+def build_from_environment() -> Gate:
+    """The same for a worker process, whose parent has left the settings in the environment."""
+    from softquery.serve.logs import set_up_logs
+
+    settings = from_environment()
+    set_up_logs(log_text=settings.log_text)
+    return build_app(settings)
+
+
+def _routers(service: Service, settings: Settings) -> list[APIRouter]:
+    return [
+        tei_routes(service),
+        openai_routes(service),
+        rerank_routes(service),
+        vllm_routes(service),
+        own_routes(service),
+        information_routes(service, settings),
+        asset_routes(),
+    ]
+
+
+def _api(
+    service: Service,
+    settings: Settings,
+    routers: Sequence[APIRouter],
+    dialects: Mapping[str, Dialect],
+) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.engine.close()
+        service.metrics.leave()
+
+    app = FastAPI(
+        title="softquery",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for router in routers:
+        app.include_router(router)
+    _add_refusals(app, dialects, _methods(routers))
+    if settings.cors:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.cors),
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+            expose_headers=["retry-after", "x-request-id"],
+        )
+    described = document(app, settings.limits, has_keys=settings.keys is not None)
+    app.openapi = lambda: described  # type: ignore[method-assign]
+    return app
+
+
+def _add_refusals(
+    app: FastAPI, dialects: Mapping[str, Dialect], methods: Mapping[str, str]
+) -> None:
+    def refused(request: Request, fault: Fault) -> Json:
+        dialect = dialects.get(request.url.path, Dialect.OPENAI)
+        return Json(fault.body(dialect), status_code=fault.status(dialect), headers=fault.headers)
+
+    async def on_fault(request: Request, error: Any) -> Json:
+        return refused(request, error)
+
+    async def on_wrong_body(request: Request, error: Any) -> Json:
+        if request.headers.get("content-length", "0") != "0" and not _is_json(request):
+            said = "expected JSON, under Content-Type: application/json"
+            return refused(request, Fault(Kind.VALIDATION, said))
+        return refused(request, validation(error.errors()))
+
+    async def on_http(request: Request, error: Any) -> Json:
+        kind = _BY_STATUS.get(error.status_code, Kind.VALIDATION)
+        headers = dict(error.headers or {})
+        if kind is Kind.VALIDATION:  # all that FastAPI says of bodies that it cannot parse
+            return refused(request, Fault(kind, "the body is not JSON"))
+        if kind is Kind.WRONG_METHOD:  # an address may be served by more than one route
+            headers["Allow"] = methods.get(request.url.path, headers.get("Allow", ""))
+        return refused(request, Fault(kind, str(error.detail), headers=headers))
+
+    app.add_exception_handler(Fault, on_fault)
+    app.add_exception_handler(RequestValidationError, on_wrong_body)
+    app.add_exception_handler(HTTPException, on_http)
+
+
+def _is_json(request: Request) -> bool:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def _methods(routers: Sequence[APIRouter]) -> dict[str, str]:
+    """What may be done at each address, as `Allow` lists it."""
+    found: dict[str, set[str]] = {}
+    routes: list[Any] = [route for router in routers for route in router.routes]
+    for route in routes:
+        found.setdefault(route.path, set()).update(route.methods)
+    return {path: ", ".join(sorted(methods)) for path, methods in found.items()}
+
+
+def _dialects(routers: Sequence[APIRouter]) -> dict[str, Dialect]:
+    """Whose habits each address follows."""
+    routes: list[Any] = [route for router in routers for route in router.routes]
+    found: dict[str, Dialect] = {}
+    for route in routes:
+        dialect = _BY_TAG.get(next(iter(route.tags), ""), Dialect.OPENAI)
+        found.setdefault(route.path, dialect)
+    return found

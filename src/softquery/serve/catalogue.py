@@ -1,0 +1,203 @@
+"""What a server has: models by name and kind, indexes by name, and what each of them can do."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, cast
+
+from softquery.errors import BundleError, InputError
+from softquery.runtime import Embedder, Matcher, load
+from softquery.serve.engine import Lane
+from softquery.serve.faults import Fault, Kind
+from softquery.serve.lanes import (
+    EmbedderLane,
+    ExplainLane,
+    MatcherVectorLane,
+    PairLane,
+    SearchLane,
+    TextLane,
+)
+from softquery.serve.settings import Settings
+from softquery.serve.vectors import state_size
+from softquery.zoo import resolve
+
+Skill = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
+
+
+class Predicts(Protocol):
+    """A classifier, a tagger, a reader or a generator: texts in, an answer for each out."""
+
+    def predict(self, texts: Sequence[Any]) -> Sequence[Any]:
+        """Answers in the order of the texts."""
+
+
+class Searches(Protocol):
+    """An index of questions and answers."""
+
+    def search(self, query: str, *, top_k: int) -> list[dict[str, Any]]:
+        """The best hits, best first, each with at least `score`.
+
+        Requests may also pass on `where`, `min_score` and `explain`.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """A model or an index, and a lane for each of its skills."""
+
+    name: str
+    kind: str
+    thing: Any
+    lanes: Mapping[str, Lane]
+    vector_size: int = 0
+    pooling: str = ""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """How much of a text it reads; None where that is not known."""
+        if isinstance(self.thing, Embedder):
+            return self.thing.max_tokens
+        pipeline = getattr(self.thing, "pipeline", None)
+        return None if pipeline is None else int(pipeline.config.max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All that is served, in the order in which it was named."""
+
+    models: Sequence[Served] = ()
+    indexes: Sequence[Served] = ()
+    _by_name: dict[tuple[str, str], Served] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for each in (*self.models, *self.indexes):
+            for skill in each.lanes:
+                self._by_name[skill, each.name] = each
+
+    def able(self, skill: Skill) -> list[Served]:
+        """Who can do something, in order; a model that compares vectors itself gives them first."""
+        found = [each for each in (*self.models, *self.indexes) if skill in each.lanes]
+        if skill != "embed":
+            return found
+        return sorted(found, key=lambda each: each.pooling != "own")
+
+    def find(self, skill: Skill, name: str | None) -> Served:
+        """The one that a request names, or the first that can do it.
+
+        Raises:
+            Fault: Nobody of that name can.
+        """
+        able = self.able(skill)
+        if name is None and able:
+            return able[0]
+        found = self._by_name.get((skill, name or ""))
+        if found is None:
+            known = ", ".join(each.name for each in able) or "none"
+            raise Fault(Kind.NOT_FOUND, f"nothing of that name can {skill} (known: {known})")
+        return found
+
+    def find_vectors(self, name: str | None, size: int | None) -> Served:
+        """Likewise for vectors, of a given width where one is asked for."""
+        if size is None:
+            return self.find("embed", name)
+        able = self.able("embed")
+        for each in able:
+            if name in (None, each.name) and each.vector_size == size:
+                return each
+        known = ", ".join(f"{each.name} {each.vector_size}" for each in able)
+        raise Fault(Kind.NOT_FOUND, f"no such model gives vectors of that size (known: {known})")
+
+
+def open_catalogue(settings: Settings) -> Catalogue:
+    """Open everything that a server is told to serve; each folder once."""
+    models = _open_each(settings.named_models(), resolve, open_model)
+    indexes = _open_each(settings.named_indexes(), str, open_index)
+    return Catalogue(models, indexes)
+
+
+def _open_each(
+    named: Mapping[str, str], place: Callable[[str], Any], opened: Callable[[str, str], Served]
+) -> list[Served]:
+    seen: dict[str, Served] = {}
+    found: list[Served] = []
+    for name, source in named.items():
+        key = str(place(source))
+        if key not in seen:
+            seen[key] = opened(name, source)
+        found.append(_renamed(seen[key], name))
+    return found
+
+
+def _renamed(served: Served, name: str) -> Served:
+    """The same under another name; its lanes, and so its batches, are shared."""
+    return Served(
+        name=name,
+        kind=served.kind,
+        thing=served.thing,
+        lanes=served.lanes,
+        vector_size=served.vector_size,
+        pooling=served.pooling,
+    )
+
+
+def open_model(name: str, source: str) -> Served:
+    """Open a bundle; the engine's threads are the only ones."""
+    return served_model(name, load(source, threads=1))
+
+
+def served_model(name: str, model: Any) -> Served:
+    """A model of any kind with its lanes."""
+    kind = str(model.bundle.config.kind)
+    if isinstance(model, Matcher):
+        return _served_matcher(name, model)
+    if isinstance(model, Embedder):
+        return Served(
+            name=name,
+            kind=kind,
+            thing=model,
+            lanes={"embed": EmbedderLane(name, model)},
+            vector_size=model.output_size,
+            pooling="mean",
+        )
+    skill = {"classifier": "classify", "tagger": "tag", "reader": "read", "generator": "generate"}
+    if kind not in skill:
+        raise BundleError(f"{model.bundle.path}: a bundle of kind {kind!r} cannot be served")
+    predict = cast(Predicts, model).predict
+    return Served(name=name, kind=kind, thing=model, lanes={skill[kind]: TextLane(name, predict)})
+
+
+def _served_matcher(name: str, matcher: Matcher) -> Served:
+    width = state_size(matcher)
+    is_siamese = matcher.encode(["a"])[0].ndim == 1
+    lanes: dict[str, Lane] = {
+        "match": PairLane(name, matcher),
+        "embed": MatcherVectorLane(name, matcher, width),
+    }
+    if not is_siamese:
+        lanes["explain"] = ExplainLane(name, matcher)
+    return Served(
+        name=name,
+        kind="matcher",
+        thing=matcher,
+        lanes=lanes,
+        vector_size=width,
+        pooling="own" if is_siamese else "max",
+    )
+
+
+def open_index(name: str, source: str) -> Served:
+    """Open a folder that `softquery index` made."""
+    try:
+        from softquery.search import Index  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise InputError("cannot be opened: this softquery has no search", source=source) from None
+    return served_index(name, Index.open(source, threads=1))
+
+
+def served_index(name: str, index: Searches) -> Served:
+    """An index with its lane."""
+    return Served(name=name, kind="index", thing=index, lanes={"search": SearchLane(name, index)})
+
+
+def skills(served: Iterable[Served]) -> set[str]:
+    """All that some models can do."""
+    return {skill for each in served for skill in each.lanes}

@@ -1,0 +1,1 @@
+"""The habits of other servers' clients, one file each, and our own."""

@@ -1,0 +1,194 @@
+"""Cohere's `/v2/rerank`, and `/v1/rerank` as Jina's clients and Cohere's older ones speak it.
+
+A document may be a text or an object with a `text`. Fields of theirs that change nothing here are
+passed over: `max_tokens_per_doc`, `max_chunks_per_doc`, `rank_fields`, `priority`.
+"""
+
+import secrets
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from softquery.serve.bodies import (
+    LIMIT,
+    Answer,
+    Body,
+    Count,
+    Json,
+    Model,
+    Text,
+    Usage,
+    refusals,
+    usage,
+)
+from softquery.serve.faults import Dialect
+from softquery.serve.service import Scored, Service
+
+
+class Document(Body):
+    """A document that is more than its text."""
+
+    text: Text
+
+
+Documents = Annotated[
+    list[Text | Document], Field(min_length=1, json_schema_extra={LIMIT: "texts"})
+]
+
+
+class CohereRerank(Body):
+    """Documents to be ordered by how well they match a query."""
+
+    query: Text
+    documents: Documents
+    top_n: Count | None = None
+    return_documents: bool | None = None
+    model: Model = None
+
+
+class JinaRerank(Body):
+    """Likewise; documents come back unless that is declined."""
+
+    query: Text
+    documents: Documents
+    top_n: Count | None = None
+    return_documents: bool | None = True
+    model: Model = None
+
+
+class ShownDocument(Answer):
+    """A document in an answer."""
+
+    text: str
+
+
+class Relevance(Answer):
+    """One document of a ranking."""
+
+    index: int
+    relevance_score: float
+    document: ShownDocument | None = None
+
+
+class ApiVersion(Answer):
+    """Which API answered."""
+
+    version: str
+
+
+class BilledUnits(Answer):
+    """What Cohere would bill."""
+
+    search_units: int
+
+
+class TokenCounts(Answer):
+    """What was read."""
+
+    input_tokens: int
+
+
+class Meta(Answer):
+    """Cohere's bookkeeping."""
+
+    api_version: ApiVersion
+    billed_units: BilledUnits
+    tokens: TokenCounts
+
+
+class CohereRanked(Answer):
+    """A ranking as Cohere gives it."""
+
+    id: str
+    results: list[Relevance]
+    meta: Meta
+
+
+class JinaRanked(Answer):
+    """A ranking as Jina, vLLM and Cohere's first version give it."""
+
+    id: str
+    object: str
+    model: str
+    results: list[Relevance]
+    usage: Usage
+    meta: Meta
+
+
+async def cohere_answer(service: Service, body: CohereRerank) -> Json:
+    """Rank and answer in Cohere's shape."""
+    texts = _texts(body.documents)
+    found = await service.score(body.model, [body.query], texts)
+    shown = texts if body.return_documents else None
+    return Json(
+        {
+            "id": secrets.token_hex(16),
+            "results": _results(found, body.top_n, shown),
+            "meta": _meta(found, "2"),
+        }
+    )
+
+
+async def jina_answer(service: Service, body: JinaRerank) -> Json:
+    """Rank and answer in Jina's shape, which Cohere's older clients can read as well."""
+    texts = _texts(body.documents)
+    found = await service.score(body.model, [body.query], texts)
+    shown = None if body.return_documents is False else texts
+    return Json(
+        {
+            "id": f"rerank-{secrets.token_hex(16)}",
+            "object": "list",
+            "model": found.model,
+            "results": _results(found, body.top_n, shown),
+            "usage": usage(found.num_tokens),
+            "meta": _meta(found, "1"),
+        }
+    )
+
+
+def _texts(documents: list[str | Document]) -> list[str]:
+    return [each if isinstance(each, str) else each.text for each in documents]
+
+
+def _results(found: Scored, top: int | None, texts: list[str] | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": place,
+            "relevance_score": score,
+            **({} if texts is None else {"document": {"text": texts[place]}}),
+        }
+        for place, score in found.best_first(top)
+    ]
+
+
+def _meta(found: Scored, version: str) -> dict[str, Any]:
+    return {
+        "api_version": {"version": version},
+        "billed_units": {"search_units": 1},
+        "tokens": {"input_tokens": found.num_tokens},
+    }
+
+
+def rerank_routes(service: Service) -> APIRouter:
+    """Addresses, where a matcher is at hand."""
+    router = APIRouter()
+    if not service.catalogue.able("match"):
+        return router
+
+    async def cohere_rerank(body: CohereRerank) -> Json:
+        """Documents ordered by how well they match the query, best first."""
+        return await cohere_answer(service, body)
+
+    async def jina_rerank(body: JinaRerank) -> Json:
+        """Documents ordered by how well they match the query, best first."""
+        return await jina_answer(service, body)
+
+    common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.RERANK)}
+    router.add_api_route(
+        "/v2/rerank", cohere_rerank, response_model=CohereRanked, tags=["Cohere"], **common
+    )
+    router.add_api_route(
+        "/v1/rerank", jina_rerank, response_model=JinaRanked, tags=["Jina"], **common
+    )
+    return router

@@ -1,0 +1,119 @@
+"""What went wrong, in the words and shapes of each dialect.
+
+| dialect | body | a wrong body gets |
+|---|---|---|
+| TEI | `{"error": TEXT, "error_type": KIND}` | 422 |
+| OpenAI, vLLM, own | `{"error": {"message": TEXT, "type": KIND, …}}` | 400 |
+| Cohere, Jina | `{"message": TEXT, "detail": TEXT}` | 400 |
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from softquery.errors import SoftqueryError
+
+
+class Dialect(Enum):
+    """Whose habits an address follows."""
+
+    TEI = "tei"
+    OPENAI = "openai"
+    RERANK = "rerank"
+
+
+class Kind(Enum):
+    """What kind of fault it is, and its usual status."""
+
+    VALIDATION = 400
+    UNAUTHORIZED = 401
+    NOT_FOUND = 404
+    WRONG_METHOD = 405
+    TOO_SLOW = 408
+    TOO_LARGE = 413
+    WRONG_TYPE = 415
+    OVERLOADED = 429
+    INTERNAL = 500
+    UNAVAILABLE = 503
+
+    @property
+    def word(self) -> str:
+        """As bodies name it."""
+        return self.name.lower()
+
+
+class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
+    """A request that cannot be answered, and what the client is told.
+
+    Args:
+        kind: Decides the status.
+        message: One line; never holds what the user wrote.
+        headers: Further ones of the answer.
+    """
+
+    def __init__(
+        self, kind: Kind, message: str, *, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.kind, self.message = kind, message
+        self.headers = dict(headers or {})
+        super().__init__(message)
+
+    def status(self, dialect: Dialect) -> int:
+        """The status of the answer.
+
+        >>> Fault(Kind.VALIDATION, "texts: is missing").status(Dialect.TEI)
+        422
+        """
+        if self.kind is Kind.VALIDATION and dialect is Dialect.TEI:
+            return 422
+        return self.kind.value
+
+    def body(self, dialect: Dialect) -> dict[str, Any]:
+        """The answer, as clients of the dialect read it.
+
+        >>> Fault(Kind.NOT_FOUND, "no such model").body(Dialect.TEI)
+        {'error': 'no such model', 'error_type': 'not_found'}
+        """
+        if dialect is Dialect.TEI:
+            return {"error": self.message, "error_type": self.kind.word}
+        if dialect is Dialect.RERANK:
+            return {"message": self.message, "detail": self.message}
+        inside = {"message": self.message, "type": self.kind.word, "param": None}
+        return {"error": {**inside, "code": self.status(dialect)}}
+
+
+def overloaded(retry_after: int) -> Fault:
+    """The queue is full."""
+    return Fault(
+        Kind.OVERLOADED,
+        f"the server is at its limit; ask again in {retry_after} s",
+        headers={"Retry-After": str(retry_after)},
+    )
+
+
+def validation(errors: Sequence[Mapping[str, Any]]) -> Fault:
+    """What is wrong with a body, in one line that names places but repeats no text of the user.
+
+    >>> found = [{"loc": ("body", "texts"), "msg": "Field required", "type": "missing"}]
+    >>> print(validation(found))
+    texts: field required
+    """
+    lines = list(dict.fromkeys(map(_line, errors)))
+    more = f" (and {len(lines) - 3} more)" if len(lines) > 3 else ""
+    return Fault(Kind.VALIDATION, "; ".join(lines[:3]) + more)
+
+
+def _is_place(part: object) -> bool:
+    """Whether a part of a place is a field or a number, and not one of several shapes tried."""
+    return isinstance(part, int) or bool(re.fullmatch(r"(?!body$|str$)[a-z][a-z0-9_]*", str(part)))
+
+
+def _line(error: Mapping[str, Any]) -> str:
+    kind = str(error.get("type", ""))
+    if kind.startswith("json_") or kind == "value_error.jsondecode":
+        return "the body is not JSON"
+    place = ".".join(str(part)[:40] for part in error.get("loc", ()) if _is_place(part))
+    said = str(error.get("msg", "is wrong"))
+    said = said[:1].lower() + said[1:]
+    return f"{place or 'the body'}: {said}"[:200]

@@ -1,0 +1,229 @@
+"""What models can do, as the engine computes it: pieces of many requests together."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from softquery.runtime import Embedder, Matcher
+from softquery.serve.engine import Cut
+from softquery.serve.vectors import Floats, mean_of_words, pooled
+
+Sentence = tuple[int, ...]
+REFRESH = 1.0
+"""Seconds after which an index is looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRequest:
+    """Texts to be compared: pairwise, or one with every one of the other side."""
+
+    first: Sequence[str]
+    second: Sequence[str]
+
+
+class PairLane:
+    """A matcher's probabilities of pairs: a list of floats for each.
+
+    Args:
+        name: Of the model.
+        matcher: The model, opened for one thread.
+    """
+
+    def __init__(self, name: str, matcher: Matcher) -> None:
+        self.name, self.matcher = name, matcher
+
+    def cut(self, request: PairRequest) -> Cut:
+        """Number all texts, each of them once."""
+        texts = list(dict.fromkeys([*request.first, *request.second]))
+        ids, cuts = self.matcher.read(texts)
+        sentence = {text: tuple(found) for text, found in zip(texts, ids, strict=True)}
+        first = [sentence[text] for text in request.first]
+        second = [sentence[text] for text in request.second]
+        if len(first) != len(second):
+            first, second = first * len(second), second * len(first)
+        return Cut(
+            list(zip(first, second, strict=True)),
+            [len(one) + len(other) for one, other in zip(first, second, strict=True)],
+            num_tokens=sum(map(len, ids)),
+            num_cut=sum(cut > 0 for cut in cuts),
+        )
+
+    def answers(self, pieces: Sequence[tuple[Sentence, Sentence]]) -> list[list[float]]:
+        """Encode what was not encoded of late, then compare."""
+        unique = list(dict.fromkeys(side for pair in pieces for side in pair))
+        encoding = dict(zip(unique, self.matcher.encode_read(unique), strict=True))
+        askers = {first for first, _ in pieces}
+        first = [pieces[0][0]] if len(askers) == 1 else [first for first, _ in pieces]
+        rows = self.matcher.compare(
+            [encoding[side] for side in first], [encoding[second] for _, second in pieces]
+        )
+        found: list[list[float]] = rows.tolist()
+        return found
+
+
+class MatcherVectorLane:
+    """A matcher's vectors of texts.
+
+    Args:
+        name: Of the model.
+        matcher: The model.
+        width: Of its states.
+    """
+
+    def __init__(self, name: str, matcher: Matcher, width: int) -> None:
+        self.name, self.matcher, self.width = name, matcher, width
+
+    def cut(self, request: Sequence[str]) -> Cut:
+        """Number the texts."""
+        ids, cuts = self.matcher.read(request)
+        costs = [len(sentence) for sentence in ids]
+        return Cut(ids, costs, sum(costs), sum(cut > 0 for cut in cuts))
+
+    def answers(self, pieces: Sequence[Sequence[int]]) -> list[Floats]:
+        """Encode and pool."""
+        return [pooled(each, self.width) for each in self.matcher.encode_read(pieces)]
+
+
+class EmbedderLane:
+    """An embedder's vectors of texts.
+
+    Args:
+        name: Of the model.
+        embedder: The model, opened for one thread.
+    """
+
+    def __init__(self, name: str, embedder: Embedder) -> None:
+        self.name, self.embedder = name, embedder
+
+    def cut(self, request: Sequence[str]) -> Cut:
+        """Cut texts into words."""
+        words = self.embedder.tokens(request)
+        kept = [sentence[: self.embedder.max_tokens] for sentence in words]
+        costs = [len(sentence) for sentence in kept]
+        return Cut(kept, costs, sum(costs), self.embedder.num_cut(words))
+
+    def answers(self, pieces: Sequence[list[str]]) -> list[Floats]:
+        """The mean over the words of each text."""
+        return [mean_of_words(each) for each in self.embedder.embed_tokens(pieces, layers="mix")]
+
+
+class ExplainLane:
+    """A matcher's alignments of pairs, as plain values ready for JSON.
+
+    Args:
+        name: Of the model.
+        matcher: The model, which aligns words.
+    """
+
+    def __init__(self, name: str, matcher: Matcher) -> None:
+        self.name, self.matcher = name, matcher
+
+    def cut(self, request: tuple[str, str]) -> Cut:
+        """One piece: a pair is aligned by itself."""
+        return Cut([request], [sum(map(len, request))])
+
+    def answers(self, pieces: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+        """One after the other."""
+        return [self._explained(*piece) for piece in pieces]
+
+    def _explained(self, first: str, second: str) -> dict[str, Any]:
+        found = self.matcher.explain(first, second)
+        return {
+            "first": first,
+            "second": second,
+            "first_tokens": list(found.first_tokens),
+            "second_tokens": list(found.second_tokens),
+            "first_to_second": np.round(found.first_to_second.astype(np.float64), 4).tolist(),
+            "second_to_first": np.round(found.second_to_first.astype(np.float64), 4).tolist(),
+            "label": found.label,
+            "score": found.score,
+            "probabilities": found.probabilities,
+            "model": self.name,
+        }
+
+
+class TextLane:
+    """A model that answers texts, such as a classifier or a tagger.
+
+    Args:
+        name: Of the model.
+        predict: Takes texts and gives one answer each, which depends on no other text.
+    """
+
+    def __init__(self, name: str, predict: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+        self.name, self.predict = name, predict
+
+    def cut(self, request: Sequence[Any]) -> Cut:
+        """A text a piece, its cost guessed by its length."""
+        costs = [1 + _num_characters(text) // 4 for text in request]
+        return Cut(list(request), costs, sum(costs))
+
+    def answers(self, pieces: Sequence[Any]) -> Sequence[Any]:
+        """All of them together."""
+        return self.predict(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A question to an index."""
+
+    query: str
+    top_k: int
+    options: Mapping[str, Any]
+    """What else was asked for, by the names that `Index.search` knows."""
+
+
+class SearchLane:
+    """Searches an index, and takes up now and then what other processes have changed in it.
+
+    Args:
+        name: Of the index.
+        index: Has `search`, and may have `refresh`.
+    """
+
+    def __init__(self, name: str, index: Any) -> None:
+        self.name, self.index = name, index
+        self._refresh: Callable[[], object] | None = getattr(index, "refresh", None)
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def cut(self, request: SearchRequest) -> Cut:
+        """One piece: an index batches its own work."""
+        return Cut([request], [1])
+
+    def answers(self, pieces: Sequence[SearchRequest]) -> list[list[dict[str, Any]]]:
+        """The hits of each query."""
+        self._keep_up()
+        return [
+            self.index.search(piece.query, top_k=piece.top_k, **piece.options) for piece in pieces
+        ]
+
+    def _keep_up(self) -> None:
+        if self._refresh is None:
+            return
+        with self._lock:
+            is_due = time.monotonic() >= self._next
+            if is_due:
+                self._next = time.monotonic() + REFRESH
+        if is_due:
+            self._refresh()
+
+
+def _num_characters(text: Any) -> int:
+    if isinstance(text, str):
+        return len(text)
+    return sum(map(_num_characters, text)) if isinstance(text, (list, tuple)) else 0
+
+
+def log_odds(probability: float) -> float:
+    """The score whose sigmoid is the probability, kept finite.
+
+    >>> log_odds(0.5), log_odds(1.0) < 40
+    (0.0, True)
+    """
+    safe = min(max(probability, 1e-15), 1 - 1e-15)
+    return float(np.log(safe / (1 - safe)))

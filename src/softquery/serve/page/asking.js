@@ -1,0 +1,56 @@
+// Questions to the server: one at a time for each asker, the newest wins.
+
+let key = null;
+
+export function useKey(given) {
+  key = given;
+}
+
+export class Refused extends Error {
+  constructor(status, message, retryAfter) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+function messageOf(body, status) {
+  if (typeof body?.error === "string") return body.error;
+  return body?.error?.message ?? body?.message ?? String(status);
+}
+
+export async function ask(address, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  if (key) headers.Authorization = `Bearer ${key}`;
+  const method = body === undefined ? "GET" : "POST";
+  const answer = await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
+  const found = await answer.json().catch(() => null);
+  if (answer.ok) return found;
+  throw new Refused(answer.status, messageOf(found, answer.status), Number(answer.headers.get("Retry-After")) || 0);
+}
+
+// Calls `act` a moment after the last of many calls; an answer that was overtaken is dropped.
+export class Newest {
+  constructor(act, { wait = 0 } = {}) {
+    this.act = act;
+    this.wait = wait;
+    this.timer = null;
+    this.asked = null;
+  }
+
+  later(wait = this.wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.now(), wait);
+  }
+
+  async now() {
+    clearTimeout(this.timer);
+    this.asked?.abort();
+    const asked = (this.asked = new AbortController());
+    try {
+      await this.act(asked.signal);
+    } catch (fault) {
+      if (!asked.signal.aborted) throw fault;
+    }
+  }
+}

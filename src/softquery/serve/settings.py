@@ -1,0 +1,135 @@
+"""What a server is told: what it serves, where, and how much of it."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from softquery.errors import ConfigError
+
+VARIABLE = "SOFTQUERY_SERVING"
+"""Holds the settings of a running server for its worker processes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How much one request may ask, and how many may ask at once."""
+
+    max_body: int = 2_000_000
+    """Bytes of a request."""
+    max_text: int = 20_000
+    """Characters of one text."""
+    max_texts: int = 1_000
+    """Texts, candidates or pairs of one request."""
+    queue: int = 256
+    """Requests that may be inside at once, computed or waiting; the next one is refused."""
+    timeout: float = 30.0
+    """Seconds from the first byte of a request to its answer."""
+    batch_tokens: int = 1_024
+    """Tokens that are computed together, unless one text alone has more."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "max_text", "max_texts", "queue", "batch_tokens"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.timeout < math.inf:
+            raise ConfigError(f"timeout must be a number of seconds above 0, got {self.timeout}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """A server.
+
+    >>> Settings(models=("mine=folder/of/mine",)).named_models()
+    {'mine': 'folder/of/mine'}
+    """
+
+    models: tuple[str, ...] = ()
+    """Names from the zoo or folders, each alone or as `NAME=MODEL`."""
+    indexes: tuple[str, ...] = ()
+    """Folders that `softquery index` made, each alone or as `NAME=FOLDER`."""
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 for any that is free."""
+    workers: int = 1
+    """Processes."""
+    threads: int | None = None
+    """Batches that one process computes at a time; by default the cores, shared by the workers."""
+    keys: str | None = None
+    """The file of hashed keys; without one, everybody may ask."""
+    cors: tuple[str, ...] = ()
+    """Origins whose pages may ask from a browser."""
+    drain: float = 30.0
+    """Seconds that requests may take to end after the server was told to stop."""
+    log_text: bool = False
+    """Whether logs may hold what users wrote: bodies, paths, and what exceptions say."""
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if not self.models and not self.indexes:
+            raise ConfigError("nothing to serve: give --model or --index")
+        if not 0 <= self.port <= 65_535:
+            raise ConfigError(f"port must be from 0 to 65535, got {self.port}")
+        if self.workers < 1:
+            raise ConfigError(f"workers must be at least 1, got {self.workers}")
+        if self.threads is not None and self.threads < 1:
+            raise ConfigError(f"threads must be at least 1, got {self.threads}")
+        if not 0 <= self.drain < math.inf:
+            raise ConfigError(f"drain must be a number of seconds, got {self.drain}")
+        for origin in self.cors:
+            if origin != "*" and not origin.startswith(("http://", "https://")):
+                raise ConfigError(f"cors takes origins such as https://example.org, got {origin!r}")
+
+    @property
+    def num_threads(self) -> int:
+        """Threads of one process."""
+        return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
+
+    def named_models(self) -> dict[str, str]:
+        """What to open, by the name that requests give."""
+        return _named(self.models, "model")
+
+    def named_indexes(self) -> dict[str, str]:
+        """Likewise for indexes; an index is called as its folder, without the ending."""
+        return _named(self.indexes, "index")
+
+    def to_json(self) -> str:
+        """One line, for the environment of worker processes."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Settings":
+        """What `to_json` wrote.
+
+        >>> settings = Settings(models=("match-en",), limits=Limits(queue=3))
+        >>> Settings.from_json(settings.to_json()) == settings
+        True
+        """
+        values: dict[str, Any] = json.loads(text)
+        for name in ("models", "indexes", "cors"):
+            values[name] = tuple(values[name])
+        return cls(**{**values, "limits": Limits(**values["limits"])})
+
+
+def _named(given: tuple[str, ...], noun: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        name, mark, source = each.partition("=")
+        if not mark or os.sep in name:
+            name, source = os.path.basename(os.path.normpath(each)), each
+        name = name.removesuffix(".sq") if noun == "index" and not mark else name
+        if not name or not source:
+            raise ConfigError(f"--{noun} takes NAME or NAME=FOLDER, got {each!r}")
+        if name in found:
+            raise ConfigError(
+                f"two of --{noun} are called {name!r}; name one of them: --{noun} NAME={source}"
+            )
+        found[name] = source
+    return found
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings that a parent process left for its workers."""
+    return Settings.from_json(environment[VARIABLE])

@@ -1,0 +1,61 @@
+"""The part of a context that answers a question: loss, and how answers are measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from softquery.answers import ReadingRules
+from softquery.data import QuestionBatch
+from softquery.measure import ReadReport
+from softquery.nn import SpanOutput
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpanReading:
+    """Every question is answered by a span of its context, or by none where that is learnt."""
+
+    name: ClassVar[str] = "read"
+    output_size: ClassVar[int] = 2
+    steers_by: ClassVar[str] = "f1"
+    rules: ReadingRules
+
+    def loss(self, output: SpanOutput, batch: QuestionBatch) -> Float[Tensor, ""]:
+        """Negative log-likelihood of beginning and end, mean over pages (Seo et al. 2017, Eq. 5).
+
+        "No answer" is a place before the first word, where it is learnt.
+        """
+        if batch.label is None:
+            raise ValueError("a loss needs answers, and this batch has none")
+        first, last = batch.label.unbind(dim=1)
+        if output.none is None:
+            return F.cross_entropy(output.start, first) + F.cross_entropy(output.end, last)
+        nowhere = output.none.float().expand(len(first), 2)
+        start = torch.cat([nowhere[:, :1], output.start], dim=1)
+        end = torch.cat([nowhere[:, 1:], output.end], dim=1)
+        return F.cross_entropy(start, first + 1) + F.cross_entropy(end, last + 1)
+
+    def report(
+        self,
+        gold: Sequence[Sequence[str]],
+        predicted: Sequence[str | None],
+        *,
+        num_samples: int = 1000,
+    ) -> dict[str, Any]:
+        """Exact match and F1, with intervals."""
+        counting = self.rules.counting
+        found = ReadReport.of(predicted, gold, counting=counting, num_samples=num_samples)
+        return found.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a bundle's config."""
+        return {"name": self.name, **self.rules.to_dict()}
+
+    @classmethod
+    def from_dict(cls, config: Mapping[str, Any]) -> "SpanReading":
+        """The task that a bundle's config names."""
+        return cls(rules=ReadingRules.from_dict(config))

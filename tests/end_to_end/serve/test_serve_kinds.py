@@ -1,0 +1,158 @@
+"""Models of other kinds: what they say in process is what the server says."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from serving import in_thread
+
+from softquery.errors import BundleError, InputError
+from softquery.serve import Settings
+from softquery.serve.catalogue import Catalogue, open_index, served_model
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer of a kind of model that the runtime may not have yet."""
+
+    text: str
+    score: float
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        return {"good": self.score, "bad": 1 - self.score}
+
+    def record(self, *asked: str) -> dict[str, Any]:
+        return {"asked": list(asked), "said": self.text, "score": self.score}
+
+
+class Model:
+    """Answers in capitals, and refuses what is not a letter."""
+
+    def __init__(self, kind: str) -> None:
+        self.bundle = SimpleNamespace(
+            config=SimpleNamespace(kind=kind), path=f"models/{kind}", metrics={}
+        )
+
+    def predict(self, texts: list[Any]) -> list[Said]:
+        for text in texts:
+            if "!" in str(text):
+                raise InputError("the rules leave no text", source="the texts", row=1)
+        return [Said(str(text).upper(), 0.75) for text in texts]
+
+
+@pytest.fixture(scope="module")
+def kinds(catalogue):
+    models = [served_model(kind, Model(kind)) for kind in ("classifier", "reader", "generator")]
+    with in_thread(Settings(models=("x",)), Catalogue([*catalogue.models, *models])) as client:
+        yield client
+
+
+def test_classify(kinds):
+    found = kinds.ask("/v1/classify", {"texts": ["fine", ""]}).json()
+    assert found == {
+        "model": "classifier",
+        "answers": [
+            {"asked": ["fine"], "said": "FINE", "score": 0.75},
+            {"asked": [""], "said": "", "score": 0.75},
+        ],
+    }
+
+
+def test_predict_takes_texts_and_pairs_where_there_are_models_for_both(kinds):
+    labels = [{"label": "good", "score": 0.75}, {"label": "bad", "score": 0.25}]
+    assert kinds.ask("/predict", {"inputs": "fine"}).json() == labels
+    assert kinds.ask("/predict", {"inputs": ["fine"]}).json() == labels
+    assert kinds.ask("/predict", {"inputs": [["fine"], ["bad"]]}).json() == [labels, labels]
+    pair = kinds.ask("/predict", {"inputs": ["a dog", "a dog"]}).json()
+    assert [each["label"] for each in pair] == ["1", "0"]
+
+
+def test_predict_without_a_matcher():
+    alone = Catalogue([served_model("classifier", Model("classifier"))])
+    with in_thread(Settings(models=("x",)), alone) as client:
+        assert client.ask("/predict", {"inputs": "fine"}).json()[0]["label"] == "good"
+        assert client.ask("/predict", {"inputs": ["a", "b"]}).status == 422
+        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 404
+        assert client.ask("/info").json()["model_id"] == "classifier"
+
+
+def test_read(kinds):
+    body = {"questions": [{"question": "who?", "context": "Ada slept."}]}
+    (answer,) = kinds.ask("/v1/read", body).json()["answers"]
+    assert answer["asked"] == ["who?", "Ada slept."]
+
+
+def test_generate(kinds):
+    found = kinds.ask("/v1/generate", {"texts": ["a line"], "model": "generator"}).json()
+    assert found["answers"] == [{"source": "a line", "text": "A LINE", "score": 0.75}]
+
+
+def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):
+    reply = kinds.ask("/v1/generate", {"texts": ["a line!"]})
+    assert reply.status == 400
+    assert reply.json()["error"]["message"] == "the texts, row 1: the rules leave no text"
+
+
+def test_a_kind_that_cannot_be_served_is_named():
+    with pytest.raises(BundleError, match="models/vectors: a bundle of kind 'vectors' cannot be"):
+        served_model("x", Model("vectors"))
+
+
+def test_addresses_are_those_of_the_kinds_at_hand(client, kinds):
+    both = [set(each.ask("/openapi.json").json()["paths"]) for each in (client, kinds)]
+    assert both[1] - both[0] == {"/v1/classify", "/v1/read", "/v1/generate"}
+
+
+def test_an_index_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="none"):
+        open_index("none", str(tmp_path / "none"))
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory):
+    """A real one with random weights, on torch."""
+    torch = pytest.importorskip("torch", reason="taggers run on torch")
+    from softquery.answers import TagSet
+    from softquery.bundle import BundleConfig, write_bundle
+    from softquery.models import TEXT_MODELS, SpellingConfig
+    from softquery.runtime.network import config_of
+    from softquery.tasks import Tagging
+    from softquery.text import TextConfig, pipeline_from_words
+
+    pipeline = pipeline_from_words(["the", "cat", "sat"], TextConfig())
+    task = Tagging(tags=TagSet(labels=("O", "B-X", "I-X"), scheme="iob2", written="iob2"))
+    config, model_class = TEXT_MODELS["tagger"]
+    torch.manual_seed(1)
+    model = model_class(
+        config(
+            vocab_size=pipeline.vocab_size, output_size=task.output_size, embedding_size=5,
+            spelling=SpellingConfig(size=4, output_size=6), hidden_sizes=(5, 4),
+        )
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("tagger") / "tiny-tagger"
+    write_bundle(
+        folder,
+        config=BundleConfig(
+            kind="tagger", model={"name": "tagger", "config": config_of(model)},
+            task=task.to_dict(), text=pipeline.config.to_dict(), library_version="0.1.0",
+        ),
+        tokenizer_json=pipeline.tokenizer.to_str(),
+        weights={name: value.numpy() for name, value in model.state_dict().items()},
+        metrics={"n": 0},
+        card="# a tagger\n",
+    )  # fmt: skip
+    return folder
+
+
+def test_tag(tagger):
+    import softquery
+
+    model = softquery.load(tagger)
+    with in_thread(Settings(models=(str(tagger),))) as client:
+        texts = ["The cat sat.", ["a", "cat"], ""]
+        found = client.ask("/v1/tag", {"texts": texts}).json()
+        assert found["model"] == "tiny-tagger"
+        assert found["answers"] == [answer.record() for answer in model.predict(texts)]
+        assert client.ask("/v1/tag", {"texts": [[]]}).status == 400
