@@ -12,7 +12,7 @@ from two_steps import GOLDEN, first_losses
 from softquery.bundle import read_bundle
 from softquery.recipes import RECIPES, recipe
 
-NUM_RECIPES = 44
+NUM_RECIPES = 48
 WANTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
@@ -53,6 +53,10 @@ def test_a_recipe_says_what_it_is(name):
               "attention": "attentive", "sentiment": "attentive",
               "reader": "bidaf"}  # fmt: skip
     model = others.get(first, model)
+    heads = {f"bert-{verb}": f"bert-{kind}" for verb, kind in
+             (("classify", "classifier"), ("match", "matcher"), ("tag", "tagger"),
+              ("read", "reader"))}  # fmt: skip
+    model = heads.get(name, model)
     recurrent = ("translate-rnn", "translate-bahdanau", "translate-luong")
     if first in ("translate", "couplet"):
         model = "seq2seq" if name in recurrent else "transformer"

@@ -68,8 +68,6 @@ def export(
     if form == "huggingface":
         _publish(bundle, output, as_json)
         return
-    if bundle.config.kind == "encoder":
-        raise ConfigError("an encoder has no answers to export yet; --form huggingface writes it")
     require_onnx()
     target = output or bundle.path
     if output is not None and output.exists():

@@ -37,6 +37,15 @@ from softquery.data.pairs import (
     split_rows,
     take_share,
 )
+from softquery.data.pieces import (
+    PieceBatch,
+    PiecePages,
+    PiecePairs,
+    WordPieceBatch,
+    WordPieces,
+    encode_piece_pages,
+    joined_rows,
+)
 from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
@@ -58,6 +67,9 @@ __all__ = [
     "PackedTokens",
     "PairBatch",
     "Pairs",
+    "PieceBatch",
+    "PiecePages",
+    "PiecePairs",
     "QuestionBatch",
     "Questions",
     "Sentences",
@@ -70,6 +82,8 @@ __all__ = [
     "Texts",
     "Tokens",
     "WordNumbers",
+    "WordPieceBatch",
+    "WordPieces",
     "Windows",
     "TranslationBatch",
     "Translations",
@@ -82,6 +96,7 @@ __all__ = [
     "encode_ids",
     "encode_labels",
     "encode_pages",
+    "encode_piece_pages",
     "encode_pairs",
     "encode_translations",
     "encode_words",
@@ -90,6 +105,7 @@ __all__ = [
     "corpus_fingerprint",
     "document_fingerprint",
     "is_document_corpus",
+    "joined_rows",
     "read_documents",
     "write_documents",
     "is_corpus",

@@ -3,11 +3,22 @@
 from softquery.models.attentive import (
     Attentive,
     AttentiveConfig,
-    ClassOutput,
     Hierarchical,
     HierarchicalConfig,
 )
 from softquery.models.bert import Bert, BertConfig, BertOutput, MaskedOutput
+from softquery.models.bert_heads import (
+    BertClassifier,
+    BertClassifierConfig,
+    BertHead,
+    BertHeadConfig,
+    BertMatcher,
+    BertMatcherConfig,
+    BertReader,
+    BertReaderConfig,
+    BertTagger,
+    BertTaggerConfig,
+)
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -27,11 +38,12 @@ from softquery.models.generator import (
     generate,
     select_rows,
 )
+from softquery.models.outputs import ClassOutput, TagOutput
 from softquery.models.pair_output import PairOutput
 from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import Tagger, TaggerConfig, TagOutput
+from softquery.models.tagger import Tagger, TaggerConfig
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 from softquery.nn import SpellingConfig
@@ -62,12 +74,21 @@ EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig
 ENCODERS: dict[str, tuple[type[BertConfig], type[Bert]]] = {"bert": (BertConfig, Bert)}
 """Likewise for models that are pretrained on text and then given a head for a task."""
 
+BERT_HEADS: dict[str, tuple[type[BertHeadConfig], type[BertHead]]] = {
+    "bert-classifier": (BertClassifierConfig, BertClassifier),
+    "bert-matcher": (BertMatcherConfig, BertMatcher),
+    "bert-tagger": (BertTaggerConfig, BertTagger),
+    "bert-reader": (BertReaderConfig, BertReader),
+}
+"""Likewise for such heads, each with its encoder."""
+
 GENERATORS: dict[
     str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
 ] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
 """Likewise for models that write."""
 
 __all__ = [
+    "BERT_HEADS",
     "CLASSIFIERS",
     "EMBEDDERS",
     "ENCODERS",
@@ -77,7 +98,17 @@ __all__ = [
     "TEXT_MODELS",
     "AskingConfig",
     "Bert",
+    "BertClassifier",
+    "BertClassifierConfig",
     "BertConfig",
+    "BertHead",
+    "BertHeadConfig",
+    "BertMatcher",
+    "BertMatcherConfig",
+    "BertReader",
+    "BertReaderConfig",
+    "BertTagger",
+    "BertTaggerConfig",
     "BertOutput",
     "Attentive",
     "AttentiveConfig",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from softquery.errors import ConfigError
 from softquery.recipes import (
     bert,
+    bert_tasks,
     classifying,
     language,
     matching,
@@ -18,6 +19,7 @@ from softquery.recipes.bert_run import BertRun, DocumentFiles, Pieces
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import (
+    BertSettings,
     ClassSettings,
     Files,
     Run,
@@ -73,6 +75,10 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "bert-small": bert.bert_small,
     "bert-base": bert.bert_base,
     "bert-large": bert.bert_large,
+    "bert-classify": bert_tasks.bert_classify,
+    "bert-match": bert_tasks.bert_match,
+    "bert-tag": bert_tasks.bert_tag,
+    "bert-read": bert_tasks.bert_read,
     "word2vec": words.word2vec,
     "word2vec-cbow": words.word2vec_cbow,
 }
@@ -91,6 +97,7 @@ __all__ = [
     "RECIPES",
     "AnyRun",
     "BertRun",
+    "BertSettings",
     "DocumentFiles",
     "ClassSettings",
     "Files",

@@ -88,6 +88,10 @@ def _sizes(run: Run, task: Any, pipeline: TextPipeline, table: Any) -> dict[str,
         size = pipeline.vocab_size
         return {"source_vocab_size": size, "target_vocab_size": size}
     model: Any = run.model
+    if run.bert is not None:  # published tables may be longer than their vocabulary
+        size = max(pipeline.vocab_size, model.encoder.vocab_size)
+        encoder = replace(model.encoder, vocab_size=size)
+        return {"encoder": encoder, "output_size": task.output_size}
     width = model.embedding_size if table is None else table.shape[1]
     return {
         "vocab_size": pipeline.vocab_size,

@@ -10,9 +10,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from softquery.bundle import Bundle
-from softquery.data import Pairs, Texts, in_order
+from softquery.data import Pairs, PiecePairs, Texts, WordPieces, in_order
 from softquery.errors import BundleError
 from softquery.models import (
+    BERT_HEADS,
     CLASSIFIERS,
     EMBEDDERS,
     ENCODERS,
@@ -23,7 +24,13 @@ from softquery.models import (
     Attentive,
     AttentiveConfig,
     Bert,
+    BertClassifier,
     BertConfig,
+    BertHead,
+    BertHeadConfig,
+    BertMatcher,
+    BertReader,
+    BertTagger,
     BiDaf,
     BiDafConfig,
     Elmo,
@@ -48,12 +55,26 @@ from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical | BiDaf | Seq2Seq | Transformer
+TaskModel = (
+    Esim
+    | Siamese
+    | Tagger
+    | Attentive
+    | Hierarchical
+    | BiDaf
+    | BertClassifier
+    | BertMatcher
+    | BertTagger
+    | BertReader
+    | Seq2Seq
+    | Transformer
+)
 TASK_MODELS: dict[str, tuple[Any, Any]] = {
     **MODELS,
     **TEXT_MODELS,
     **CLASSIFIERS,
     **READERS,
+    **BERT_HEADS,
     **GENERATORS,
 }
 
@@ -146,6 +167,14 @@ def load_tagger(bundle: Bundle) -> Tagger:
     return model
 
 
+def load_bert_head(bundle: Bundle) -> BertHead:
+    """Likewise for a BERT with a head."""
+    model = load_task_model(bundle)
+    if not isinstance(model, (BertClassifier, BertMatcher, BertTagger, BertReader)):
+        raise BundleError(f"{bundle.path}: expected a BERT with a head, found another model")
+    return model
+
+
 def load_embedder(bundle: Bundle) -> Elmo:
     """Likewise for a bundle of word vectors."""
     return _loaded(bundle, build_embedder)
@@ -185,6 +214,7 @@ def config_of(model: nn.Module) -> dict[str, Any]:
         | TaggerConfig
         | ElmoConfig
         | BertConfig
+        | BertHeadConfig
         | AttentiveConfig
         | HierarchicalConfig
         | BiDafConfig
@@ -204,20 +234,21 @@ def max_characters(config: object) -> int:
 
 @torch.inference_mode()
 def tag_scores(
-    model: nn.Module, texts: Texts, *, batch_size: int = 256
+    model: nn.Module, texts: Texts | WordPieces, *, batch_size: int = 256
 ) -> tuple[list[Floats], Chain | None]:
     """Scores [T, C] of the tags of every sentence, in their order, and of tags in a chain."""
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
     lengths = texts.lengths().cpu()
+    counts = texts.num_words().cpu() if isinstance(texts, WordPieces) else lengths
     scores: list[Floats] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
     chain = None
     for slot in in_order(lengths, batch_size=batch_size):
         output: TagOutput = model(texts.batch(slot.rows.to(device), slot.length))
         found = output.logits.float().cpu().numpy()
         for place, row in enumerate(slot.rows.tolist()):
-            scores[row] = found[place, : int(lengths[row])]
+            scores[row] = found[place, : int(counts[row])]
         if chain is None and output.transitions is not None:
             chain = Chain(*(part.float().cpu().numpy() for part in output.transitions))
     model.train(was_training)
@@ -225,7 +256,9 @@ def tag_scores(
 
 
 @torch.inference_mode()
-def pair_logits(model: nn.Module, pairs: Pairs, *, batch_size: int = 256) -> Float[Tensor, "N C"]:
+def pair_logits(
+    model: nn.Module, pairs: Pairs | PiecePairs, *, batch_size: int = 256
+) -> Float[Tensor, "N C"]:
     """Logits of every pair, in the order of the pairs, on the CPU."""
     was_training = model.training
     model.eval()

@@ -49,8 +49,11 @@ from softquery.text.vocabulary import (
     UNK_ID,
     reserved_tokens,
 )
+from softquery.text.word_pieces import PieceRow, WordCutting
 
 __all__ = [
+    "PieceRow",
+    "WordCutting",
     "BERT_CLS",
     "BERT_MASK",
     "BERT_PAD",

@@ -13,7 +13,7 @@ from softquery.text.chinese import WordSegmenter
 from softquery.text.config import SUBWORDS, TextConfig
 from softquery.text.forking import keep_quiet_on_fork
 from softquery.text.normalise import normalise, repaired, simplified
-from softquery.text.spans import Span, tidy_spans
+from softquery.text.spans import Span, joined_spans, tidy_spans
 from softquery.text.storage import read_tokenizer, write_tokenizer
 from softquery.text.vocabulary import reserved_tokens
 
@@ -178,8 +178,27 @@ class TextPipeline:
         if self._words is not None:
             return [[span for _, span in self._words.spans(text)] for text in prepared]
         encodings = self.tokenizer.encode_batch(prepared, add_special_tokens=False)
-        return [
+        found = [
             tidy_spans(text, encoding.offsets)
+            for text, encoding in zip(prepared, encodings, strict=True)
+        ]
+        if self.config.unit != "bert":
+            return found
+        words = [encoding.word_ids for encoding in encodings]
+        return [joined_spans(*each) for each in zip(found, words, strict=True)]
+
+    def pieces(self, texts: Sequence[str]) -> list[list[tuple[str, Span]]]:
+        """All tokens of each text by their names, and where they stand in it, without boundaries.
+
+        >>> from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces
+        >>> config = TextConfig(unit="bert")
+        >>> pipeline_from_pieces([*BERT_RESERVED, "a", "##b"], config).pieces(["Ab c"])
+        [[('a', (0, 1)), ('##b', (1, 2)), ('[UNK]', (3, 4))]]
+        """
+        prepared = self._prepared(texts)
+        encodings = self.tokenizer.encode_batch(prepared, add_special_tokens=False)
+        return [
+            list(zip(encoding.tokens, tidy_spans(text, encoding.offsets), strict=True))
             for text, encoding in zip(prepared, encodings, strict=True)
         ]
 
