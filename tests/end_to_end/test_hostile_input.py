@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
 from hostile_bert import IMPORT_BERT, TRAIN_BERT
+from hostile_bert_tasks import TRAIN_HEADS
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
@@ -29,6 +30,8 @@ from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
 from running import Answer, settings, softquery
+from tiny_bert import settings as head_settings
+from tiny_bert import write_base
 from tiny_documents import settings as document_settings
 from tiny_pairs import english, write_folder, write_tsv
 from tiny_tags import named, write_tagged
@@ -50,6 +53,7 @@ CASES = {
     "train": TRAIN,
     "train elmo": TRAIN_ELMO,
     "train bert": TRAIN_BERT,
+    "train bert-match": TRAIN_HEADS,
     "train tagger": TRAIN_TAGGER,
     "train word2vec": TRAIN_WORDS,
     "import elmo": IMPORT_ELMO,
@@ -86,6 +90,7 @@ BLOCK = 4096
 SMALL = settings(training={"max_epochs": 2})
 """Two epochs, so that a run can be interrupted between its first checkpoint and its end."""
 SMALL_TEXT = text_settings(training__max_steps=9)
+SMALL_HEADS = head_settings(training__max_steps=2)
 SMALL_DOCUMENTS = document_settings(training__max_steps=9)
 SMALL_TAGS = tag_settings(training__max_epochs=1, data__tune_share=0.1)
 
@@ -124,6 +129,7 @@ def sound(tmp_path_factory) -> Path:
     write_tags(folder / "tags")
     write_elmo(folder / "elmo")
     publish_bert(read_bundle(write_bert(folder / "encoder")), folder / "bert")
+    write_base(folder / "base", ["Ada sang in Rome. a man eats somebody?"])
     if find_spec("h5py"):
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
@@ -158,6 +164,8 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
+        if "base" in case.needs:
+            shutil.copytree(sound / "base", place / "base")
         for kind in case.needs & {"tagger", "exported tagger"}:
             shutil.copytree(sound / kind, place / "tagger")
         if case.verb == "probe":
@@ -215,6 +223,7 @@ def words(case: Case) -> list[str]:
     kinds = {
         "elmo-small": SMALL_TEXT,
         "bert-tiny": SMALL_DOCUMENTS,
+        **dict.fromkeys(("bert-match", "bert-tag", "bert-read"), SMALL_HEADS),
         "word2vec": [],
         "tagger": SMALL_TAGS,
         "tagger-elmo": SMALL_TAGS,

@@ -330,10 +330,10 @@ def test_ours_is_opened_by_transformers_and_theirs_is_gone_on_with(trained, data
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["export", "MODEL"], "an encoder has no answers to export yet; --form huggingface writes"),
+        (["export", "MODEL", "--int8"], "int8 is judged by a task; export what was fine-tuned"),
         (["export", "MODEL", "--form", "gguf"], "--form must be one of onnx, huggingface, got"),
         (["export", "MODEL", "--form", "huggingface"], "name it with --output"),
-        (["embed", "FILE", "--model", "MODEL", "--output", "x.npz"], "expected"),
+        (["embed", "FILE", "--model", "MODEL", "--output", "x.npz", "--stateful"], "by itself"),
         (["match", "a", "b", "--model", "MODEL"], "expected"),
     ],
 )

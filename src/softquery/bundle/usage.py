@@ -48,8 +48,8 @@ def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str
 
 
 def _lines(kind: str, name: str) -> list[str]:
-    if kind == "encoder":  # it has no answers of its own yet
-        start = f"softquery train bert-mini --init {shlex.quote(name)} --data text --output mine"
+    if kind == "encoder":  # it has no answers of its own
+        start = f"softquery train bert-classify --init {shlex.quote(name)} --data DIR --output mine"
         return ["```sh", start, "```"]
     verb = _VERBS.get(kind)
     shell = f"softquery {verb} --model {shlex.quote(name)}" if verb else "softquery models"

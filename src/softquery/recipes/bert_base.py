@@ -97,6 +97,8 @@ def fitting_limit(run: Run, say: Say) -> Run:
     if run.bert is None:
         return run
     encoder: BertConfig = run.model.encoder  # type: ignore[union-attr]
+    if run.vectors:
+        raise ConfigError(f"--vectors: {run.name} learns the vectors of its pieces by itself")
     if run.text.unit != "bert" or not run.text.boundaries:
         raise ConfigError("text.unit must be bert, and text.boundaries true, for a BERT inside")
     # Batches are padded to a multiple.
