@@ -20,6 +20,8 @@ from tiny_texts import reviews, write_texts
 
 from softquery import load
 from softquery.bundle import read_bundle
+from softquery.recipes import override, recipe
+from softquery.recipes.execute import train
 from softquery.runtime.network import load_encoder, load_task_model
 
 TASKS = ("classify", "match", "tag", "read")
@@ -124,6 +126,54 @@ def test_company_changes_no_answer(trained):
     assert {each["corpus_id"]: each["score"] for each in ranked} == pytest.approx(
         dict(enumerate(wanted.tolist())), abs=1e-6
     )
+
+
+def test_a_server_compares_and_gives_no_vectors(trained):
+    pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
+    from softquery.serve.catalogue import open_model
+    from softquery.serve.lanes import PairRequest
+
+    served = open_model("pairs", str(exported(trained["match"])))
+    assert list(served.lanes) == ["match"]
+    lane = served.lanes["match"]
+    found = lane.answers(lane.cut(PairRequest(["a man eats"], ["a", "somebody eats"])).pieces)
+    wanted = load(exported(trained["match"])).probabilities(
+        [("a man eats", "a"), ("a man eats", "somebody eats")]
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+def test_texts_of_invisible_characters(trained):
+    assert load(exported(trained["classify"])).predict(["\u200b"])[0].score > 0
+    assert load(exported(trained["match"])).predict([("\u200b", "a")])[0].score > 0
+    reader = load(exported(trained["read"]))
+    nothing, something = reader.best([("Who?", "\u200b"), ("\u200b", "Ada slept.")])
+    assert (nothing.text, nothing.score) == (None, 0.0)
+    assert something.text in "Ada slept."
+
+
+class Interrupting:
+    """Ends a run after its first epoch."""
+
+    def begin(self, total_steps, done): ...
+
+    def step(self, done, facts): ...
+
+    def epoch(self, number, facts, improved):
+        if number == 1:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_goes_on_to_the_same_weights(folder):
+    changes = {"training__max_epochs": 3, "optim__layer_decay": 0.8}
+    whole = go(folder, "tag", "whole", "--init", folder / "base", **changes)
+    run = override(recipe("bert-tag"), settings(**changes)[1::2])
+    with pytest.raises(KeyboardInterrupt):
+        train(run, data=folder / "tag", output=folder / "halved", observer=Interrupting(),
+              say=lambda line: None, init=folder / "base")  # fmt: skip
+    halved = go(folder, "tag", "halved", "--init", folder / "base", "--resume", **changes)
+    ours, theirs = weights(halved), weights(whole)
+    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
 
 
 def test_a_document_of_a_hundred_thousand_words_is_cut_read_in_parts_or_in_pages(trained):

@@ -6,6 +6,7 @@ from typing import Any, Literal, Protocol, cast
 
 from softquery.errors import BundleError, InputError
 from softquery.runtime import Embedder, Matcher, load
+from softquery.runtime.bert_backends import is_bert
 from softquery.serve.engine import Lane
 from softquery.serve.faults import Fault, Kind
 from softquery.serve.lanes import (
@@ -166,6 +167,10 @@ def served_model(name: str, model: Any) -> Served:
 
 
 def _served_matcher(name: str, matcher: Matcher) -> Served:
+    if is_bert(matcher.bundle):  # it reads both texts as one, and has no vector of either
+        return Served(
+            name=name, kind="matcher", thing=matcher, lanes={"match": PairLane(name, matcher)}
+        )
     width = state_size(matcher)
     is_siamese = matcher.encode(["a"])[0].ndim == 1
     lanes: dict[str, Lane] = {
