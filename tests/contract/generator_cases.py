@@ -119,6 +119,6 @@ CASES = [
     _recurrent(own_words=0.0, tie="all", attention=_asking("current", "scaled_dot")),
     _transformer(norm="pre"),
     _transformer(positions="learned"),
-    _transformer(tie="output", activation="gelu"),
+    _transformer(tie="output", activation="gelu_tanh"),
     _transformer(num_encoder_layers=1, num_decoder_layers=3, norm="pre", tie="none"),
 ]  # fmt: skip

@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
+from hostile_bert import IMPORT_BERT, TRAIN_BERT
+from hostile_bert_tasks import TRAIN_HEADS
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
@@ -29,26 +31,34 @@ from hostile_train import TRAIN
 from hostile_trust import BENCH, CALIBRATE, EXPLAIN
 from hostile_words import IMPORT_VECTORS, TRAIN_WORDS, VECTORS, write_small_vectors
 from running import Answer, settings, softquery
+from tiny_bert import settings as head_settings
+from tiny_bert import write_base
+from tiny_documents import settings as document_settings
 from tiny_pairs import english, write_folder, write_tsv
 from tiny_tags import named, write_tagged
 from tiny_tags import settings as tag_settings
 from tiny_text import settings as text_settings
 from tiny_text import write_text
 
+from bert_cases import write_bert
 from published_elmo import options_of, random_arrays, write_published
 from small_elmo import exported_elmo, write_elmo
 from small_senses import write_senses, write_tags
 from softquery.bundle import read_bundle
 from softquery.export import export_matcher, export_tagger
+from softquery.interop import publish_bert
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
 
 CASES = {
     "train": TRAIN,
     "train elmo": TRAIN_ELMO,
+    "train bert": TRAIN_BERT,
+    "train bert-match": TRAIN_HEADS,
     "train tagger": TRAIN_TAGGER,
     "train word2vec": TRAIN_WORDS,
     "import elmo": IMPORT_ELMO,
+    "import bert": IMPORT_BERT,
     "import vectors": IMPORT_VECTORS,
     "evaluate": [*EVALUATE, *EVALUATE_INDEX],
     "evaluate tagger": EVALUATE_TAGGER,
@@ -84,6 +94,8 @@ BLOCK = 4096
 SMALL = settings(training={"max_epochs": 2})
 """Two epochs, so that a run can be interrupted between its first checkpoint and its end."""
 SMALL_TEXT = text_settings(training__max_steps=9)
+SMALL_HEADS = head_settings(training__max_steps=2)
+SMALL_DOCUMENTS = document_settings(training__max_steps=9)
 SMALL_TAGS = tag_settings(training__max_epochs=1, data__tune_share=0.1)
 
 
@@ -120,6 +132,8 @@ def sound(tmp_path_factory) -> Path:
     write_senses(folder / "senses")
     write_tags(folder / "tags")
     write_elmo(folder / "elmo")
+    publish_bert(read_bundle(write_bert(folder / "encoder")), folder / "bert")
+    write_base(folder / "base", ["Ada sang in Rome. a man eats somebody?"])
     if find_spec("h5py"):
         write_published(folder / "published", options_of(), random_arrays(options_of()))
     run_small(data, folder / "model")
@@ -150,12 +164,16 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
     if case.words[:2] == ["import", "elmo"]:
         pytest.importorskip("h5py", reason="published weights are HDF5 ([hdf5])")
         shutil.copytree(sound / "published", place / "published")
+    if case.words[:2] == ["import", "bert"]:
+        shutil.copytree(sound / "bert", place / "bert")
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")
         if "faq.sq" in case.command or "faq.csv" in case.command:
             shutil.copy(sound / "faq.csv", place / "faq.csv")
             shutil.copytree(sound / "faq.sq", place / "faq.sq")
+        if "base" in case.needs:
+            shutil.copytree(sound / "base", place / "base")
         for kind in case.needs & {"tagger", "exported tagger"}:
             shutil.copytree(sound / kind, place / "tagger")
         if case.verb == "probe":
@@ -212,6 +230,8 @@ def words(case: Case) -> list[str]:
         return case.words
     kinds = {
         "elmo-small": SMALL_TEXT,
+        "bert-tiny": SMALL_DOCUMENTS,
+        **dict.fromkeys(("bert-match", "bert-tag", "bert-read"), SMALL_HEADS),
         "word2vec": [],
         "tagger": SMALL_TAGS,
         "tagger-elmo": SMALL_TAGS,

@@ -20,7 +20,7 @@ def test_every_recipe_is_of_a_known_kind(name):
     kind.check(name, dict.fromkeys(OPTIONS))
 
 
-@pytest.mark.parametrize("name", ["elmo-small", "word2vec"])
+@pytest.mark.parametrize("name", ["elmo-small", "bert-mini", "word2vec"])
 def test_an_option_without_use_is_refused_with_the_reason(name):
     kind = KINDS[type(recipe(name))]
     assert kind.refused

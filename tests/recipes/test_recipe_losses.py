@@ -12,7 +12,7 @@ from two_steps import GOLDEN, first_losses
 from softquery.bundle import read_bundle
 from softquery.recipes import RECIPES, recipe
 
-NUM_RECIPES = 41
+NUM_RECIPES = 50
 WANTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
@@ -48,11 +48,15 @@ def test_a_recipe_says_what_it_is(name):
     assert RECIPES[name].__doc__
     assert recipe(name) == run  # a value: made anew, it is the same
     first = name.partition("-")[0]
-    model = first if first in ("siamese", "elmo", "tagger", "word2vec") else "esim"
+    model = first if first in ("siamese", "elmo", "bert", "tagger", "word2vec") else "esim"
     others = {"pos": "tagger", "relations": "attentive", "hierarchical": "hierarchical",
               "attention": "attentive", "sentiment": "attentive",
               "reader": "bidaf"}  # fmt: skip
     model = others.get(first, model)
+    heads = {f"bert-{verb}": f"bert-{kind}" for verb, kind in
+             (("classify", "classifier"), ("match", "matcher"), ("tag", "tagger"),
+              ("read", "reader"))}  # fmt: skip
+    model = heads.get(name, model)
     recurrent = ("translate-rnn", "translate-bahdanau", "translate-luong")
     if first in ("translate", "couplet"):
         model = "seq2seq" if name in recurrent else "transformer"

@@ -17,6 +17,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "end_to_end"))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import torch
+from tiny_bert import SMALL as SMALL_HEADS
+from tiny_documents import SMALL as SMALL_DOCUMENTS
+from tiny_documents import write_documents
 from tiny_pairs import chinese, english, graded, inference, write_folder
 from tiny_questions import SMALL as SMALL_QUESTIONS
 from tiny_questions import chinese as chinese_questions
@@ -31,8 +34,25 @@ from tiny_writing import couplets, german, small_settings, write_aligned
 from tiny_writing import write_folder as write_writing
 
 from small_elmo import write_elmo
-from softquery.models import AttentiveConfig, BiDafConfig, HierarchicalConfig, TaggerConfig
-from softquery.recipes import RECIPES, AnyRun, LanguageRun, Run, WordRun, override, recipe
+from softquery.models import (
+    AttentiveConfig,
+    BertClassifierConfig,
+    BertReaderConfig,
+    BertTaggerConfig,
+    BiDafConfig,
+    HierarchicalConfig,
+    TaggerConfig,
+)
+from softquery.recipes import (
+    RECIPES,
+    AnyRun,
+    BertRun,
+    LanguageRun,
+    Run,
+    WordRun,
+    override,
+    recipe,
+)
 from softquery.recipes.kinds import train
 from softquery.tasks import Generation, PairClassification, PairGrading
 
@@ -42,14 +62,20 @@ SMALL = ["model.hidden_size=6", "model.embedding_size=5", "data.batch_size=8", *
 # Samples are drawn differently by processors, too.
 LANGUAGE = [*(f"{key}={value}" for key, value in SMALL_TEXT.items()), *TWO_STEPS,
             "model.softmax.kind=full", "training.precision=32-true"]  # fmt: skip
+BERT = [*(f"{key}={value}" for key, value in SMALL_DOCUMENTS.items()), *TWO_STEPS,
+        "model.num_layers=2"]  # fmt: skip
 TAGS = [*(f"{key}={value}" for key, value in SMALL_TAGS.items()), *TWO_STEPS,
         "model.word_dropout=0"]  # fmt: skip
 QUESTIONS = [*(f"{key}={value}" for key, value in SMALL_QUESTIONS.items()), *TWO_STEPS,
              "model.word_dropout=0"]  # fmt: skip
+HEADS = [*(f"{key}={value}" for key, value in SMALL_HEADS.items()), *TWO_STEPS,
+         "bert.weights=random"]  # fmt: skip
 # Of so small a corpus an epoch is a step.
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
-SETTINGS: dict[type[AnyRun], list[str]] = {Run: SMALL, LanguageRun: LANGUAGE, WordRun: WORDS}
+SETTINGS: dict[type[AnyRun], list[str]] = {
+    Run: SMALL, LanguageRun: LANGUAGE, BertRun: BERT, WordRun: WORDS,
+}  # fmt: skip
 
 
 class Losses:
@@ -70,6 +96,8 @@ class Losses:
 def small(name: str) -> AnyRun:
     """The recipe at a size for tests."""
     run = recipe(name)
+    if isinstance(run, Run) and run.bert is not None:
+        return override(run, HEADS)
     if isinstance(run.model, TaggerConfig):
         return override(run, TAGS)
     if isinstance(run, Run) and isinstance(run.task, Generation):
@@ -89,20 +117,22 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     """Text, or pairs in the recipe's language, with labels of its kind."""
     if isinstance(run, LanguageRun):
         return write_text(folder)
+    if isinstance(run, BertRun):
+        return write_documents(folder)
     if isinstance(run, WordRun):
         return write_sentences(folder)
-    if isinstance(run.model, TaggerConfig):
+    if isinstance(run.model, (TaggerConfig, BertTaggerConfig)):
         if run.tags is not None and run.tags.given == "plain":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
-    if isinstance(run.model, (AttentiveConfig, HierarchicalConfig)):
+    if isinstance(run.model, (AttentiveConfig, HierarchicalConfig, BertClassifierConfig)):
         return with_tune(run, write_texts(folder, tiny_texts(run), num_dev=12))
     if isinstance(run.task, Generation):
         if run.task.form == "couplet":
             return write_writing(folder, couplets(120))
         rows = german(120)
         return write_aligned(folder, rows) if run.writing.languages else write_writing(folder, rows)
-    if isinstance(run.model, BiDafConfig):
+    if isinstance(run.model, (BiDafConfig, BertReaderConfig)):
         made = chinese_questions if run.name == "reader-zh" else english_questions
         return write_questions(folder, made(20))
     if isinstance(run.task, PairGrading):

@@ -3,7 +3,7 @@
 T words of a context.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from softquery.text import TextPipeline
 
+Spans = list[tuple[int, int]]
 CHUNK = 512
 """Texts that are cut into words at a time."""
 
@@ -152,7 +153,17 @@ def _cut(texts: Sequence[str], pipeline: TextPipeline) -> dict[str, tuple[Passag
     found: dict[str, tuple[Passage, list[str]]] = {}
     for start in range(0, len(distinct), CHUNK):
         chunk = distinct[start : start + CHUNK]
-        for text, spans in zip(chunk, pipeline.word_spans(chunk), strict=True):
+        for text, words, spans in _words(chunk, pipeline):
             places = np.array(spans, dtype=np.int32).reshape(-1, 2)
-            found[text] = (Passage(text, places), [text[first:last] for first, last in spans])
+            found[text] = (Passage(text, places), words)
     return found
+
+
+def _words(texts: Sequence[str], pipeline: TextPipeline) -> Iterator[tuple[str, list[str], Spans]]:
+    """Words as they stand in the text; pieces by their names, for a slice would not say which."""
+    if pipeline.config.unit == "bert":
+        for text, pieces in zip(texts, pipeline.pieces(texts), strict=True):
+            yield text, [name for name, _ in pieces], [span for _, span in pieces]
+        return
+    for text, spans in zip(texts, pipeline.word_spans(texts), strict=True):
+        yield text, [text[first:last] for first, last in spans], spans

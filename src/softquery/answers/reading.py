@@ -100,9 +100,10 @@ def _order(each: SpanChoice) -> tuple[float, int, int]:
 
 
 def _share(score: float, pages: list[tuple[int, SpanScores]], length: int) -> float:
-    none = pages[0][1].none
-    if none is not None:
-        return float(1 / (1 + np.exp(np.clip(sum(none) - score, -500, 500))))
+    # Where pages differ, there is none only if all of them say so.
+    nones = [sum(each.none) for _, each in pages if each.none is not None]
+    if nones:
+        return float(1 / (1 + np.exp(np.clip(min(nones) - score, -500, 500))))
     total = sum(_log_sum([(first, each[side]) for first, each in pages], length) for side in (0, 1))
     return min(1.0, float(np.exp(score - total)))
 

@@ -5,6 +5,7 @@ from softquery.attention.fused import fused_attend
 from softquery.attention.hard import hard_attend, hard_weights, straight_through, tempered
 from softquery.attention.masks import both, causal_mask, padding_mask, window_mask
 from softquery.attention.multi_head import KeyValueCache, MultiHead
+from softquery.attention.packed import Packing, packed_attend
 from softquery.attention.scores import (
     Additive,
     Bilinear,
@@ -23,6 +24,7 @@ __all__ = [
     "Concat",
     "KeyValueCache",
     "MultiHead",
+    "Packing",
     "Score",
     "Trilinear",
     "attend",
@@ -34,6 +36,7 @@ __all__ = [
     "hard_attend",
     "hard_weights",
     "masked_softmax",
+    "packed_attend",
     "padding_mask",
     "scaled_dot",
     "straight_through",

@@ -1,8 +1,8 @@
 """The soft query in one kernel: what comes back, without the weights.
 
 The twin of `attend(score=scaled_dot)` for when nobody looks at the weights: torch's fused kernels
-never write them to memory. This is the only file that calls them. They have laws of their own (the
-causal flag aligns queries and keys at their starts; a row without keys is left undefined), and
+never write them to memory. Only this file and `packed.py` call them. They have laws of their own
+(the causal flag aligns queries and keys at their starts; a row without keys is left undefined), and
 callers should meet only ours.
 
 Shapes: *B batch axes, Q queries, K keys; widths D of a query and a key, V of a value.

@@ -10,6 +10,7 @@ calls: who decodes step by step holds the cache and passes it in again.
   `heads.mix(y, source, mask=source_mask)` at every step.
 - Decoder towards itself: `past = heads.remember(y, y, past=past)`, then
   `heads.mix(y, past, causal=True)`, for one new token or for many.
+- Encoder of sequences end to end, without padding: `heads.mix_packed(x, packing)`.
 
 Shapes: *B batch axes, Q queries, K keys, H heads; widths M of the model and of a query, E of a key,
 V of a value, S of one head (M = H·S).
@@ -18,11 +19,13 @@ V of a value, S of one head (M = H·S).
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from softquery.attention.attend import Attended, attend
 from softquery.attention.fused import fused_attend
+from softquery.attention.packed import Packing, packed_attend
 
 
 class KeyValueCache(NamedTuple):
@@ -159,6 +162,25 @@ class MultiHead(nn.Module):
             dropout=self._dropout_now(),
         )
         return self._join(mixed)
+
+    def mix_packed(
+        self, states: Float[Tensor, "N M"], packing: Packing, *, causal: bool = False
+    ) -> Float[Tensor, "N M"]:
+        """Let the tokens of each sequence ask each other, as `mix` does row by row.
+
+        Queries, keys and values are projected in one product, for which their weights are laid
+        together; they must be equally wide.
+        """
+        layers = (self.query_projection, self.key_projection, self.value_projection)
+        weights: list[Tensor] = [layer.weight for layer in layers]
+        biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
+        wide = F.linear(states, torch.cat(weights), torch.cat(biases) if biases else None)
+        query, key, value = wide.view(len(states), 3, self.num_heads, -1).unbind(dim=1)
+        mixed = packed_attend(
+            query, key, value, packing, causal=causal, dropout=self._dropout_now()
+        )
+        answer: Tensor = self.output_projection(mixed.flatten(start_dim=1))
+        return answer
 
     def _dropout_now(self) -> float:
         return self.dropout if self.training else 0.0

@@ -92,7 +92,7 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
         ("How to use", usage_lines(kind, card.name, card.languages)),
         ("Licence", _licence_lines(card)),
     ]
-    if kind in ("embedder", "vectors", "generator"):  # they give no probabilities
+    if kind in ("embedder", "encoder", "vectors", "generator"):  # they give no probabilities
         sections = [section for section in sections if section[0] != "Calibration"]
     lines = [*_front_matter(card, kind), "", f"# {_one_line(card.name)}", ""]
     lines += [_one_line(card.purpose), *_research_lines(card)]

@@ -48,6 +48,9 @@ def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str
 
 
 def _lines(kind: str, name: str) -> list[str]:
+    if kind == "encoder":  # it has no answers of its own
+        start = f"softquery train bert-classify --init {shlex.quote(name)} --data DIR --output mine"
+        return ["```sh", start, "```"]
     verb = _VERBS.get(kind)
     shell = f"softquery {verb} --model {shlex.quote(name)}" if verb else "softquery models"
     opened = "load_vectors" if kind == "vectors" else "load"

@@ -14,7 +14,7 @@ from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
     from softquery.files import Sentence
-    from softquery.runtime import Embedder
+    from softquery.runtime import Embedder, PieceEmbedder
     from softquery.runtime.embedding_rows import EmbedResult
     from softquery.runtime.layer_choice import Choice
 
@@ -112,11 +112,15 @@ def _rows(
     return bad.kept_beside(read_sentences(file, rename=rename, on_bad=bad.add))
 
 
-def _load(model: str, backend: str, threads: int | None, cache: int) -> "Embedder":
-    from softquery.runtime import open_embedder
+def _load(model: str, backend: str, threads: int | None, cache: int) -> "Embedder | PieceEmbedder":
+    from softquery.runtime import open_embedder, open_pieces
+    from softquery.runtime.opening import opened
 
+    bundle = opened(model)
+    if bundle.config.kind == "encoder":
+        return open_pieces(bundle, backend=backend, threads=threads)  # type: ignore[arg-type]
     return open_embedder(
-        model,
+        bundle,
         backend=backend,  # type: ignore[arg-type]
         threads=threads,
         cache_bytes=cache * MEGABYTE,
@@ -124,7 +128,11 @@ def _load(model: str, backend: str, threads: int | None, cache: int) -> "Embedde
 
 
 def _show(
-    embedder: "Embedder", texts: list[str], choice: "Choice | int", stateful: bool, as_json: bool
+    embedder: "Embedder | PieceEmbedder",
+    texts: list[str],
+    choice: "Choice | int",
+    stateful: bool,
+    as_json: bool,
 ) -> None:
     """Print the vectors of a few texts: all of them as JSON, their beginnings as a table."""
     tokens = embedder.tokens(texts)
@@ -145,12 +153,14 @@ def _show(
         print_table(f"{sentence}  ({shape})", ("word", "layer", "vector"), rows)
 
 
-def _note_cuts(count: int, embedder: "Embedder") -> None:
+def _note_cuts(count: int, embedder: "Embedder | PieceEmbedder") -> None:
     if count:
         note(f"{count:,} line{'s' * (count > 1)} cut to the model's {embedder.max_tokens} words")
 
 
-def _tell(result: "EmbedResult", bad: BadRows | None, embedder: "Embedder", as_json: bool) -> None:
+def _tell(
+    result: "EmbedResult", bad: BadRows | None, embedder: "Embedder | PieceEmbedder", as_json: bool
+) -> None:
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
     lines = f"{result.num_rows:,} line{'s' * (result.num_rows != 1)}"
     note(f"{lines}, {result.num_tokens:,} words{resumed}: {result.output}")

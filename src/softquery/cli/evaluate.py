@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, MissingExtra
 
 
 def evaluate(
@@ -21,7 +21,7 @@ def evaluate(
         Path,
         typer.Option(
             help="Rows: sentence1, sentence2, label; text, label; source, target; tagged words; "
-            "questions with answers; or query, doc."
+            "questions with answers; query, doc; for encoders text."
         ),
     ],
     errors: Annotated[
@@ -53,6 +53,11 @@ def evaluate(
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
     kind = _kind(model)
+    if kind == "encoder":
+        if order or slices or errors is not None:
+            raise ConfigError("--order, --slice and --errors are for labelled rows, not for text")
+        _tell(_evaluate_encoder(model, data, rename), f"{model} on {data}", None, as_json)
+        return
     if kind in ("tagger", "classifier", "generator", "reader", "index"):
         if order:
             raise ConfigError(f"--order compares pairs; {_a(kind)} reads one text")
@@ -113,6 +118,17 @@ def _kind(model: str) -> str:
 
 def _a(kind: str) -> str:
     return f"an {kind}" if kind == "index" else f"a {kind}"
+
+
+def _evaluate_encoder(model: str, data: Path, rename: dict[str, str] | None) -> dict[str, Any]:
+    from softquery.bundle import read_bundle
+    from softquery.zoo import resolve
+
+    try:
+        from softquery.runtime.masked import evaluate_masked
+    except ImportError:
+        raise MissingExtra("train", needed_for="measuring a pretrained encoder") from None
+    return evaluate_masked(read_bundle(resolve(model)), data, rename=rename)
 
 
 def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:

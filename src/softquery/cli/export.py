@@ -8,13 +8,15 @@ import typer
 
 from softquery.cli.console import note, print_json, print_table
 from softquery.cli.exporters import Wish, export_kind, require_onnx
-from softquery.errors import InputError
+from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
+    from softquery.bundle import Bundle
     from softquery.export import ExportReport
 
 IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
 """Measures that lose points; others grow by per cent."""
+FORMS = ("onnx", "huggingface")
 
 
 def export(
@@ -44,18 +46,29 @@ def export(
         bool,
         typer.Option("--drop-softmax", help="Leave out what an embedder was pretrained with."),
     ] = False,
+    form: Annotated[
+        str, typer.Option(help="onnx, or huggingface: a BERT as a folder of transformers.")
+    ] = "onnx",
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write ONNX graphs that run without torch, checked against it, int8 behind a gate."""
+    """Write ONNX graphs that run without torch, checked against it, int8 behind a gate.
+
+    A BERT can be written for transformers instead (--form huggingface).
+    """
     from softquery.bundle import read_bundle
     from softquery.files import parse_columns
     from softquery.zoo import resolve
 
-    require_onnx()
+    if form not in FORMS:
+        raise ConfigError(f"--form must be one of {', '.join(FORMS)}, got {form!r:.80}")
     bundle = read_bundle(resolve(model))
+    if form == "huggingface":
+        _publish(bundle, output, as_json)
+        return
+    require_onnx()
     target = output or bundle.path
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
@@ -93,6 +106,19 @@ def _show(report: "ExportReport") -> None:
                 f"{report.gate.limit_points:g}: float32 was kept"
             )
     print_table(str(report.bundle), ("export", ""), lines)
+
+
+def _publish(bundle: "Bundle", output: Path | None, as_json: bool) -> None:
+    from softquery.interop import publish_bert
+
+    if output is None:
+        raise ConfigError("--form huggingface writes another folder; name it with --output")
+    folder = publish_bert(bundle, output)
+    if as_json:
+        print_json({"folder": str(folder), "form": "huggingface"})
+    else:
+        files = sorted(path.name for path in folder.iterdir())
+        print_table(str(folder), ("export", ""), [("form", "huggingface"), ("files", len(files))])
 
 
 def _shown(difference: float | None) -> str:

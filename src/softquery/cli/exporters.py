@@ -1,9 +1,9 @@
 """What `softquery export` does with each kind of bundle: which rows it reads, what it calls."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from softquery.errors import ConfigError, MissingExtra
 
@@ -68,16 +68,22 @@ def _require_torch() -> None:
 def _matcher(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_matcher
+    from softquery.runtime.bert_backends import is_bert
 
     rows = _labelled(wish, "sentence1", "sentence2", "label")
+    if is_bert(wish.bundle):
+        return _bert(wish, rows)
     return export_matcher(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
 
 
 def _classifier(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_classifier
+    from softquery.runtime.bert_backends import is_bert
 
     rows = _labelled(wish, "text", "label")
+    if is_bert(wish.bundle):
+        return _bert(wish, rows)
     return export_classifier(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
 
 
@@ -101,8 +107,11 @@ def _reader(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_reader
     from softquery.files import read_questions
+    from softquery.runtime.bert_backends import is_bert
 
     rows = [] if wish.data is None else list(read_questions(wish.data, rename=wish.rename))
+    if is_bert(wish.bundle):
+        return _bert(wish, rows)
     return export_reader(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
 
 
@@ -110,9 +119,26 @@ def _tagger(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_tagger
     from softquery.files import read_tagged
+    from softquery.runtime.bert_backends import is_bert
 
     rows = [] if wish.data is None else list(read_tagged(wish.data, rename=wish.rename))
+    if is_bert(wish.bundle):
+        return _bert(wish, rows)
     return export_tagger(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
+
+
+def _bert(wish: Wish, rows: Sequence[Any]) -> "ExportReport":
+    """Any of the four tasks, where a BERT does it."""
+    from softquery.export import export_bert_head
+
+    return export_bert_head(wish.bundle, wish.target, int8=wish.int8, limit=wish.points, rows=rows)
+
+
+def _encoder(wish: Wish) -> "ExportReport":
+    _require_torch()
+    from softquery.export import export_encoder
+
+    return export_encoder(wish.bundle, wish.target, int8=wish.int8)
 
 
 def _embedder(wish: Wish) -> "ExportReport":
@@ -132,6 +158,7 @@ def _embedder(wish: Wish) -> "ExportReport":
 EXPORTERS: Mapping[str, Callable[[Wish], "ExportReport"]] = {
     "classifier": _classifier,
     "embedder": _embedder,
+    "encoder": _encoder,
     "generator": _generator,
     "matcher": _matcher,
     "reader": _reader,

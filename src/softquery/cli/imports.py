@@ -57,6 +57,38 @@ def elmo(
 
 
 @imports.command()
+def bert(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder of transformers: config.json, model.safetensors, tokenizer.json or "
+            "vocab.txt."
+        ),
+    ],
+    output: Output,
+    as_json: Json = False,
+) -> None:
+    """A BERT of any size; `train bert-base --init` goes on with it, on your own text."""
+    from softquery.bundle import read_bundle
+    from softquery.interop import import_bert
+
+    if output.exists():
+        raise InputError("already exists; name another --output", source=output)
+    settings = read_bundle(import_bert(folder, output)).config.model["config"]
+    facts: dict[str, object] = {
+        "layers": settings["num_layers"],
+        "width": settings["hidden_size"],
+        "pieces": settings["vocab_size"],
+        "positions": settings["max_length"],
+        "heads that came along": settings["heads"],
+    }
+    if as_json:
+        print_json({"bundle": str(output), **settings})
+    else:
+        print_table(str(output), ("bert", ""), list(facts.items()))
+
+
+@imports.command()
 def vectors(
     file: Annotated[Path, typer.Argument(help="Vectors of GloVe or word2vec, text or binary.")],
     output: Output,

@@ -8,10 +8,27 @@ from softquery.data.corpus import (
     read_corpus,
     write_corpus,
 )
+from softquery.data.document_corpus import (
+    DocumentCorpus,
+    document_fingerprint,
+    is_document_corpus,
+    read_documents,
+    write_documents,
+)
+from softquery.data.document_text import DocumentText
 from softquery.data.documents import DocumentBatch, Documents, Shape, document_slots
 from softquery.data.labels import encode_labels
 from softquery.data.lexicons import build_lexicon
+from softquery.data.masking import (
+    NONE,
+    MaskedBatch,
+    MaskedText,
+    Masking,
+    bin_rows,
+    bin_slots,
+)
 from softquery.data.numbering import WordNumbers
+from softquery.data.packed_tokens import PackedTokens
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -19,6 +36,15 @@ from softquery.data.pairs import (
     first_sentence,
     split_rows,
     take_share,
+)
+from softquery.data.pieces import (
+    PieceBatch,
+    PiecePages,
+    PiecePairs,
+    WordPieceBatch,
+    WordPieces,
+    encode_piece_pages,
+    joined_rows,
 )
 from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
@@ -28,12 +54,22 @@ from softquery.data.translations import TranslationBatch, Translations, encode_t
 from softquery.data.windows import Windows
 
 __all__ = [
-    "NO_ANSWER",
+    "NONE",
     "Corpus",
+    "NO_ANSWER",
     "DocumentBatch",
+    "DocumentCorpus",
+    "DocumentText",
     "Documents",
+    "MaskedBatch",
+    "MaskedText",
+    "Masking",
+    "PackedTokens",
     "PairBatch",
     "Pairs",
+    "PieceBatch",
+    "PiecePages",
+    "PiecePairs",
     "QuestionBatch",
     "Questions",
     "Sentences",
@@ -46,9 +82,13 @@ __all__ = [
     "Texts",
     "Tokens",
     "WordNumbers",
+    "WordPieceBatch",
+    "WordPieces",
     "Windows",
     "TranslationBatch",
     "Translations",
+    "bin_rows",
+    "bin_slots",
     "bucketed",
     "budgeted",
     "build_lexicon",
@@ -56,12 +96,18 @@ __all__ = [
     "encode_ids",
     "encode_labels",
     "encode_pages",
+    "encode_piece_pages",
     "encode_pairs",
     "encode_translations",
     "encode_words",
     "first_sentence",
     "in_order",
     "corpus_fingerprint",
+    "document_fingerprint",
+    "is_document_corpus",
+    "joined_rows",
+    "read_documents",
+    "write_documents",
     "is_corpus",
     "read_corpus",
     "round_up",

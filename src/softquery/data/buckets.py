@@ -12,7 +12,8 @@ from torch import Tensor
 class Slot:
     """One batch to come: which rows, and the length they are padded to."""
 
-    rows: Int[Tensor, " B"]
+    rows: Int[Tensor, "B *K"]
+    """Numbers of rows, or what describes each of them."""
     length: int
 
 

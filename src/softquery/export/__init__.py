@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from softquery.export.gate import ExportReport, Gate
 
 if TYPE_CHECKING:
+    from softquery.export.bert_bundle import export_bert_head, export_encoder
     from softquery.export.classifier import export_classifier
     from softquery.export.embedder import bilm_graphs, export_embedder
     from softquery.export.generator import export_generator
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 HOMES = {
     "bilm_graphs": "embedder",
+    "export_bert_head": "bert_bundle",
     "export_classifier": "classifier",
     "export_embedder": "embedder",
+    "export_encoder": "bert_bundle",
     "export_generator": "generator",
     "export_matcher": "matcher",
     "export_reader": "read_bundle",
@@ -31,8 +34,10 @@ __all__ = [
     "ExportReport",
     "Gate",
     "bilm_graphs",
+    "export_bert_head",
     "export_classifier",
     "export_embedder",
+    "export_encoder",
     "export_generator",
     "export_matcher",
     "export_reader",

@@ -5,6 +5,7 @@ layers. What a step has to remember goes in and out as tensors: keys and values 
 [N, H, P, D / H], by layer, and those of the source, which never change.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from softquery.export.layers import LOWEST
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 EPSILON = 1e-5
+ROOT = (2 / math.pi) ** 0.5
 
 
 def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
@@ -25,14 +27,9 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
     words = "words.source" if config["tie"] != "all" else "words.target"
     zero = graph.constant([0], np.int64)
     states = _placed(graph, config, ids, words, "source_positions", zero, length)
-    hidden = _lowered(graph, mask)
+    hidden = lowered_rows(graph, mask)
     for layer in range(config["num_encoder_layers"]):
-        name = f"encoder.{layer}"
-        asked = _entered(graph, config, states, f"{name}.around_attention")
-        key, value = _remembered(graph, config, asked, f"{name}.attention")
-        answer, _ = _asked(graph, config, asked, (key, value), f"{name}.attention", hidden)
-        states = _left(graph, config, states, answer, f"{name}.around_attention")
-        states = _thought(graph, config, states, name)
+        states, _ = encoder_block(graph, config, states, f"encoder.{layer}", hidden)
     states = _normed(graph, config, states, "encoder_norm")
     size = config["hidden_size"] // config["num_heads"]
     for layer in range(config["num_decoder_layers"]):
@@ -62,7 +59,7 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     ids = graph.node("Unsqueeze", tokens, graph.constant([1], np.int64))
     end = graph.node("Add", start, graph.constant([1], np.int64))
     states = _placed(graph, config, ids, "words.target", "target_positions", start, end)
-    hidden, seen = _lowered(graph, mask), []
+    hidden, seen = lowered_rows(graph, mask), []
     for layer in layers:
         name = f"decoder.{layer}"
         asked = _entered(graph, config, states, f"{name}.around_own")
@@ -89,6 +86,25 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     graph.output(squeezed, "attention", FLOAT, ["N", len(layers), heads, "S"])
 
 
+def encoder_block(
+    graph: Graph, config: dict[str, Any], states: str, name: str, hidden: str
+) -> tuple[str, str]:
+    """One layer that all tokens ask all in: its states [N, S, D], and the weights [N, H, S, S].
+
+    Args:
+        graph: To which it is added.
+        config: Sizes, activation, and where normalisation stands.
+        states: What it reads.
+        name: Of the block.
+        hidden: What `lowered_rows` gave.
+    """
+    asked = _entered(graph, config, states, f"{name}.around_attention")
+    memory = _remembered(graph, config, asked, f"{name}.attention")
+    answer, weights = _asked(graph, config, asked, memory, f"{name}.attention", hidden)
+    states = _left(graph, config, states, answer, f"{name}.around_attention")
+    return _thought(graph, config, states, name), weights
+
+
 def log_probabilities(graph: Graph, states: str) -> str:
     """Of every token, from states [N, 1, D] or [N, D], by the table that is handed in turned."""
     logits = graph.linear(states, "words.turned")
@@ -108,30 +124,48 @@ def _placed(
 
 
 def _entered(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
-    return _norm(graph, states, f"{name}.norm") if config["norm"] == "pre" else states
+    return normalised(graph, config, states, f"{name}.norm") if config["norm"] == "pre" else states
 
 
 def _left(graph: Graph, config: dict[str, Any], states: str, answer: str, name: str) -> str:
     total = graph.node("Add", states, answer)
-    return _norm(graph, total, f"{name}.norm") if config["norm"] == "post" else total
+    return normalised(graph, config, total, f"{name}.norm") if config["norm"] == "post" else total
 
 
 def _normed(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
-    return _norm(graph, states, name) if config["norm"] == "pre" else states
+    return normalised(graph, config, states, name) if config["norm"] == "pre" else states
 
 
-def _norm(graph: Graph, states: str, name: str) -> str:
+def normalised(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+    """A layer normalisation."""
     scale, bias = (graph.weight(f"{name}.{part}") for part in ("weight", "bias"))
-    return graph.node("LayerNormalization", states, scale, bias, axis=-1, epsilon=EPSILON)
+    epsilon = config.get("norm_eps", EPSILON)
+    return graph.node("LayerNormalization", states, scale, bias, axis=-1, epsilon=epsilon)
 
 
 def _thought(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
     """The small network, with the way around it."""
     inner = _entered(graph, config, states, f"{name}.around_feed_forward")
     inner = graph.linear(inner, f"{name}.feed_forward.widen")
-    inner = graph.node("Relu", inner) if config["activation"] == "relu" else _gelu(graph, inner)
+    inner = _bent(graph, inner, config["activation"])
     inner = graph.linear(inner, f"{name}.feed_forward.narrow")
     return _left(graph, config, states, inner, f"{name}.around_feed_forward")
+
+
+def _bent(graph: Graph, value: str, activation: str) -> str:
+    if activation == "relu":
+        return graph.node("Relu", value)
+    return _gelu_tanh(graph, value) if activation == "gelu_tanh" else _gelu(graph, value)
+
+
+def _gelu_tanh(graph: Graph, value: str) -> str:
+    """The approximation by a tanh (Hendrycks & Gimpel 2016, Section 2)."""
+    cube = graph.node("Mul", graph.node("Mul", value, value), value)
+    inner = graph.node("Mul", cube, graph.constant(0.044715, np.float32))
+    inner = graph.node("Add", value, inner)
+    bend = graph.node("Tanh", graph.node("Mul", inner, graph.constant(ROOT, np.float32)))
+    share = graph.node("Add", bend, graph.constant(1.0, np.float32))
+    return graph.node("Mul", graph.node("Mul", value, share), graph.constant(0.5, np.float32))
 
 
 def _gelu(graph: Graph, value: str) -> str:
@@ -178,7 +212,7 @@ def _split(graph: Graph, config: dict[str, Any], wide: str) -> str:
     return graph.node("Transpose", graph.node("Reshape", wide, shape), perm=[0, 2, 1, 3])
 
 
-def _lowered(graph: Graph, mask: str) -> str:
+def lowered_rows(graph: Graph, mask: str) -> str:
     """0 at real tokens and far below it at padding: [N, 1, 1, S]."""
     missing = graph.node("Sub", graph.constant(1.0, np.float32), mask)
     low = graph.node("Mul", missing, graph.constant(LOWEST, np.float32))

@@ -2,6 +2,7 @@
 
 from softquery.files.aligned import read_aligned
 from softquery.files.columns import parse_columns
+from softquery.files.documents import Line, read_lines
 from softquery.files.npz import NpzEntries
 from softquery.files.numbered import NumberedText, open_numbered, write_numbered
 from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
@@ -38,6 +39,7 @@ __all__ = [
     "TAGGED_FORMS",
     "AskedQuestion",
     "Coverage",
+    "Line",
     "GoldAnswer",
     "NpzEntries",
     "NumberedText",
@@ -59,6 +61,7 @@ __all__ = [
     "open_numbered",
     "open_text",
     "parse_columns",
+    "read_lines",
     "read_questions",
     "read_rows",
     "read_sentences",

@@ -1,5 +1,6 @@
 """Other people's weights, to and from bundles."""
 
+from softquery.interop.bert import import_bert, publish_bert
 from softquery.interop.elmo import import_elmo, publish_elmo
 
-__all__ = ["import_elmo", "publish_elmo"]
+__all__ = ["import_bert", "import_elmo", "publish_bert", "publish_elmo"]

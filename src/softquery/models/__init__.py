@@ -3,9 +3,21 @@
 from softquery.models.attentive import (
     Attentive,
     AttentiveConfig,
-    ClassOutput,
     Hierarchical,
     HierarchicalConfig,
+)
+from softquery.models.bert import Bert, BertConfig, BertOutput, MaskedOutput
+from softquery.models.bert_heads import (
+    BertClassifier,
+    BertClassifierConfig,
+    BertHead,
+    BertHeadConfig,
+    BertMatcher,
+    BertMatcherConfig,
+    BertReader,
+    BertReaderConfig,
+    BertTagger,
+    BertTaggerConfig,
 )
 from softquery.models.elmo import (
     BiLmState,
@@ -26,11 +38,12 @@ from softquery.models.generator import (
     generate,
     select_rows,
 )
+from softquery.models.outputs import ClassOutput, TagOutput
 from softquery.models.pair_output import PairOutput
 from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import Tagger, TaggerConfig, TagOutput
+from softquery.models.tagger import Tagger, TaggerConfig
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 from softquery.nn import SpellingConfig
@@ -58,19 +71,45 @@ READERS: dict[str, tuple[type[BiDafConfig], type[BiDaf]]] = {"bidaf": (BiDafConf
 EMBEDDERS: dict[str, tuple[type[ElmoConfig], type[Elmo]]] = {"elmo": (ElmoConfig, Elmo)}
 """Likewise for models that give words vectors in their context."""
 
+ENCODERS: dict[str, tuple[type[BertConfig], type[Bert]]] = {"bert": (BertConfig, Bert)}
+"""Likewise for models that are pretrained on text and then given a head for a task."""
+
+BERT_HEADS: dict[str, tuple[type[BertHeadConfig], type[BertHead]]] = {
+    "bert-classifier": (BertClassifierConfig, BertClassifier),
+    "bert-matcher": (BertMatcherConfig, BertMatcher),
+    "bert-tagger": (BertTaggerConfig, BertTagger),
+    "bert-reader": (BertReaderConfig, BertReader),
+}
+"""Likewise for such heads, each with its encoder."""
+
 GENERATORS: dict[
     str, tuple[type[Seq2SeqConfig] | type[TransformerConfig], type[Seq2Seq] | type[Transformer]]
 ] = {"seq2seq": (Seq2SeqConfig, Seq2Seq), "transformer": (TransformerConfig, Transformer)}
 """Likewise for models that write."""
 
 __all__ = [
+    "BERT_HEADS",
     "CLASSIFIERS",
     "EMBEDDERS",
+    "ENCODERS",
     "GENERATORS",
     "MODELS",
     "READERS",
     "TEXT_MODELS",
     "AskingConfig",
+    "Bert",
+    "BertClassifier",
+    "BertClassifierConfig",
+    "BertConfig",
+    "BertHead",
+    "BertHeadConfig",
+    "BertMatcher",
+    "BertMatcherConfig",
+    "BertReader",
+    "BertReaderConfig",
+    "BertTagger",
+    "BertTaggerConfig",
+    "BertOutput",
     "Attentive",
     "AttentiveConfig",
     "BiDaf",
@@ -89,6 +128,7 @@ __all__ = [
     "HierarchicalConfig",
     "LanguageModelOutput",
     "Looks",
+    "MaskedOutput",
     "PairOutput",
     "Seq2Seq",
     "Seq2SeqConfig",

@@ -10,13 +10,14 @@ B texts, S sentences, T tokens of a text or of a sentence, D width, C classes.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.data import DocumentBatch, TextBatch
+from softquery.models.outputs import ClassOutput
 from softquery.nn import (
     Asked,
     BiRecurrent,
@@ -28,15 +29,6 @@ from softquery.nn import (
 )
 
 Merge = Literal["sum", "concat"]
-
-
-class ClassOutput(NamedTuple):
-    """Logits of B texts, and how much each word, and each sentence, had to say."""
-
-    logits: Float[Tensor, "B C"]
-    word_weights: Float[Tensor, "B *S T"]
-    sentence_weights: Float[Tensor, "B S"] | None = None
-    """Of documents alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,19 +8,18 @@ B sentences, T tokens, C tags, D width.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.data import TextBatch
+from softquery.models.outputs import TagOutput
 from softquery.nn import (
     BiRecurrent,
     Crf,
     Embedded,
     SpellingConfig,
-    Transitions,
     VariationalDropout,
     WordEmbedding,
 )
@@ -56,14 +55,6 @@ class TaggerConfig:
         for name in ("dropout", "word_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
-
-
-class TagOutput(NamedTuple):
-    """A score for each tag of each word, and of tags among themselves where those are learnt."""
-
-    logits: Float[Tensor, "B T C"]
-    mask: Bool[Tensor, "B T"]
-    transitions: Transitions | None = None
 
 
 class Tagger(nn.Module):

@@ -13,6 +13,7 @@ from softquery.nn.lexicon import Lexicon
 from softquery.nn.maxout import Maxout
 from softquery.nn.mix import LayerMix
 from softquery.nn.own_words import OwnWords
+from softquery.nn.placed_tokens import PlacedTokens
 from softquery.nn.pooling import AttentivePool, max_pool, mean_pool
 from softquery.nn.positions import PositionKind, Positions, sinusoids
 from softquery.nn.projected_lstm import LstmStack, LstmState, ProjectedLstm, Way
@@ -31,8 +32,10 @@ from softquery.nn.transformer import (
     FeedForward,
     NormPlace,
     Weights,
+    bent,
 )
 from softquery.nn.two_way import MeetingScore, Met, TwoWayAttention
+from softquery.nn.word_head import WordHead
 from softquery.nn.word_tables import Tie, WordTables
 from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 
@@ -71,6 +74,7 @@ __all__ = [
     "NoAnswer",
     "NormPlace",
     "OwnWords",
+    "PlacedTokens",
     "PositionKind",
     "Positions",
     "ProjectedLstm",
@@ -93,8 +97,10 @@ __all__ = [
     "Way",
     "Weights",
     "WordEmbedding",
+    "WordHead",
     "WordSoftmax",
     "WordTables",
+    "bent",
     "beside",
     "log_likelihood",
     "log_partition",

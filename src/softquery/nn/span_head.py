@@ -19,8 +19,8 @@ class SpanOutput(NamedTuple):
     start: Float[Tensor, "B T"]
     end: Float[Tensor, "B T"]
     mask: Bool[Tensor, "B T"]
-    none: Float[Tensor, " two"] | None = None
-    """Of no beginning and of no end, the same for every context."""
+    none: Float[Tensor, "*B two"] | None = None
+    """Of no beginning and of no end: the same for every context, or of each."""
     scores: Float[Tensor, "B T J"] | None = None
     """Of the words of the context with those of the question, where the model compares them."""
 

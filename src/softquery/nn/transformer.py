@@ -1,6 +1,6 @@
 """Blocks of a Transformer: attention and a small network, each with a way around it.
 
-B sentences, T tokens, S tokens of the source, H heads, D width.
+B sentences, T tokens, N tokens of sequences end to end, S tokens of the source, H heads, D width.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -9,10 +9,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.attention import KeyValueCache, MultiHead, both, causal_mask
+from softquery.attention import KeyValueCache, MultiHead, Packing, both, causal_mask
 
 NormPlace = Literal["post", "pre"]
-BlockActivation = Literal["relu", "gelu"]
+BlockActivation = Literal["relu", "gelu", "gelu_tanh"]
 Weights = Literal["hidden", "shown"]
 """Through the fused kernel, or with the attention weights of every head beside the answer."""
 
@@ -23,7 +23,7 @@ class FeedForward(nn.Module):
     Args:
         hidden_size: Width of input and output.
         inner_size: Width in between.
-        activation: `"relu"`, or `"gelu"` (Hendrycks & Gimpel 2016).
+        activation: `"relu"`, `"gelu"` (Hendrycks & Gimpel 2016), or its approximation by a tanh.
         dropout: Of the inner layer.
     """
 
@@ -50,10 +50,16 @@ class FeedForward(nn.Module):
 
     def forward(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Each token for itself."""
-        inner = self.widen(states)
-        inner = F.relu(inner) if self.activation == "relu" else F.gelu(inner)
+        inner = bent(self.widen(states), self.activation)
         answer: Tensor = self.narrow(self.dropout(inner))
         return answer
+
+
+def bent(states: Float[Tensor, "*B D"], activation: BlockActivation) -> Float[Tensor, "*B D"]:
+    """Each number through the activation."""
+    if activation == "relu":
+        return F.relu(states)
+    return F.gelu(states, approximate="tanh" if activation == "gelu_tanh" else "none")
 
 
 class Around(nn.Module):
@@ -122,15 +128,28 @@ class EncoderBlock(nn.Module):
         states: Float[Tensor, "B T D"],
         mask: Bool[Tensor, "B T"],
         *,
+        causal: bool = False,
         weights: Weights = "hidden",
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"] | None]:
-        """New states, and who asked whom where that is to be shown."""
+        """New states, and who asked whom where that is to be shown; `causal` hides what follows."""
         asked = self.around_attention.enter(states)
         memory = self.attention.remember(asked, asked)
-        answer, shown = ask(self.attention, asked, memory, mask=mask.unsqueeze(1), weights=weights)
-        states = self.around_attention.leave(states, answer)
+        answer, shown = ask(
+            self.attention, asked, memory, mask=mask.unsqueeze(1), causal=causal, weights=weights
+        )
+        return self._think(self.around_attention.leave(states, answer)), shown
+
+    def read_packed(
+        self, states: Float[Tensor, "N D"], packing: Packing, *, causal: bool = False
+    ) -> Float[Tensor, "N D"]:
+        """The same for sequences end to end, without padding."""
+        asked = self.around_attention.enter(states)
+        answer = self.attention.mix_packed(asked, packing, causal=causal)
+        return self._think(self.around_attention.leave(states, answer))
+
+    def _think(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         inner = self.feed_forward(self.around_feed_forward.enter(states))
-        return self.around_feed_forward.leave(states, inner), shown
+        return self.around_feed_forward.leave(states, inner)
 
 
 class DecoderOutput(NamedTuple):

@@ -4,10 +4,22 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import classifying, language, matching, reading, tagging, translating, words
+from softquery.recipes import (
+    bert,
+    bert_tasks,
+    classifying,
+    language,
+    matching,
+    reading,
+    tagging,
+    translating,
+    words,
+)
+from softquery.recipes.bert_run import BertRun, DocumentFiles, Pieces
 from softquery.recipes.language_run import LanguageRun, StreamFiles, Targets
 from softquery.recipes.overrides import override
 from softquery.recipes.run import (
+    BertSettings,
     ClassSettings,
     Files,
     Run,
@@ -17,7 +29,7 @@ from softquery.recipes.run import (
 )
 from softquery.recipes.words import WordList, WordRun
 
-AnyRun = Run | LanguageRun | WordRun
+AnyRun = Run | LanguageRun | BertRun | WordRun
 """What a recipe makes; `kinds` says what trains each."""
 
 RECIPES: dict[str, Callable[[], AnyRun]] = {
@@ -60,6 +72,15 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "elmo-medium": language.elmo_medium,
     "elmo-small": language.elmo_small,
     "elmo-en": language.elmo_en,
+    "bert-tiny": bert.bert_tiny,
+    "bert-mini": bert.bert_mini,
+    "bert-small": bert.bert_small,
+    "bert-base": bert.bert_base,
+    "bert-large": bert.bert_large,
+    "bert-classify": bert_tasks.bert_classify,
+    "bert-match": bert_tasks.bert_match,
+    "bert-tag": bert_tasks.bert_tag,
+    "bert-read": bert_tasks.bert_read,
     "word2vec": words.word2vec,
     "word2vec-cbow": words.word2vec_cbow,
 }
@@ -77,9 +98,13 @@ def recipe(name: str) -> AnyRun:
 __all__ = [
     "RECIPES",
     "AnyRun",
+    "BertRun",
+    "BertSettings",
+    "DocumentFiles",
     "ClassSettings",
     "Files",
     "LanguageRun",
+    "Pieces",
     "Run",
     "StreamFiles",
     "TagSettings",

@@ -15,6 +15,7 @@ import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
+from softquery.recipes.bert_base import BertBase, fitting_limit, read_base, stand, with_base
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
     base_of,
@@ -83,18 +84,26 @@ def train(
         return target
     work = work_of(run)
     source = read_source(run, work, data, rename, lines)
+    run, init = with_base(run, init)
+    base = read_base(run, init)
     start = None if init is None else read_start(init)
     if start is not None:
         run = start.shape(run, source, lines)
+    if base is not None:
+        run = base.shape(run, lines)
+    run = fitting_limit(run, lines)
+    pipeline = None if start is None else start.pipeline
+    if base is not None:
+        pipeline = base.text(run)
     prepared = prepare(
         run,
         work,
         source,
         lines,
-        pipeline=None if start is None else start.pipeline,
+        pipeline=pipeline,
         source_pipeline=None if start is None else start.source_pipeline,
     )
-    model, prepared = _build(prepared, start, lines)
+    model, prepared = _build(prepared, start, base, lines)
     model.to(fabric.device)
     plan = _plan(work, prepared, model, fabric.device, lines)
     # A bad row is told now, not after hours.
@@ -127,7 +136,9 @@ def train(
     return target
 
 
-def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel, Prepared]:
+def _build(
+    prepared: Prepared, start: Start | None, base: BertBase | None, say: Say
+) -> tuple[TaskModel, Prepared]:
     """The model, filled from pretrained vectors or from the bundle that the run starts from.
 
     A biLM inside has its say about the run: how words are spelt.
@@ -144,6 +155,8 @@ def _build(prepared: Prepared, start: Start | None, say: Say) -> tuple[TaskModel
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))
     if start is not None:
         start.fill(model, prepared.task, say)
+    if run.bert is not None:
+        stand(model, run.bert, base, say)
     if run.vocabulary.frozen and words is not None:
         if prepared.table is None and start is None:
             say("no vectors are given, so that the table of words learns along")

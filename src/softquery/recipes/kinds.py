@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from softquery.errors import ConfigError
-from softquery.recipes import AnyRun, LanguageRun, Run, WordRun, execute
+from softquery.recipes import AnyRun, BertRun, LanguageRun, Run, WordRun, execute
+from softquery.recipes.bert_pretrain import pretrain_bert
 from softquery.recipes.pretrain import pretrain
 from softquery.recipes.train_words import train_words
 from softquery.recipes.work import Say
@@ -48,6 +49,10 @@ KINDS: dict[type[AnyRun], Kind] = {
     LanguageRun: Kind(
         train=pretrain,
         refused={"vectors": "reads characters, not word vectors"},
+    ),
+    BertRun: Kind(
+        train=pretrain_bert,
+        refused={"vectors": "learns the vectors of its pieces by itself"},
     ),
     WordRun: Kind(
         train=train_words,

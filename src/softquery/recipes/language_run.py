@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from softquery.models import EMBEDDERS, ElmoConfig
-from softquery.text import TextConfig
+from softquery.text import SUBWORDS, TextConfig
 from softquery.training import Optim, Schedule, Training
 
 
@@ -72,7 +72,7 @@ class LanguageRun:
             raise ValueError(f"seed must be from 0 to {2**32 - 1:,}, got {self.training.seed:,}")
         if self.model.softmax.kind == "none":
             raise ValueError("softmax.kind must not be none: nothing could be learnt")
-        if self.text.unit in ("bpe", "wordpiece"):
+        if self.text.unit in SUBWORDS:
             raise ValueError(f"text.unit must cut words, got {self.text.unit!r}")
 
     def model_name(self) -> str:

@@ -20,7 +20,7 @@ from softquery.recipes.work import Say
 from softquery.runtime.base import base_weights
 from softquery.runtime.network import load_embedder
 from softquery.runtime.sentence_reading import PREFIX
-from softquery.text import TextPipeline
+from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import Training
 from softquery.zoo import resolve
 
@@ -32,7 +32,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
     """A bundle's biLM as an embedder for the words of this run."""
     if not settings.bundle:
         raise ConfigError(f"{run.name} needs a biLM; name its bundle with --set elmo.bundle=DIR")
-    if run.text.unit in ("bpe", "wordpiece"):
+    if run.text.unit in SUBWORDS:
         raise ConfigError(f"ELMo reads words, not pieces of them; text.unit is {run.text.unit!r}")
     bundle = read_bundle(resolve(settings.bundle))
     if bundle.config.model["name"] != "elmo":

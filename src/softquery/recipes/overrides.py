@@ -21,7 +21,7 @@ def override(value: Value, settings: Iterable[str]) -> Value:
 
     >>> from softquery.training import Optim
     >>> override(Optim(), ["lr=0.1", "betas=0.8,0.9"])
-    Optim(lr=0.1, betas=(0.8, 0.9), eps=1e-08, weight_decay=0.0, clip_norm=10.0)
+    Optim(lr=0.1, betas=(0.8, 0.9), eps=1e-08, weight_decay=0.0, decayed='all', clip_norm=10.0)
     """
     for setting in settings:
         path, equals, text = setting.partition("=")

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from softquery.data import PairBatch, Pairs, Slot, bucketed
+from softquery.data import PairBatch, Pairs, PieceBatch, PiecePairs, Slot, bucketed
 from softquery.errors import ConfigError
 from softquery.measure import accuracy, auc, spearman
 from softquery.recipes.run import Files
@@ -19,8 +19,8 @@ from softquery.tasks import PairClassification, PairTask
 class PairPlan:
     """The training pairs of a run and the share of them that was held back."""
 
-    train: Pairs
-    tune: Pairs
+    train: Pairs | PiecePairs
+    tune: Pairs | PiecePairs
     lengths: Tensor
     """Of the training pairs, on the CPU, where batches are planned."""
     task: PairTask
@@ -37,7 +37,7 @@ class PairPlan:
             pad_multiple=self.files.pad_multiple,
         )
 
-    def make_batch(self, rows: Tensor, length: int) -> PairBatch:
+    def make_batch(self, rows: Tensor, length: int) -> PairBatch | PieceBatch:
         """The pairs of these rows, each twice where two passes are to agree."""
         task = self.task
         if not isinstance(task, PairClassification):

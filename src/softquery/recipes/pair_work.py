@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from softquery.data import Pairs, encode_pairs, first_sentence
+from softquery.data import Pairs, PiecePairs, encode_pairs, first_sentence
 from softquery.errors import InputError
 from softquery.files import Row, find_split, read_rows
+from softquery.models import BertMatcherConfig
 from softquery.recipes.pair_plan import PairPlan
 from softquery.recipes.run import Run
 from softquery.recipes.work import Folder, Prepared, Say, Source
@@ -64,7 +65,7 @@ class PairWork:
 
     def encode(
         self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
-    ) -> Pairs:
+    ) -> Pairs | PiecePairs:
         """Tokenise one split, and say what was cut."""
         task = prepared.task
         soft = task.parse_distribution if taught and isinstance(task, PairClassification) else None
@@ -78,9 +79,13 @@ class PairWork:
         if pairs.num_cut:
             limit = prepared.pipeline.config.max_tokens
             say(f"{name}: {pairs.num_cut:,} sentences were cut at {limit} tokens")
+        if isinstance(prepared.run.model, BertMatcherConfig):
+            return PiecePairs(pairs.first, pairs.second, pairs.label, pairs.num_cut)
         return pairs
 
-    def plan(self, prepared: Prepared, train: Pairs, tune: Pairs) -> PairPlan:
+    def plan(
+        self, prepared: Prepared, train: Pairs | PiecePairs, tune: Pairs | PiecePairs
+    ) -> PairPlan:
         """Shuffled batches, and accuracy or correlation."""
         return PairPlan(
             train=train,
@@ -91,7 +96,9 @@ class PairWork:
             seed=prepared.run.training.seed,
         )
 
-    def report(self, prepared: Prepared, model: nn.Module, dev: Pairs) -> dict[str, Any]:
+    def report(
+        self, prepared: Prepared, model: nn.Module, dev: Pairs | PiecePairs
+    ) -> dict[str, Any]:
         """Accuracy and its kin, or correlations."""
         probabilities = prepared.task.probabilities(pair_logits(model, dev))
         found: dict[str, Any] = prepared.task.report(dev.label.cpu().numpy(), probabilities.numpy())

@@ -107,6 +107,10 @@ def _sizes(
         source = (reading or pipeline).vocab_size
         return {"source_vocab_size": source, "target_vocab_size": pipeline.vocab_size}
     model: Any = run.model
+    if run.bert is not None:  # published tables may be longer than their vocabulary
+        size = max(pipeline.vocab_size, model.encoder.vocab_size)
+        encoder = replace(model.encoder, vocab_size=size)
+        return {"encoder": encoder, "output_size": task.output_size}
     width = model.embedding_size if table is None else table.shape[1]
     return {
         "vocab_size": pipeline.vocab_size,

@@ -25,7 +25,7 @@ from softquery.data import (
     write_corpus,
 )
 from softquery.errors import InputError
-from softquery.files import find_texts, fingerprint, read_texts
+from softquery.files import read_texts
 from softquery.models import Elmo
 from softquery.recipes.language_card import language_card
 from softquery.recipes.language_run import LanguageRun
@@ -33,6 +33,7 @@ from softquery.recipes.language_start import LanguageStart, read_language_start
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.stream_plan import StreamMemory, StreamPlan
+from softquery.recipes.text_source import TextSource, numbered_source, text_source
 from softquery.recipes.work import Say
 from softquery.runtime.network import build_embedder, config_of
 from softquery.runtime.perplexity import text_likelihood
@@ -59,22 +60,6 @@ MEASURED_STREAMS = 128
 TYPES_MULTIPLE = {"cpu": 8, "cuda": 256}
 """Distinct types of a batch are filled up to it; on a GPU, each shape is recorded."""
 TASK = LanguageModel()
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextSource:
-    """The files of every split; none where the text was numbered before."""
-
-    train: list[Path]
-    valid: list[Path]
-    rename: Mapping[str, str] | None
-    fingerprint: str
-    folder: Path
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether `folder` is a corpus that `data.write_corpus` wrote."""
-        return not self.train
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,17 +133,8 @@ def pretrain(
 
 def _find_source(run: LanguageRun, folder: Path, rename: Mapping[str, str] | None) -> TextSource:
     if is_corpus(folder):
-        mark = corpus_fingerprint(folder)
-        return TextSource(train=[], valid=[], rename=None, fingerprint=mark, folder=folder)
-    train = [path for split in run.data.train for path in find_texts(folder, split)]
-    valid = find_texts(folder, run.data.valid)
-    return TextSource(
-        train=train,
-        valid=valid,
-        rename=rename,
-        fingerprint=fingerprint([*train, *valid]),
-        folder=folder,
-    )
+        return numbered_source(folder, corpus_fingerprint(folder))
+    return text_source(folder, run.data.train, run.data.valid, rename)
 
 
 def _number(

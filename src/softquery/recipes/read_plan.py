@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from softquery.data import QuestionBatch, Questions, Slot, bucketed
+from softquery.data import PieceBatch, PiecePages, QuestionBatch, Questions, Slot, bucketed
 from softquery.recipes.run import Files
 
 
@@ -13,11 +13,12 @@ from softquery.recipes.run import Files
 class ReadPlan:
     """The training pages of a run, and what is done with the questions that were held back."""
 
-    train: Questions
+    train: Questions | PiecePages
     lengths: Tensor
     """Of the contexts, on the CPU, where batches are planned."""
-    question_length: int
-    """To which all questions are padded: a recorded step then has one shape a context length."""
+    question_length: int | None
+    """To which all questions are padded: a recorded step then has one shape a context length. None
+    where a question and its context are one row."""
     files: Files
     seed: int
     measured: Callable[[nn.Module], dict[str, float]]
@@ -32,9 +33,11 @@ class ReadPlan:
             pad_multiple=self.files.pad_multiple,
         )
 
-    def make_batch(self, rows: Tensor, length: int) -> QuestionBatch:
+    def make_batch(self, rows: Tensor, length: int) -> QuestionBatch | PieceBatch:
         """The pages of these rows."""
-        return self.train.batch(rows, length, question_length=self.question_length)
+        if isinstance(self.train, PiecePages):
+            return self.train.batch(rows, length)
+        return self.train.batch(rows, length, question_length=self.question_length or 1)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """The metric that steers comes first."""

@@ -9,10 +9,10 @@ import numpy as np
 from torch import nn
 
 from softquery.answers import Passage, ReadingRules, Sheet, lay_out, settle
-from softquery.data import NO_ANSWER, Questions, encode_pages
+from softquery.data import NO_ANSWER, PiecePages, Questions, encode_pages, encode_piece_pages
 from softquery.errors import ConfigError, InputError
 from softquery.files import NOWHERE, QUESTION_FORMS, AskedQuestion, find_split, read_questions
-from softquery.models import BiDafConfig
+from softquery.models import BertReaderConfig, BiDafConfig
 from softquery.recipes.read_plan import ReadPlan
 from softquery.recipes.run import Run
 from softquery.recipes.work import Folder, Prepared, Say, Source
@@ -64,7 +64,7 @@ class ReadWork:
             rules = replace(rules, no_answer="learnt")
             say(f"{without:,} questions have no answer: that there may be none is learnt")
         model = run.model
-        if isinstance(model, BiDafConfig):
+        if isinstance(model, (BiDafConfig, BertReaderConfig)):
             model = replace(model, no_answer=rules.no_answer)
         return replace(run, reading=rules, task=SpanReading(rules=rules), model=model)
 
@@ -84,7 +84,7 @@ class ReadWork:
         name: str,
         *,
         taught: bool = False,
-    ) -> Questions:
+    ) -> Questions | PiecePages:
         """Pages of words; to train on, those that say something about the answer."""
         rules: ReadingRules = prepared.task.rules
         size = prepared.pipeline.config.max_tokens
@@ -100,11 +100,16 @@ class ReadWork:
             left_out = len(rows) - len({place.pair for place in sheet.places})
             if left_out:
                 say(f"{name}: {left_out:,} questions are left out; no page holds their answer")
+        if isinstance(prepared.run.model, BertReaderConfig):
+            pieces = encode_piece_pages(sheet.pages, prepared.pipeline, labels=labels)
+            return replace(pieces, sheet=sheet.without_pages())
         longest = max_characters(prepared.run.model)
         made = encode_pages(sheet.pages, prepared.pipeline, max_characters=longest, labels=labels)
         return replace(made, sheet=sheet.without_pages())
 
-    def plan(self, prepared: Prepared, train: Questions, tune: Questions) -> ReadPlan:
+    def plan(
+        self, prepared: Prepared, train: Questions | PiecePages, tune: Questions | PiecePages
+    ) -> ReadPlan:
         """Shuffled batches, and F1 of what was held back."""
         if not len(train):
             source = prepared.source.train[0].source
@@ -117,13 +122,15 @@ class ReadWork:
         return ReadPlan(
             train=train,
             lengths=train.lengths().cpu(),
-            question_length=train.question_length(),
+            question_length=train.question_length() if isinstance(train, Questions) else None,
             files=prepared.run.data,
             seed=prepared.run.training.seed,
             measured=measured,
         )
 
-    def report(self, prepared: Prepared, model: nn.Module, dev: Questions) -> dict[str, Any]:
+    def report(
+        self, prepared: Prepared, model: nn.Module, dev: Questions | PiecePages
+    ) -> dict[str, Any]:
         """Exact match and F1."""
         return self._report(prepared, model, dev, prepared.source.dev)
 
@@ -131,7 +138,7 @@ class ReadWork:
         self,
         prepared: Prepared,
         model: nn.Module,
-        questions: Questions,
+        questions: Questions | PiecePages,
         rows: Sequence[AskedQuestion],
         *,
         num_samples: int = 1000,

@@ -7,12 +7,17 @@ from typing import Any, Literal, get_args
 from softquery.answers import ReadingRules
 from softquery.measure import ClassMetric
 from softquery.models import (
+    BERT_HEADS,
     CLASSIFIERS,
     GENERATORS,
     MODELS,
     READERS,
     TEXT_MODELS,
     AttentiveConfig,
+    BertClassifierConfig,
+    BertMatcherConfig,
+    BertReaderConfig,
+    BertTaggerConfig,
     BiDafConfig,
     EsimConfig,
     HierarchicalConfig,
@@ -141,6 +146,24 @@ class WriteSettings:
             )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BertSettings:
+    """The encoder under a head: where it comes from, and how much of it learns along."""
+
+    bundle: str = ""
+    """A pretrained BERT, by its name or its folder; its sizes and its vocabulary are taken."""
+    weights: Literal["pretrained", "random"] = "pretrained"
+    """`"random"` takes no more than sizes and vocabulary, and without a bundle learns pieces from
+    the training text: to see what pretraining is worth."""
+    tuned_layers: int | None = None
+    """How many of the highest layers learn along; none for all of them and the embeddings, 0 for
+    the head alone."""
+
+    def __post_init__(self) -> None:
+        if self.tuned_layers is not None and self.tuned_layers < 0:
+            raise ValueError(f"tuned_layers must not be negative, got {self.tuned_layers}")
+
+
 ModelConfig = (
     EsimConfig
     | SiameseConfig
@@ -148,6 +171,10 @@ ModelConfig = (
     | AttentiveConfig
     | HierarchicalConfig
     | BiDafConfig
+    | BertClassifierConfig
+    | BertMatcherConfig
+    | BertTaggerConfig
+    | BertReaderConfig
     | Seq2SeqConfig
     | TransformerConfig
 )
@@ -177,6 +204,8 @@ class Run:
     """Files of pretrained word vectors, laid side by side."""
     elmo: ElmoSettings | None = None
     """A biLM that gives the words vectors in their context."""
+    bert: BertSettings | None = None
+    """A pretrained encoder under a head."""
     data: Files = field(default_factory=Files)
     optim: Optim = field(default_factory=Optim)
     schedule: Schedule = field(default_factory=Schedule)
@@ -195,6 +224,7 @@ class Run:
             **TEXT_MODELS,
             **CLASSIFIERS,
             **READERS,
+            **BERT_HEADS,
             **GENERATORS,
         }
         return next(name for name, (config, _) in known.items() if isinstance(self.model, config))

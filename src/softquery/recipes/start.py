@@ -8,7 +8,15 @@ from torch import nn
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError
-from softquery.models import Attentive, Esim, Hierarchical, Tagger
+from softquery.models import (
+    Attentive,
+    BertClassifier,
+    BertMatcher,
+    BertTagger,
+    Esim,
+    Hierarchical,
+    Tagger,
+)
 from softquery.recipes.class_work import ClassWork, class_task
 from softquery.recipes.pair_work import PairWork, found_labels
 from softquery.recipes.run import Run, Task, Vocabularies
@@ -23,7 +31,7 @@ SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head", "h
          "spelling", "decoder", "merge", "context_size", "max_sentences", "inner_size", "num_heads",
          "num_layers", "num_encoder_layers", "num_decoder_layers", "norm", "activation",
          "positions", "max_length", "tie", "direction", "context", "attention", "num_highways",
-         "score")  # fmt: skip
+         "score", "encoder")  # fmt: skip
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
 
 
@@ -114,7 +122,8 @@ def read_start(folder: str | PathLike[str]) -> Start:
 
 def _last_layer(model: TaskModel) -> set[str]:
     """The weights of the layer whose outputs are the labels; a cosine has none."""
-    if isinstance(model, (Tagger, Attentive, Hierarchical)):
+    heads = (Tagger, Attentive, Hierarchical, BertClassifier, BertMatcher, BertTagger)
+    if isinstance(model, heads):
         return {name for name in model.state_dict() if name.startswith(("output.", "crf."))}
     head = "classifier" if isinstance(model, Esim) else "head"
     layers = [

@@ -9,9 +9,10 @@ import numpy as np
 from torch import nn
 
 from softquery.answers import Scheme, TagError, TagSet
-from softquery.data import Sentences, Texts, encode_words
+from softquery.data import Sentences, Texts, WordPieces, encode_words
 from softquery.errors import ConfigError, InputError
 from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
+from softquery.models import BertTaggerConfig
 from softquery.recipes.run import Run, TagSettings
 from softquery.recipes.text_plan import TextPlan
 from softquery.recipes.work import Folder, Prepared, Say, Source
@@ -19,7 +20,15 @@ from softquery.runtime.network import max_characters, tag_scores
 from softquery.runtime.tag_schemes import written_scheme
 from softquery.runtime.tags import decode_tags
 from softquery.tasks import Tagging
-from softquery.text import TextPipeline, in_parts, normalise, pipeline_from_words, rejoined
+from softquery.text import (
+    TextPipeline,
+    WordCutting,
+    build_pipeline,
+    in_parts,
+    normalise,
+    pipeline_from_words,
+    rejoined,
+)
 
 
 class TagWork:
@@ -74,6 +83,10 @@ class TagWork:
 
     def build_pipeline(self, run: Run, source: Source) -> TextPipeline:
         """The words as they are cut in the files, the most frequent first."""
+        if run.text.unit == "bert":
+            texts = (" ".join(row.tokens) for row in source.train)
+            size, count = run.vocabulary.size, run.vocabulary.min_count
+            return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
         counts = Counter(normalise(word, run.text) for row in source.train for word in row.tokens)
         kept = [word for word, count in counts.most_common() if count >= run.vocabulary.min_count]
         kept.sort(key=lambda word: (-counts[word], word))
@@ -87,12 +100,17 @@ class TagWork:
         name: str,
         *,
         taught: bool = False,
-    ) -> Texts:
+    ) -> Texts | WordPieces:
         """Words and tags as numbers; long sentences in parts."""
         limit = prepared.pipeline.config.max_tokens
         words = [row.tokens for row in rows]
         given = (prepared.run.tags or TagSettings()).given
         ids = [_ids(row, prepared.task.tags, given) for row in rows]  # type: ignore[arg-type]
+        if isinstance(prepared.run.model, BertTaggerConfig):
+            made = tagged_pieces(words, ids, prepared.pipeline)
+            if made.num_cut:
+                say(f"{name}: {made.num_cut:,} sentences are longer than {limit} pieces; in parts")
+            return made
         num_cut = sum(len(row.tokens) > limit for row in rows)
         if num_cut:
             say(f"{name}: {num_cut:,} sentences are longer than {limit} words; read in parts")
@@ -103,7 +121,9 @@ class TagWork:
         )
         return replace(texts, label=Sentences.pack(list(in_parts(ids, limit))), num_cut=num_cut)
 
-    def plan(self, prepared: Prepared, train: Texts, tune: Texts) -> TextPlan:
+    def plan(
+        self, prepared: Prepared, train: Texts | WordPieces, tune: Texts | WordPieces
+    ) -> TextPlan:
         """Shuffled batches, and F1 or accuracy of what was held back."""
 
         def measured(model: nn.Module) -> dict[str, float]:
@@ -121,14 +141,20 @@ class TagWork:
             measured=measured,
         )
 
-    def report(self, prepared: Prepared, model: nn.Module, dev: Texts) -> dict[str, Any]:
+    def report(
+        self, prepared: Prepared, model: nn.Module, dev: Texts | WordPieces
+    ) -> dict[str, Any]:
         """Entities found whole, and words."""
         gold, predicted = self._tags(prepared, model, dev, prepared.source.dev)
         found: dict[str, Any] = prepared.task.report(gold, predicted)
         return found
 
     def _tags(
-        self, prepared: Prepared, model: nn.Module, texts: Texts, rows: Sequence[TaggedSentence]
+        self,
+        prepared: Prepared,
+        model: nn.Module,
+        texts: Texts | WordPieces,
+        rows: Sequence[TaggedSentence],
     ) -> tuple[list[list[str]], list[list[str]]]:
         """Gold and answered tags of whole sentences, both in the model's scheme."""
         scores, chain = tag_scores(model, texts)
@@ -143,6 +169,21 @@ class TagWork:
         flat = label.ids.tolist()[: sum(lengths)]
         gold = rejoined([[tags.labels[each] for each in flat]], lengths)
         return gold, rejoined(decode_tags(scores, tags, chain), lengths)
+
+
+def tagged_pieces(
+    sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[int]], pipeline: TextPipeline
+) -> WordPieces:
+    """Sentences as pieces, each word's tag at its first one; long sentences in parts."""
+    cut = WordCutting(pipeline).rows(sentences)
+    rows = [row for parts in cut for row in parts]
+    flat = rejoined(tags, [len(row.places) for row in rows])
+    return WordPieces(
+        Sentences.pack([row.ids for row in rows]),
+        Sentences.pack([row.places for row in rows]),
+        Sentences.pack(flat),
+        num_cut=sum(len(parts) > 1 for parts in cut),
+    )
 
 
 def scheme_of(source: Source, settings: TagSettings, say: Say) -> Scheme:

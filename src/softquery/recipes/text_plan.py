@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from softquery.data import Slot, TextBatch, Texts, bucketed
+from softquery.data import Slot, TextBatch, Texts, WordPieceBatch, WordPieces, bucketed
 from softquery.recipes.run import Files
 
 
@@ -13,7 +13,7 @@ from softquery.recipes.run import Files
 class TextPlan:
     """The training sentences of a run, and what is done with those that were held back."""
 
-    train: Texts
+    train: Texts | WordPieces
     lengths: Tensor
     """Of the training sentences, on the CPU, where batches are planned."""
     files: Files
@@ -30,7 +30,7 @@ class TextPlan:
             pad_multiple=self.files.pad_multiple,
         )
 
-    def make_batch(self, rows: Tensor, length: int) -> TextBatch:
+    def make_batch(self, rows: Tensor, length: int) -> TextBatch | WordPieceBatch:
         """The sentences of these rows."""
         return self.train.batch(rows, length)
 

@@ -2,6 +2,10 @@
 
 from softquery.models import (
     AttentiveConfig,
+    BertClassifierConfig,
+    BertMatcherConfig,
+    BertReaderConfig,
+    BertTaggerConfig,
     BiDafConfig,
     EsimConfig,
     HierarchicalConfig,
@@ -24,6 +28,10 @@ WORKS: dict[type, Work] = {
     AttentiveConfig: ClassWork(),
     HierarchicalConfig: ClassWork(),
     BiDafConfig: ReadWork(),
+    BertClassifierConfig: ClassWork(),
+    BertMatcherConfig: PairWork(),
+    BertTaggerConfig: TagWork(),
+    BertReaderConfig: ReadWork(),
 }
 
 

@@ -6,6 +6,7 @@ from softquery.runtime.evaluation import Evaluation, evaluate
 from softquery.runtime.layer_choice import Mix
 from softquery.runtime.loading import load
 from softquery.runtime.matcher import Matcher, load_matcher
+from softquery.runtime.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.reader import Reader, load_reader
 from softquery.runtime.requests import Request
 from softquery.runtime.tagger import Tagger, load_tagger
@@ -20,6 +21,7 @@ __all__ = [
     "Evaluation",
     "Matcher",
     "Mix",
+    "PieceEmbedder",
     "Reader",
     "Request",
     "Tagger",
@@ -35,4 +37,5 @@ __all__ = [
     "load_vectors",
     "load_writer",
     "open_embedder",
+    "open_pieces",
 ]

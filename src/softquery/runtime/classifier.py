@@ -11,6 +11,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
+from softquery.runtime.bert_backends import BertClassBackend, is_bert, open_bert
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.class_backend import ClassBackend, Floats
 from softquery.runtime.fitting import (
@@ -123,6 +124,9 @@ def load_classifier(
     reading = fitting_reading(bundle)
     pipeline = fitting_pipeline(bundle)
     chosen: Any
+    if is_bert(bundle):
+        chosen = BertClassBackend(open_bert(bundle, backend, threads, device))
+        return Classifier(bundle, pipeline, chosen)
     if choose_backend(bundle, backend, threads, device) == "onnx":
         if reading.tokens == "words":
             raise BundleError(f"{bundle.path}: reads characters, which runs on torch alone")

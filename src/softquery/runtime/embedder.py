@@ -21,7 +21,7 @@ from softquery.runtime.words_in_context import (
     learnt_mix,
     sizes_of,
 )
-from softquery.text import TextPipeline
+from softquery.text import SUBWORDS, TextPipeline
 
 Text = str | Sequence[str]
 """A sentence, or its words where it is cut already."""
@@ -47,7 +47,7 @@ class Embedder:
         self.mix = mix or Mix.average(words.num_layers)
         self.pipeline = fitting_pipeline(bundle)
         config = self.pipeline.config
-        if config.unit in ("bpe", "wordpiece"):
+        if config.unit in SUBWORDS:
             raise BundleError(
                 f"{bundle.path / 'config.json'}: a biLM reads words, but text.unit is "
                 f"{config.unit!r}"

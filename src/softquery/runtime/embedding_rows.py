@@ -17,6 +17,7 @@ from softquery.runtime.bulk import identity
 from softquery.runtime.embedder import CHUNK_LINES, Embedder, chunks
 from softquery.runtime.layer_choice import Choice, check_choice
 from softquery.runtime.partial_file import check_output
+from softquery.runtime.piece_embedder import PieceEmbedder
 from softquery.runtime.vector_sinks import FORMS, open_sink
 
 Precision = Literal["float32", "float16"]
@@ -38,7 +39,7 @@ class EmbedResult:
 
 
 def embed_rows(
-    embedder: Embedder,
+    embedder: Embedder | PieceEmbedder,
     sentences: Iterable[Sentence],
     output: Path,
     *,
@@ -85,7 +86,7 @@ def embed_rows(
 
 
 def _chunks(
-    embedder: Embedder, sentences: Iterator[Sentence]
+    embedder: Embedder | PieceEmbedder, sentences: Iterator[Sentence]
 ) -> Iterator[tuple[list[Sentence], list[list[str]]]]:
     """Rows with their words, in chunks of a bounded size."""
     while block := list(islice(sentences, CHUNK_LINES)):

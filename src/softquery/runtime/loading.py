@@ -9,6 +9,7 @@ from softquery.runtime.classifier import load_classifier
 from softquery.runtime.embedder import open_embedder
 from softquery.runtime.matcher import load_matcher
 from softquery.runtime.opening import Source, opened
+from softquery.runtime.piece_embedder import open_pieces
 from softquery.runtime.reader import load_reader
 from softquery.runtime.tagger import load_tagger
 from softquery.runtime.writer import load_writer
@@ -16,6 +17,7 @@ from softquery.runtime.writer import load_writer
 OPENERS: dict[str, Callable[..., Any]] = {
     "matcher": load_matcher,
     "embedder": open_embedder,
+    "encoder": open_pieces,
     "tagger": load_tagger,
     "classifier": load_classifier,
     "generator": load_writer,
@@ -42,8 +44,8 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, an `Embedder` or a `Writer`, by the
-        kind of the bundle.
+        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, an `Embedder`, a `PieceEmbedder` or a
+        `Writer`, by the kind of the bundle.
     """
     bundle = opened(name_or_path)
     kind = bundle.config.kind

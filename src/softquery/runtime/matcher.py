@@ -13,6 +13,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
 from softquery.runtime.backend import Floats, PairBackend, Read
+from softquery.runtime.bert_backends import BertPairBackend, is_bert, open_bert
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_calibration, fitting_pipeline
 from softquery.runtime.opening import Source, opened
@@ -279,6 +280,8 @@ def load_matcher(
     bundle = opened(name_or_path)
     if bundle.config.kind != "matcher":
         raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
+    if is_bert(bundle):
+        return Matcher(bundle, BertPairBackend(open_bert(bundle, backend, threads, device)))
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.nested_context import open_context
         from softquery.runtime.nested_sentences import check_spelling

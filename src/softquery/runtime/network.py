@@ -10,17 +10,27 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from softquery.bundle import Bundle
-from softquery.data import Pairs, Texts, in_order
+from softquery.data import Pairs, PiecePairs, Texts, WordPieces, in_order
 from softquery.errors import BundleError
 from softquery.models import (
+    BERT_HEADS,
     CLASSIFIERS,
     EMBEDDERS,
+    ENCODERS,
     GENERATORS,
     MODELS,
     READERS,
     TEXT_MODELS,
     Attentive,
     AttentiveConfig,
+    Bert,
+    BertClassifier,
+    BertConfig,
+    BertHead,
+    BertHeadConfig,
+    BertMatcher,
+    BertReader,
+    BertTagger,
     BiDaf,
     BiDafConfig,
     Elmo,
@@ -45,12 +55,26 @@ from softquery.runtime.tags import Chain, Floats
 from softquery.runtime.weights import dequantised
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = Esim | Siamese | Tagger | Attentive | Hierarchical | BiDaf | Seq2Seq | Transformer
+TaskModel = (
+    Esim
+    | Siamese
+    | Tagger
+    | Attentive
+    | Hierarchical
+    | BiDaf
+    | BertClassifier
+    | BertMatcher
+    | BertTagger
+    | BertReader
+    | Seq2Seq
+    | Transformer
+)
 TASK_MODELS: dict[str, tuple[Any, Any]] = {
     **MODELS,
     **TEXT_MODELS,
     **CLASSIFIERS,
     **READERS,
+    **BERT_HEADS,
     **GENERATORS,
 }
 
@@ -81,6 +105,14 @@ def build_embedder(name: str, settings: dict[str, Any]) -> Elmo:
     if name not in EMBEDDERS:
         raise BundleError(f"unknown embedder {name!r} (known: {', '.join(EMBEDDERS)})")
     model: Elmo = _built(name, settings, *EMBEDDERS[name])
+    return model
+
+
+def build_encoder(name: str, settings: dict[str, Any]) -> Bert:
+    """The pretrained encoder that a bundle's config describes, with random weights."""
+    if name not in ENCODERS:
+        raise BundleError(f"unknown encoder {name!r} (known: {', '.join(ENCODERS)})")
+    model: Bert = _built(name, settings, *ENCODERS[name])
     return model
 
 
@@ -135,9 +167,22 @@ def load_tagger(bundle: Bundle) -> Tagger:
     return model
 
 
+def load_bert_head(bundle: Bundle) -> BertHead:
+    """Likewise for a BERT with a head."""
+    model = load_task_model(bundle)
+    if not isinstance(model, (BertClassifier, BertMatcher, BertTagger, BertReader)):
+        raise BundleError(f"{bundle.path}: expected a BERT with a head, found another model")
+    return model
+
+
 def load_embedder(bundle: Bundle) -> Elmo:
     """Likewise for a bundle of word vectors."""
     return _loaded(bundle, build_embedder)
+
+
+def load_encoder(bundle: Bundle) -> Bert:
+    """Likewise for a bundle of a pretrained encoder."""
+    return _loaded(bundle, build_encoder)
 
 
 def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Model:
@@ -168,6 +213,8 @@ def config_of(model: nn.Module) -> dict[str, Any]:
         | SiameseConfig
         | TaggerConfig
         | ElmoConfig
+        | BertConfig
+        | BertHeadConfig
         | AttentiveConfig
         | HierarchicalConfig
         | BiDafConfig
@@ -187,20 +234,21 @@ def max_characters(config: object) -> int:
 
 @torch.inference_mode()
 def tag_scores(
-    model: nn.Module, texts: Texts, *, batch_size: int = 256
+    model: nn.Module, texts: Texts | WordPieces, *, batch_size: int = 256
 ) -> tuple[list[Floats], Chain | None]:
     """Scores [T, C] of the tags of every sentence, in their order, and of tags in a chain."""
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
     lengths = texts.lengths().cpu()
+    counts = texts.num_words().cpu() if isinstance(texts, WordPieces) else lengths
     scores: list[Floats] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
     chain = None
     for slot in in_order(lengths, batch_size=batch_size):
         output: TagOutput = model(texts.batch(slot.rows.to(device), slot.length))
         found = output.logits.float().cpu().numpy()
         for place, row in enumerate(slot.rows.tolist()):
-            scores[row] = found[place, : int(lengths[row])]
+            scores[row] = found[place, : int(counts[row])]
         if chain is None and output.transitions is not None:
             chain = Chain(*(part.float().cpu().numpy() for part in output.transitions))
     model.train(was_training)
@@ -208,7 +256,9 @@ def tag_scores(
 
 
 @torch.inference_mode()
-def pair_logits(model: nn.Module, pairs: Pairs, *, batch_size: int = 256) -> Float[Tensor, "N C"]:
+def pair_logits(
+    model: nn.Module, pairs: Pairs | PiecePairs, *, batch_size: int = 256
+) -> Float[Tensor, "N C"]:
     """Logits of every pair, in the order of the pairs, on the CPU."""
     was_training = model.training
     model.eval()

@@ -19,6 +19,7 @@ from softquery.answers import (
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment
+from softquery.runtime.bert_backends import BertReadBackend, is_bert, open_bert
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
 from softquery.runtime.opening import Source, opened
@@ -152,6 +153,9 @@ def load_reader(
         raise BundleError(f"{bundle.path}: expected a reader, found kind {bundle.config.kind!r}")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
+    if is_bert(bundle):
+        network = open_bert(bundle, backend, threads, device)
+        return Reader(bundle, pipeline, BertReadBackend(network, pipeline, bundle))
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.onnx_reader import OnnxReadBackend
 

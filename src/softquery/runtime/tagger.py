@@ -6,6 +6,7 @@ from typing import Protocol
 from softquery.answers import Tagged, TagSet
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
+from softquery.runtime.bert_backends import BertTagBackend, is_bert, open_bert
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline
 from softquery.runtime.nested_context import open_context
@@ -97,6 +98,9 @@ def load_tagger(
         raise BundleError(f"{bundle.path}: expected a tagger, found kind {bundle.config.kind!r}")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
+    if is_bert(bundle):
+        network = open_bert(bundle, backend, threads, device)
+        return Tagger(bundle, pipeline, BertTagBackend(network, pipeline))
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.onnx_tagger import OnnxTagBackend
 

@@ -18,6 +18,14 @@ Weights = Mapping[str, Array]
 SCALE = ":scale"
 """What stands behind the name of an int8 weight in the name of its scales."""
 
+TABLES = (
+    "table.weight",
+    "embedding.words.weight",
+    "embedding.positions.weight",
+    "embedding.segments.weight",
+)
+"""How the names of tables end, which are looked up and not multiplied."""
+
 _GATES = {4: (0, 3, 1, 2), 3: (1, 0, 2)}
 """torch's gates in ONNX's order: LSTM i o f c of i f g o, GRU z r h of r z n."""
 
@@ -80,7 +88,7 @@ def _cut_projection(weights: Weights) -> Weights:
 
 def _plain(weights: Weights, name: str, values: Array) -> dict[str, Array]:
     scale = weights.get(name + SCALE)
-    if not name.endswith(".weight") or name.endswith("table.weight"):
+    if not name.endswith(".weight") or name.endswith(TABLES):
         return {name: values} if scale is None else {name: values, name + SCALE: scale}
     turned = np.ascontiguousarray(values.T)
     if scale is None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, cast
 
 from softquery.errors import BundleError
 from softquery.runtime import Embedder, Matcher, load
+from softquery.runtime.bert_backends import is_bert
 from softquery.runtime.text_vectors import own_vectors
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
@@ -162,6 +163,10 @@ def served_model(name: str, model: Any) -> Served:
 
 
 def _served_matcher(name: str, matcher: Matcher) -> Served:
+    if is_bert(matcher.bundle):  # it reads both texts as one, and has no vector of either
+        return Served(
+            name=name, kind="matcher", thing=matcher, lanes={"match": PairLane(name, matcher)}
+        )
     vectors = own_vectors(matcher)
     lanes: dict[str, Lane] = {
         "match": PairLane(name, matcher),

@@ -3,6 +3,7 @@
 from softquery.tasks.classify import TextClassification
 from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
 from softquery.tasks.language_model import LanguageModel, Likelihood
+from softquery.tasks.masked_language_model import MaskedLanguageModel, MaskedScores
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.tasks.read import SpanReading
 from softquery.tasks.tag import Tagging
@@ -12,6 +13,8 @@ __all__ = [
     "Generation",
     "LanguageModel",
     "Likelihood",
+    "MaskedLanguageModel",
+    "MaskedScores",
     "PairClassification",
     "PairGrading",
     "PairTask",

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.answers import parse_class, parse_distribution, parse_grade
-from softquery.data import PairBatch
+from softquery.data import PairBatch, PieceBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
 
@@ -23,7 +23,7 @@ TEMPERATURE = 0.05
 """By which cosines are divided when a sentence looks for its partner in the batch."""
 
 
-def _labels_of(batch: PairBatch) -> Tensor:
+def _labels_of(batch: PairBatch | PieceBatch) -> Tensor:
     if batch.label is None:
         raise ValueError("a loss needs labels, and this batch has none")
     return batch.label
@@ -112,7 +112,7 @@ class PairClassification:
         """A distribution over the classes, in their order, or `ValueError` saying what is wrong."""
         return parse_distribution(text, self.labels)
 
-    def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
+    def loss(self, output: PairOutput, batch: PairBatch | PieceBatch) -> Float[Tensor, ""]:
         """Mean cross-entropy, smoothed where asked, plus the two passes' disagreement.
 
         Labels may be classes or distributions (Hinton et al. 2015, Section 2).
@@ -170,7 +170,7 @@ class PairGrading:
         """The grade as a share of the scale, or `ValueError` naming the scale."""
         return parse_grade(text, self.low, self.high)
 
-    def loss(self, output: PairOutput, batch: PairBatch) -> Float[Tensor, ""]:
+    def loss(self, output: PairOutput, batch: PairBatch | PieceBatch) -> Float[Tensor, ""]:
         """Mean cross-entropy of the squashed logit against the grade's share of the scale."""
         return self.loss_of_logits(output.logits, _labels_of(batch))
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.answers import ReadingRules
-from softquery.data import QuestionBatch
+from softquery.data import PieceBatch, QuestionBatch
 from softquery.measure import ReadReport
 from softquery.nn import SpanOutput
 
@@ -24,7 +24,7 @@ class SpanReading:
     steers_by: ClassVar[str] = "f1"
     rules: ReadingRules
 
-    def loss(self, output: SpanOutput, batch: QuestionBatch) -> Float[Tensor, ""]:
+    def loss(self, output: SpanOutput, batch: QuestionBatch | PieceBatch) -> Float[Tensor, ""]:
         """Negative log-likelihood of beginning and end, mean over pages (Seo et al. 2017, Eq. 5).
 
         "No answer" is a place before the first word, where it is learnt.

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.answers import TagSet
-from softquery.data import TextBatch
+from softquery.data import TextBatch, WordPieceBatch
 from softquery.measure import TagReport
 from softquery.models import TagOutput
 from softquery.nn import log_likelihood
@@ -39,7 +39,7 @@ class Tagging:
         """F1 of spans; accuracy of words where tags stand for none."""
         return "f1" if self.tags.has_spans else "accuracy"
 
-    def loss(self, output: TagOutput, batch: TextBatch) -> Float[Tensor, ""]:
+    def loss(self, output: TagOutput, batch: TextBatch | WordPieceBatch) -> Float[Tensor, ""]:
         """Negative log-likelihood of a sentence's tags, mean over sentences.
 
         With transitions it is that of the whole sequence (Lample et al. 2016, Section 2.2), without

@@ -1,7 +1,8 @@
 """Strings to ids: normalise, segment, number; the same in training and at run time."""
 
-from softquery.text.build import build_pipeline, pipeline_from_words
-from softquery.text.config import TextConfig, UnicodeForm, Unit
+from softquery.text.bert import CONTINUATION, bert_vocabulary
+from softquery.text.build import build_pipeline, pipeline_from_pieces, pipeline_from_words
+from softquery.text.config import SUBWORDS, TextConfig, UnicodeForm, Unit
 from softquery.text.couplets import (
     OPPOSITE,
     Tone,
@@ -29,6 +30,12 @@ from softquery.text.spelling import (
     unspell,
 )
 from softquery.text.vocabulary import (
+    BERT_CLS,
+    BERT_MASK,
+    BERT_PAD,
+    BERT_RESERVED,
+    BERT_SEP,
+    BERT_UNK,
     BOS,
     BOS_ID,
     CLS,
@@ -42,11 +49,21 @@ from softquery.text.vocabulary import (
     UNK_ID,
     reserved_tokens,
 )
+from softquery.text.word_pieces import PieceRow, WordCutting
 
 __all__ = [
+    "PieceRow",
+    "WordCutting",
+    "BERT_CLS",
+    "BERT_MASK",
+    "BERT_PAD",
+    "BERT_RESERVED",
+    "BERT_SEP",
+    "BERT_UNK",
     "BOS",
     "BOS_ID",
     "CLS",
+    "CONTINUATION",
     "EOS",
     "EOS_ID",
     "MASK",
@@ -55,6 +72,7 @@ __all__ = [
     "PAD",
     "PAD_ID",
     "SEP",
+    "SUBWORDS",
     "UNK",
     "UNK_ID",
     "Encoded",
@@ -66,10 +84,12 @@ __all__ = [
     "UnicodeForm",
     "Unit",
     "WordCutter",
+    "bert_vocabulary",
     "build_pipeline",
     "ngram_buckets",
     "in_parts",
     "normalise",
+    "pipeline_from_pieces",
     "pipeline_from_words",
     "rejoined",
     "reserved_tokens",

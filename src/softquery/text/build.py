@@ -3,14 +3,21 @@
 The same text and settings give the same file, byte for byte, in every process.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from softquery.errors import ConfigError
+from softquery.text.bert import (
+    CONTINUATION,
+    bert_model,
+    learn_bert_pieces,
+    piece_of,
+    with_bert_marks,
+)
 from softquery.text.chinese import WordSegmenter
-from softquery.text.config import TextConfig
+from softquery.text.config import SUBWORDS, TextConfig
 from softquery.text.normalise import WORD_START, build_normaliser
 from softquery.text.pipeline import TextPipeline, prepared_texts
 from softquery.text.segment import CJK, build_segmenter
@@ -19,8 +26,6 @@ from softquery.text.vocabulary import BOS, BOS_ID, EOS, EOS_ID, UNK, reserved_to
 DEFAULT_SUBWORDS: Final = 16_000
 """Size of a sub-word vocabulary when none is asked for."""
 NO_LIMIT: Final = 2**31
-CONTINUATION: Final = "##"
-"""Opens every piece of WordPiece that does not begin a word."""
 
 # Spaces that English and Chinese do not write: before closing signs and contractions, after
 # opening signs, between ideographs.
@@ -41,7 +46,7 @@ def build_pipeline(
 
     Words, characters and jieba's words are ordered by count, ties alphabetically. BPE follows
     Sennrich et al. (2016), Section 3.2; WordPiece takes its pieces from the same merges and cuts
-    greedily, longest piece first, as BERT does.
+    greedily, longest piece first, as BERT does; `bert` is cut exactly as BERT does, see `bert.py`.
 
     Args:
         texts: Sentences, in any number.
@@ -62,6 +67,10 @@ def build_pipeline(
     prepared = prepared_texts(texts, config)
     if config.unit == "bpe":
         model = _learn_merges(prepared, config, vocab_size or DEFAULT_SUBWORDS, min_count)
+    elif config.unit == "bert":
+        model = bert_model(
+            learn_bert_pieces(prepared, config, vocab_size or DEFAULT_SUBWORDS, min_count)
+        )
     elif config.unit == "wordpiece":
         model = _learn_pieces(prepared, config, vocab_size or DEFAULT_SUBWORDS, min_count)
     else:
@@ -77,11 +86,27 @@ def pipeline_from_words(words: Iterable[str], config: TextConfig) -> TextPipelin
     >>> pipeline_from_words(["the", "cat"], TextConfig()).encode_ids(["The cat"])
     [[4, 5]]
     """
-    if config.unit in ("bpe", "wordpiece"):
+    if config.unit in SUBWORDS:
         raise ValueError(f"a list of words cannot make a vocabulary for unit {config.unit!r}")
     ordered = dict.fromkeys((*reserved_tokens(config.unit), *words))
     ids = {word: number for number, word in enumerate(ordered)}
     return _assembled(models.WordLevel(ids, unk_token=UNK), config)
+
+
+def pipeline_from_pieces(pieces: Sequence[str], config: TextConfig) -> TextPipeline:
+    """Take BERT's vocabulary as it is, such as the lines of a `vocab.txt`.
+
+    Raises:
+        ConfigError: One of the five reserved tokens is missing.
+
+    >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cat", "##s"]
+    >>> pipeline = pipeline_from_pieces(pieces, TextConfig(unit="bert", boundaries=True))
+    >>> pipeline.encode(["Cats"])[0].tokens
+    ['[CLS]', 'cat', '##s', '[SEP]']
+    """
+    if config.unit != "bert":
+        raise ValueError(f"pieces make a vocabulary for unit 'bert', not for {config.unit!r}")
+    return _assembled(bert_model(pieces), config)
 
 
 def _assembled(model: models.Model, config: TextConfig) -> TextPipeline:
@@ -96,6 +121,8 @@ def _assembled(model: models.Model, config: TextConfig) -> TextPipeline:
     if segmenter is not None:
         tokenizer.pre_tokenizer = segmenter
     tokenizer.decoder = _decoder(config)
+    if config.unit == "bert":
+        return TextPipeline(with_bert_marks(tokenizer, config), config)
     if config.boundaries:
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{BOS} $A {EOS}", special_tokens=[(BOS, BOS_ID), (EOS, EOS_ID)]
@@ -104,6 +131,8 @@ def _assembled(model: models.Model, config: TextConfig) -> TextPipeline:
 
 
 def _decoder(config: TextConfig) -> decoders.Decoder:
+    if config.unit == "bert":
+        return decoders.WordPiece(prefix=CONTINUATION)
     if config.unit == "bpe":
         return decoders.Metaspace(replacement=WORD_START, prepend_scheme="always")
     if config.unit == "whitespace":  # no token begins with a space, so that all are set apart
@@ -191,11 +220,7 @@ def _learn_pieces(
         raise ConfigError(
             f"vocab_size {vocab_size} cannot hold every character of the text; it needs {needed}"
         )
-    pieces += [_piece(token) for token in tokens if len(token) > 1]
+    pieces += [piece_of(token) for token in tokens if len(token) > 1]
     ordered = list(dict.fromkeys((*reserved_tokens(config.unit), *pieces)))[:vocab_size]
     vocabulary = {token: number for number, token in enumerate(ordered)}
     return models.WordPiece(vocabulary, unk_token=UNK, continuing_subword_prefix=CONTINUATION)
-
-
-def _piece(token: str) -> str:
-    return token[1:] if token.startswith(WORD_START) else CONTINUATION + token

@@ -7,9 +7,11 @@ from typing import Any, Final, Literal, get_args
 
 from softquery.errors import ConfigError
 
-Unit = Literal["words", "characters", "whitespace", "jieba", "bpe", "wordpiece"]
+Unit = Literal["words", "characters", "whitespace", "jieba", "bpe", "wordpiece", "bert"]
 UnicodeForm = Literal["NFC", "NFKC"]
 
+SUBWORDS: Final = ("bpe", "wordpiece", "bert")
+"""Units that cut words into pieces."""
 SWITCHES: Final = ("lowercase", "strip_accents", "simplify", "boundaries")
 
 
@@ -24,13 +26,13 @@ class TextConfig:
     unit: Unit = "words"
     """What one token is; Chinese characters stand alone in `words` too."""
     unicode_form: UnicodeForm = "NFKC"
-    """NFKC also folds full width letters, ligatures and the like."""
+    """NFKC also folds full width letters, ligatures and the like; `bert` has rules of its own."""
     lowercase: bool = True
     strip_accents: bool = False
     simplify: bool = False
     """Traditional to Simplified Chinese, one character to one character."""
     boundaries: bool = False
-    """Wrap each sentence in `<bos>` and `<eos>`."""
+    """Wrap each sentence in `<bos>` and `<eos>`, for `bert` in `[CLS]` and `[SEP]`."""
     max_tokens: int = 128
     """Longer sentences are cut; boundaries count and are kept."""
     markers: tuple[str, ...] = ()

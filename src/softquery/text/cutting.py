@@ -5,7 +5,7 @@ from typing import Final
 
 from softquery.errors import ConfigError
 from softquery.text.chinese import WordSegmenter
-from softquery.text.config import TextConfig
+from softquery.text.config import SUBWORDS, TextConfig
 from softquery.text.normalise import build_normaliser, repaired, simplified
 from softquery.text.segment import build_segmenter
 
@@ -27,7 +27,7 @@ class WordCutter:
     """
 
     def __init__(self, config: TextConfig) -> None:
-        if config.unit in ("bpe", "wordpiece"):
+        if config.unit in SUBWORDS:
             raise ConfigError(
                 f"text.unit {config.unit!r} makes sub-words; "
                 "expected words, characters, whitespace or jieba"

@@ -63,6 +63,10 @@ def visible_form(word: str, config: TextConfig) -> str:
 
 def build_normaliser(config: TextConfig) -> normalizers.Normalizer:
     """The part of normalisation that lives in `tokenizer.json`."""
+    if config.unit == "bert":
+        return normalizers.BertNormalizer(
+            lowercase=config.lowercase, strip_accents=config.strip_accents
+        )
     steps: list[normalizers.Normalizer] = [
         normalizers.Replace(Regex(f"{CONTROLS}|{INVISIBLES}"), ""),
         normalizers.NFKC() if config.unicode_form == "NFKC" else normalizers.NFC(),

@@ -10,12 +10,12 @@ from tokenizers import Encoding, Tokenizer
 
 from softquery.errors import InputError
 from softquery.text.chinese import WordSegmenter
-from softquery.text.config import TextConfig
+from softquery.text.config import SUBWORDS, TextConfig
 from softquery.text.forking import keep_quiet_on_fork
 from softquery.text.normalise import normalise, repaired, simplified
-from softquery.text.spans import Span, tidy_spans
+from softquery.text.spans import Span, joined_spans, tidy_spans
 from softquery.text.storage import FILE_NAME, read_tokenizer, write_tokenizer
-from softquery.text.vocabulary import PAD_ID, UNK_ID, reserved_tokens
+from softquery.text.vocabulary import reserved_tokens
 
 Value = TypeVar("Value")
 
@@ -51,6 +51,9 @@ class TextPipeline:
         self.tokenizer = tokenizer
         self.config = config
         self._words = WordSegmenter(tokenizer.normalizer) if config.unit == "jieba" else None
+        reserved = [self.token_id(token) for token in reserved_tokens(config.unit)]
+        self._pad_id, self._unk_id = reserved[:2]
+        self._reserved = frozenset(reserved)
         # The limit is ours: the library would not say how much it cut.
         tokenizer.no_truncation()
         tokenizer.no_padding()
@@ -63,13 +66,13 @@ class TextPipeline:
 
     @property
     def pad_id(self) -> int:
-        """The id of `<pad>`, always 0."""
-        return PAD_ID
+        """The id of padding: 0, but for the vocabularies of others."""
+        return self._pad_id or 0
 
     @property
     def unk_id(self) -> int:
-        """The id of `<unk>`, always 1."""
-        return UNK_ID
+        """The id of what is not known: 1, but for BERT's vocabularies."""
+        return self._unk_id or 0
 
     def token_id(self, token: str) -> int | None:
         """The id of a vocabulary entry, or None where there is none."""
@@ -158,7 +161,7 @@ class TextPipeline:
 
     def words_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[int]]:
         """As `words`, and how many of them the limit cost each sentence."""
-        if self.config.unit in ("bpe", "wordpiece"):
+        if self.config.unit in SUBWORDS:
             raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
         limit = self.config.max_tokens - 2 * self.config.boundaries
         words = [self._cut_words(text) for text in self._prepared(texts)]
@@ -175,8 +178,27 @@ class TextPipeline:
         if self._words is not None:
             return [[span for _, span in self._words.spans(text)] for text in prepared]
         encodings = self.tokenizer.encode_batch(prepared, add_special_tokens=False)
-        return [
+        found = [
             tidy_spans(text, encoding.offsets)
+            for text, encoding in zip(prepared, encodings, strict=True)
+        ]
+        if self.config.unit != "bert":
+            return found
+        words = [encoding.word_ids for encoding in encodings]
+        return [joined_spans(*each) for each in zip(found, words, strict=True)]
+
+    def pieces(self, texts: Sequence[str]) -> list[list[tuple[str, Span]]]:
+        """All tokens of each text by their names, and where they stand in it, without boundaries.
+
+        >>> from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces
+        >>> config = TextConfig(unit="bert")
+        >>> pipeline_from_pieces([*BERT_RESERVED, "a", "##b"], config).pieces(["Ab c"])
+        [[('a', (0, 1)), ('##b', (1, 2)), ('[UNK]', (3, 4))]]
+        """
+        prepared = self._prepared(texts)
+        encodings = self.tokenizer.encode_batch(prepared, add_special_tokens=False)
+        return [
+            list(zip(encoding.tokens, tidy_spans(text, encoding.offsets), strict=True))
             for text, encoding in zip(prepared, encodings, strict=True)
         ]
 
@@ -187,9 +209,11 @@ class TextPipeline:
         >>> pipeline_from_words(["all-rounder"], TextConfig()).look_up(["All-rounder", "zebra"])
         [4, 1]
         """
-        hidden = len(reserved_tokens(self.config.unit))
         found = (self.token_id(normalise(word, self.config)) for word in words)
-        return [UNK_ID if number is None or number < hidden else number for number in found]
+        return [
+            self.unk_id if number is None or number in self._reserved else number
+            for number in found
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text that ids stand for, without reserved tokens other than `<unk>`.
@@ -199,8 +223,8 @@ class TextPipeline:
         >>> pipeline.decode(pipeline.encode_ids(["Don't panic."])[0])
         "don't panic."
         """
-        hidden = len(reserved_tokens(self.config.unit))
-        kept = [int(number) for number in ids if number == UNK_ID or number >= hidden]
+        hidden = self._reserved - {self.unk_id}
+        kept = [number for number in map(int, ids) if number not in hidden]
         text: str = self.tokenizer.decode(kept, skip_special_tokens=False)
         return text
 

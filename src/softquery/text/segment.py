@@ -65,6 +65,8 @@ def build_segmenter(config: TextConfig) -> pre_tokenizers.PreTokenizer | None:
     """
     if config.unit == "jieba":
         return None
+    if config.unit == "bert":
+        return pre_tokenizers.BertPreTokenizer()
     if config.unit == "bpe":
         marked = pre_tokenizers.Metaspace(
             replacement=WORD_START, prepend_scheme="always", split=False

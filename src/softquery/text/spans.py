@@ -25,6 +25,27 @@ def tidy_spans(text: str, spans: list[Span]) -> list[Span]:
     return tidy
 
 
+def joined_spans(spans: list[Span], words: list[int | None]) -> list[Span]:
+    """One span for all pieces of a word.
+
+    Args:
+        spans: Of the pieces.
+        words: To which word each of them belongs; None for one that stands by itself.
+
+    >>> joined_spans([(0, 2), (2, 4), (5, 6)], [0, 0, 1])
+    [(0, 4), (5, 6)]
+    """
+    found: list[Span] = []
+    before: int | None = None
+    for span, word in zip(spans, words, strict=True):
+        if found and word is not None and word == before:
+            found[-1] = (found[-1][0], span[1])
+        else:
+            found.append(span)
+        before = word
+    return found
+
+
 def _skip_space(text: str, start: int, end: int) -> int:
     while start < end and text[start].isspace():
         start += 1

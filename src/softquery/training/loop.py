@@ -30,7 +30,13 @@ from softquery.training.memory import (
     memory_of,
     remembering,
 )
-from softquery.training.optim import Optim, Schedule, build_optimizer, set_learning_rate
+from softquery.training.optim import (
+    Optim,
+    Schedule,
+    build_optimizer,
+    layers_above,
+    set_learning_rate,
+)
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
 BEST = "best.safetensors"
@@ -160,7 +166,9 @@ class Fit:
         self.memory = memory_of(plan)
         self.optim, self.schedule, self.training = optim, schedule, training
         self.bare = model.to(fabric.device)
-        optimizer = build_optimizer(optim, self.bare.parameters(), fabric.device)
+        optimizer = build_optimizer(
+            optim, self.bare.parameters(), fabric.device, above=layers_above(optim, self.bare)
+        )
         self.model, self.optimizer = fabric.setup(self.bare, optimizer)
         self.average = (
             WeightAverage(self.bare, training.average_decay) if training.average_decay else None

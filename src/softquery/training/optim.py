@@ -1,14 +1,18 @@
 """The optimiser and the learning rate: values first, then what torch needs of them."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
 
+from softquery.errors import ConfigError
+
 Decay = Literal["none", "linear", "cosine", "inverse_sqrt"]
+SCALE = "scale"
+"""Of a group of parameters: its rate by the run's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,15 +23,24 @@ class Optim:
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     weight_decay: float = 0.0
+    decayed: Literal["all", "matrices"] = "all"
+    """`"matrices"` spares biases and normalisations, as BERT's own code does."""
     clip_norm: float = 10.0
     """Largest norm of the gradient over all parameters; 0 switches clipping off."""
+    layer_decay: float = 1.0
+    """What the rate is multiplied by from each layer of an encoder to the one below (Howard & Ruder
+    2018, Section 3.2); 1 for one rate."""
 
     def __post_init__(self) -> None:
         if not self.lr > 0:
             raise ValueError(f"lr must be positive, got {self.lr}")
+        if not 0 < self.layer_decay <= 1:
+            raise ValueError(f"layer_decay must be in (0, 1], got {self.layer_decay}")
         for name in ("eps", "weight_decay", "clip_norm"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.decayed not in ("all", "matrices"):
+            raise ValueError(f"decayed must be all or matrices, got {self.decayed!r}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas must be in [0, 1), got {self.betas}")
 
@@ -37,6 +50,8 @@ class Schedule:
     """How the learning rate moves: warm-up, decay by step, and a cut when the metric stalls."""
 
     warmup_steps: int = 0
+    warmup_share: float = 0.0
+    """Share of all steps that warm up, where that is more of them."""
     decay: Decay = "none"
     plateau_factor: float = 0.5
     """What the rate is multiplied by after an epoch that did not improve; 1 switches it off."""
@@ -49,6 +64,8 @@ class Schedule:
         for name in ("warmup_steps", "plateau_patience"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if not 0 <= self.warmup_share < 1:
+            raise ValueError(f"warmup_share must be in [0, 1), got {self.warmup_share}")
         if not 0 < self.plateau_factor <= 1:
             raise ValueError(f"plateau_factor must be in (0, 1], got {self.plateau_factor}")
 
@@ -59,27 +76,38 @@ class Schedule:
         >>> [schedule.scale(step, 6) for step in range(7)]
         [0.5, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
         """
-        if step < self.warmup_steps:
-            return (step + 1) / self.warmup_steps
+        warmup_steps = max(self.warmup_steps, round(self.warmup_share * total_steps))
+        if step < warmup_steps:
+            return (step + 1) / warmup_steps
         if self.decay == "none":
             return 1.0
         if self.decay == "inverse_sqrt":
-            return math.sqrt(max(self.warmup_steps, 1) / (step + 1))
-        done = (step - self.warmup_steps) / max(1, total_steps - self.warmup_steps)
+            return math.sqrt(max(warmup_steps, 1) / (step + 1))
+        done = (step - warmup_steps) / max(1, total_steps - warmup_steps)
         left = max(0.0, 1.0 - done)
         return left if self.decay == "linear" else 0.5 * (1 - math.cos(math.pi * left))
 
 
 def build_optimizer(
-    optim: Optim, parameters: Iterable[nn.Parameter], device: torch.device
+    optim: Optim,
+    parameters: Iterable[nn.Parameter],
+    device: torch.device,
+    *,
+    above: Sequence[int] | None = None,
 ) -> torch.optim.AdamW:
     """AdamW over the parameters that ask for gradients.
 
     On a GPU the learning rate is a tensor there, so that a recorded step reads the current one.
+
+    Args:
+        optim: The settings.
+        parameters: Of the model.
+        device: Where they lie.
+        above: How many layers lie above each of the parameters, where rates decay by layer.
     """
     on_gpu = device.type == "cuda"
-    return torch.optim.AdamW(
-        [parameter for parameter in parameters if parameter.requires_grad],
+    optimizer = torch.optim.AdamW(
+        _groups(optim, list(parameters), above),
         lr=torch.tensor(optim.lr, device=device) if on_gpu else optim.lr,
         betas=optim.betas,
         eps=optim.eps,
@@ -87,12 +115,52 @@ def build_optimizer(
         fused=on_gpu,
         capturable=on_gpu,
     )
+    for group in optimizer.param_groups:
+        if on_gpu:  # each group has a rate of its own
+            group["lr"] = group["lr"].clone()
+    return optimizer
+
+
+def layers_above(optim: Optim, model: nn.Module) -> list[int] | None:
+    """How many layers lie above each parameter; None where one rate is for all.
+
+    Raises:
+        ConfigError: The model says nothing about its layers.
+    """
+    if optim.layer_decay == 1:
+        return None
+    above: Callable[[str], int] | None = getattr(model, "layers_above", None)
+    if above is None:
+        raise ConfigError("optim.layer_decay is for a BERT inside; leave it at 1")
+    return [above(name) for name, _ in model.named_parameters()]
+
+
+def _groups(optim: Optim, parameters: list[nn.Parameter], above: Sequence[int] | None) -> list[Any]:
+    """All parameters that learn, or groups of them where decay or rates differ."""
+    depths = above or [0] * len(parameters)
+    learnt = [each for each in zip(parameters, depths, strict=True) if each[0].requires_grad]
+    spares = bool(optim.weight_decay) and optim.decayed == "matrices"
+    if not spares and above is None:
+        return [parameter for parameter, _ in learnt]
+    groups: dict[tuple[int, bool], list[nn.Parameter]] = {}
+    for parameter, depth in learnt:
+        groups.setdefault((depth, spares and parameter.ndim <= 1), []).append(parameter)
+    ordered = sorted(groups.items(), key=lambda each: each[0])
+    return [
+        {
+            "params": some,
+            **({"weight_decay": 0.0} if spared else {}),
+            **({} if above is None else {SCALE: optim.layer_decay**depth}),
+        }
+        for (depth, spared), some in ordered
+    ]
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, lr: float) -> None:
     """Set the rate of every group, in place where it is a tensor."""
     for group in optimizer.param_groups:
+        scaled = lr * group.get(SCALE, 1.0)
         if isinstance(group["lr"], torch.Tensor):
-            group["lr"].fill_(lr)
+            group["lr"].fill_(scaled)
         else:
-            group["lr"] = lr
+            group["lr"] = scaled

@@ -124,17 +124,17 @@ class GraphedStep(EagerStep):
                 self._seen.add(key)
                 super().__call__(slot)
                 return
-            self._record(key)
+            self._record(key, slot)
         graph, rows = self._graphs[key]
         rows.copy_(slot.rows, non_blocking=True)
         graph.replay()
 
-    def _record(self, key: tuple[int, int]) -> None:
-        rows = torch.zeros(key[0], dtype=torch.int64, device=self.fabric.device)
+    def _record(self, key: tuple[int, int], slot: Slot) -> None:
+        rows = torch.zeros_like(slot.rows, device=self.fabric.device)
         self.optimizer.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
-            self._run(rows, key[1])
+            self._run(rows, slot.length)
         self._pool = self._pool or graph.pool()
         self._graphs[key] = (graph, rows)
 

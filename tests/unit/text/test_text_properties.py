@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from softquery.text import TextConfig, TextPipeline, build_pipeline
 
-UNITS = ["words", "characters", "jieba", "bpe", "wordpiece"]
+UNITS = ["words", "characters", "jieba", "bpe", "wordpiece", "bert"]
 CORPUS = [
     "Don't panic, it's 3,000.50 o'clock in the U.S.!",
     "我爱北京天安门",

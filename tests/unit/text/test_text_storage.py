@@ -10,7 +10,7 @@ from softquery.text import TextConfig, TextPipeline, build_pipeline
 TEXTS = ["A man isn't eating.", "我爱北京天安门", "low lower lowest"]
 
 
-@pytest.mark.parametrize("unit", ["words", "characters", "jieba", "bpe", "wordpiece"])
+@pytest.mark.parametrize("unit", ["words", "characters", "jieba", "bpe", "wordpiece", "bert"])
 @pytest.mark.parametrize("boundaries", [False, True])
 def test_saved_and_loaded_is_the_same(tmp_path, unit, boundaries):
     if unit == "jieba":

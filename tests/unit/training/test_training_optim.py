@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from softquery.errors import ConfigError
 from softquery.training import Optim, Schedule
-from softquery.training.optim import build_optimizer, set_learning_rate
+from softquery.training.optim import build_optimizer, layers_above, set_learning_rate
 
 
 def course(schedule, total):
@@ -134,3 +135,49 @@ def test_a_rate_that_is_a_tensor_is_set_in_place():
     set_learning_rate(optimizer, 0.25)
     assert optimizer.param_groups[0]["lr"] is rate
     assert rate.item() == 0.25
+
+
+def test_decay_can_spare_all_but_matrices():
+    layer = nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(2))
+    optim = Optim(lr=0.1, weight_decay=0.5, decayed="matrices")
+    optimizer = build_optimizer(optim, layer.parameters(), torch.device("cpu"))
+    assert [group["weight_decay"] for group in optimizer.param_groups] == [0.5, 0.0]
+    assert [len(group["params"]) for group in optimizer.param_groups] == [1, 3]
+    before = [parameter.detach().clone() for parameter in layer.parameters()]
+    for parameter in layer.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    changed = [not torch.equal(a, b) for a, b in zip(before, layer.parameters(), strict=True)]
+    assert changed == [True, False, False, False]
+    plain = build_optimizer(Optim(decayed="matrices"), layer.parameters(), torch.device("cpu"))
+    assert len(plain.param_groups) == 1
+
+
+def test_rates_decay_by_layer():
+    layers = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    optim = Optim(lr=1.0, layer_decay=0.5, weight_decay=0.1, decayed="matrices")
+    optimizer = build_optimizer(optim, layers.parameters(), torch.device("cpu"), above=[3, 3, 0, 0])
+    set_learning_rate(optimizer, 0.8)
+    found = [(group["lr"], group["weight_decay"], len(group["params"]))
+             for group in optimizer.param_groups]  # fmt: skip
+    assert found == [(0.8, 0.1, 1), (0.8, 0.0, 1), (0.1, 0.1, 1), (0.1, 0.0, 1)]
+
+
+def test_rates_by_layer_need_a_model_that_knows_its_layers():
+    assert layers_above(Optim(), nn.Linear(2, 2)) is None
+    with pytest.raises(ConfigError, match="layer_decay is for a BERT inside"):
+        layers_above(Optim(layer_decay=0.9), nn.Linear(2, 2))
+    with pytest.raises(ValueError, match=r"layer_decay must be in \(0, 1\], got 0.0"):
+        Optim(layer_decay=0.0)
+
+
+def test_a_share_of_all_steps_can_warm_up():
+    schedule = Schedule(warmup_share=0.5, decay="linear")
+    assert [schedule.scale(step, 4) for step in range(5)] == [0.5, 1.0, 1.0, 0.5, 0.0]
+    with pytest.raises(ValueError, match=r"warmup_share must be in \[0, 1\), got 1.0"):
+        Schedule(warmup_share=1.0)
+
+
+def test_what_decays_is_one_of_two():
+    with pytest.raises(ValueError, match="decayed must be all or matrices, got 'biases'"):
+        Optim(decayed="biases")

@@ -1,0 +1,190 @@
+"""A Hugging Face BERT's folder to a bundle, and a bundle to such a folder. Needs no torch."""
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save
+
+from softquery import __version__
+from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
+from softquery.bundle.weights import read_weights
+from softquery.errors import BundleError, InputError
+from softquery.files import whole_folder
+from softquery.interop.bert_config import published_config, read_bert_config
+from softquery.interop.bert_names import (
+    NEXT_HEAD,
+    POOLER,
+    TIED,
+    TURNED,
+    WORD_HEAD,
+    names,
+    plain,
+    prefixed,
+)
+from softquery.interop.bert_tokenizer import (
+    TOKENIZER,
+    published_tokenizer,
+    read_bert_tokenizer,
+)
+from softquery.runtime.fitting import fitting_pipeline
+from softquery.runtime.weights import dequantised
+from softquery.text import bert_vocabulary
+
+NAME = "bert"
+CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
+Arrays = Mapping[str, Any]
+
+
+def import_bert(folder: str | PathLike[str], output: str | PathLike[str]) -> Path:
+    """Write a folder of `transformers` as a bundle; heads that it was pretrained with come along.
+
+    Args:
+        folder: With `config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.txt`.
+        output: The bundle to write; it must not exist.
+
+    Raises:
+        InputError: Which tensor is missing or misshapen, or what else does not fit.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise InputError("no such folder" if not place.exists() else "is a file", source=folder)
+    config = read_bert_config(place / CONFIG)
+    arrays = _read_arrays(place)
+    heads = "none" if WORD_HEAD not in arrays else "words"
+    if heads == "words" and NEXT_HEAD in arrays:
+        heads = "words+next"
+    has_pooler = f"{POOLER}.weight" in arrays or heads == "words+next"
+    config = {**config, "heads": heads, "pooler": has_pooler}
+    weights = _ours(arrays, config, place / WEIGHTS)
+    pipeline = read_bert_tokenizer(place, config["max_length"])
+    num_entries = len(bert_vocabulary(pipeline.tokenizer))
+    if num_entries > config["vocab_size"]:
+        raise InputError(
+            f"the vocabulary has {num_entries} entries, but {CONFIG} says {config['vocab_size']}",
+            source=folder,
+        )
+    return write_bundle(
+        output,
+        config=BundleConfig(
+            kind="encoder",
+            model={"name": NAME, "config": config},
+            task={"name": "masked-language-model"},
+            text=pipeline.config.to_dict(),
+            library_version=__version__,
+        ),
+        tokenizer_json=pipeline.tokenizer.to_str(),
+        weights=weights,
+        metrics={},
+        card=_card(Path(output).name, config, place),
+    )
+
+
+def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
+    """Write a bundle's BERT as a folder that `transformers` opens, whole or not at all.
+
+    Args:
+        bundle: A bundle of a BERT.
+        folder: The folder to write; it must not exist.
+    """
+    if bundle.config.model["name"] != NAME:
+        raise BundleError(f"{bundle.path}: expected a bert, found {bundle.config.model['name']!r}")
+    pipeline = fitting_pipeline(bundle)
+    if pipeline.config.simplify:
+        raise BundleError(f"{bundle.path}: text.simplify cannot be said in that form")
+    config = bundle.config.model["config"]
+    weights = _theirs(dequantised(bundle.read_weights()), config, bundle.weights_path)
+    if Path(folder).exists():
+        raise InputError("already exists; name another --output", source=folder)
+    with whole_folder(Path(folder)) as fresh:
+        (fresh / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
+        (fresh / TOKENIZER).write_text(pipeline.tokenizer.to_str(pretty=True), encoding="utf-8")
+        texts = {CONFIG: published_config(config, pipeline.pad_id)} | published_tokenizer(pipeline)
+        for name, content in texts.items():
+            text = _lines(content) if isinstance(content, list) else _json(content)
+            (fresh / name).write_text(text, encoding="utf-8")
+    return Path(folder)
+
+
+def _read_arrays(folder: Path) -> dict[str, Any]:
+    """Every array by its plain name."""
+    path = folder / WEIGHTS
+    if not path.exists() and (folder / PICKLED).exists():
+        raise InputError(
+            f"weights in pickle form can run code and are never loaded; expected {WEIGHTS}",
+            source=folder / PICKLED,
+        )
+    if not path.exists():
+        raise InputError("no such file", source=path)
+    return {plain(name): array for name, array in read_weights(path).items()}
+
+
+def _ours(arrays: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:
+    weights = {}
+    for theirs, ours, shape in names(config):
+        if theirs not in arrays:
+            raise InputError(f"the tensor {theirs} is missing", source=source)
+        array = arrays[theirs]
+        if array.shape != shape:
+            raise InputError(
+                f"the tensor {theirs} has the shape {array.shape}, but by {CONFIG} it should be "
+                f"{shape}",
+                source=source,
+            )
+        if array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise InputError(f"the tensor {theirs} holds what is no number", source=source)
+        weights[ours] = _turned(ours, array.astype(np.float32))
+    if config["heads"] != "none":
+        for copy, name in zip(TIED, ("embedding.words.weight", "word_head.bias"), strict=True):
+            given = arrays.get(copy)
+            if given is not None and not np.array_equal(given.astype(np.float32), weights[name]):
+                raise InputError(
+                    f"the tensor {copy} is not tied to the words that are read", source=source
+                )
+    return weights
+
+
+def _theirs(stored: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:
+    arrays = {}
+    for theirs, ours, shape in names(config):
+        if ours not in stored:
+            raise BundleError(f"{source}: {ours} is missing")
+        if stored[ours].shape != shape:
+            raise BundleError(f"{source}: {ours} does not fit config.json")
+        array = _turned(ours, stored[ours].astype(np.float32))
+        arrays[prefixed(theirs, config["heads"])] = np.ascontiguousarray(array)
+    return arrays
+
+
+def _turned(name: str, array: Any) -> Any:
+    return array[::-1] if name in TURNED else array
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _lines(content: list[str]) -> str:
+    return "".join(f"{line}\n" for line in content)
+
+
+def _card(name: str, config: dict[str, Any], folder: Path) -> str:
+    card = Card(
+        name=name,
+        purpose="A pretrained BERT, to be given a head for a task.",
+        languages=[],
+        licence="unstated",
+        data=[],
+        training={
+            "imported from": folder.resolve().name,
+            "layers": config["num_layers"],
+            "width": config["hidden_size"],
+            "heads that came along": config["heads"],
+        },
+        numbers=[],
+        limits=["Imported: what it was trained on, and under which licence, is not recorded."],
+    )
+    return make_card(card, kind="encoder")

@@ -1,0 +1,135 @@
+"""The `config.json` of a Hugging Face BERT, read and written. Needs no torch."""
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from softquery.errors import InputError
+
+MODEL_TYPE: Final = "bert"
+ACTIVATIONS: Final = {
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "relu": "relu",
+}
+"""Theirs to ours."""
+PUBLISHED: Final = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
+SIZES: Final = {
+    "vocab_size": "vocab_size",
+    "hidden_size": "hidden_size",
+    "num_hidden_layers": "num_layers",
+    "num_attention_heads": "num_heads",
+    "intermediate_size": "inner_size",
+    "max_position_embeddings": "max_length",
+    "type_vocab_size": "num_segments",
+}
+"""Whole numbers, theirs to ours."""
+ARCHITECTURES: Final = {
+    "none": "BertModel",
+    "words": "BertForMaskedLM",
+    "words+next": "BertForPreTraining",
+}
+"""By our heads."""
+
+
+def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
+    """A BERT's settings as ours, heads and pooler aside."""
+    config = read_json(path)
+    try:
+        return _ours(config)
+    except KeyError as error:
+        raise InputError(
+            f"expected a BERT's config, but {error.args[0]} is missing", source=path
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error), source=path) from None
+
+
+def read_json(path: str | PathLike[str]) -> dict[str, Any]:
+    """A JSON object from a file of somebody else's."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", source=path) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text (byte {error.start})", source=path) from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"broken JSON: {error.msg}", source=path, row=error.lineno) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"broken JSON: {error}", source=path) from None
+    if not isinstance(data, dict):
+        raise InputError(f"expected a JSON object, found {type(data).__name__}", source=path)
+    return data
+
+
+def _ours(config: dict[str, Any]) -> dict[str, Any]:
+    found = config.get("model_type")
+    if found != MODEL_TYPE:
+        raise ValueError(f"expected a model_type of 'bert', found {found!r:.80}")
+    activation = config.get("hidden_act", "gelu")
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise ValueError(
+            f"hidden_act must be one of {', '.join(ACTIVATIONS)}, got {activation!r:.80}"
+        )
+    positions = config.get("position_embedding_type") or "absolute"
+    if positions != "absolute":
+        raise ValueError(f"position_embedding_type must be 'absolute', got {positions!r:.80}")
+    if config.get("add_cross_attention"):
+        raise ValueError("add_cross_attention is on; expected a BERT that reads one text")
+    ours: dict[str, Any] = {name: _size(config, theirs) for theirs, name in SIZES.items()}
+    if ours["hidden_size"] % ours["num_heads"]:
+        raise ValueError(
+            f"hidden_size ({ours['hidden_size']}) must be divisible by num_attention_heads "
+            f"({ours['num_heads']})"
+        )
+    return {
+        **ours,
+        "activation": ACTIVATIONS[activation],
+        "direction": "left" if config.get("is_decoder") else "both",
+        "dropout": _share(config, "hidden_dropout_prob"),
+        "attention_dropout": _share(config, "attention_probs_dropout_prob"),
+        "norm_eps": _number(config.get("layer_norm_eps", 1e-12), "layer_norm_eps"),
+    }
+
+
+def published_config(config: dict[str, Any], pad_id: int) -> dict[str, Any]:
+    """Our settings as a Hugging Face `config.json` holds them."""
+    return {
+        "architectures": [ARCHITECTURES[config["heads"]]],
+        "model_type": MODEL_TYPE,
+        **{theirs: config[name] for theirs, name in SIZES.items()},
+        "hidden_act": PUBLISHED[config["activation"]],
+        "hidden_dropout_prob": config["dropout"],
+        "attention_probs_dropout_prob": config["attention_dropout"],
+        "layer_norm_eps": config["norm_eps"],
+        "initializer_range": 0.02,
+        "is_decoder": config["direction"] == "left",
+        "pad_token_id": pad_id,
+        "position_embedding_type": "absolute",
+        "tie_word_embeddings": True,
+    }
+
+
+def _size(config: dict[str, Any], name: str) -> int:
+    value = config[name]
+    if type(value) is not int or value < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r:.80}")
+    return value
+
+
+def _share(config: dict[str, Any], name: str) -> float:
+    value = _number(config.get(name, 0.1), name)
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} must be in [0, 1), got {value}")
+    return value
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{name} must be a number, got {value!r:.80}")
+    return float(value)

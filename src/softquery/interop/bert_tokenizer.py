@@ -1,0 +1,115 @@
+"""The vocabulary of a Hugging Face BERT, which cuts as it did before. Needs no torch."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+from tokenizers import Tokenizer, normalizers
+
+from softquery.errors import ConfigError, InputError
+from softquery.files import open_text
+from softquery.interop.bert_config import read_json
+from softquery.text import (
+    BERT_CLS,
+    BERT_MASK,
+    BERT_PAD,
+    BERT_RESERVED,
+    BERT_SEP,
+    BERT_UNK,
+    TextConfig,
+    TextPipeline,
+    bert_vocabulary,
+    pipeline_from_pieces,
+)
+from softquery.text.bert import with_bert_marks
+
+TOKENIZER, VOCABULARY, SETTINGS = "tokenizer.json", "vocab.txt", "tokenizer_config.json"
+MARKS: Final = {
+    "pad_token": BERT_PAD,
+    "unk_token": BERT_UNK,
+    "cls_token": BERT_CLS,
+    "sep_token": BERT_SEP,
+    "mask_token": BERT_MASK,
+}
+
+
+def read_bert_tokenizer(folder: str | PathLike[str], max_tokens: int) -> TextPipeline:
+    """The pipeline of a folder, from `tokenizer.json`, or else from `vocab.txt`.
+
+    Args:
+        folder: As `save_pretrained` writes it.
+        max_tokens: Positions that the model has.
+    """
+    place = Path(folder)
+    if (place / TOKENIZER).exists():
+        return _from_tokenizer(place / TOKENIZER, max_tokens)
+    if (place / VOCABULARY).exists():
+        return _from_vocabulary(place, max_tokens)
+    raise InputError(f"holds neither {TOKENIZER} nor {VOCABULARY}", source=folder)
+
+
+def published_tokenizer(pipeline: TextPipeline) -> dict[str, Any]:
+    """The files by which others cut as we do: JSON objects, and lists of lines."""
+    config = pipeline.config
+    settings = {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": config.lowercase,
+        "strip_accents": config.strip_accents,
+        "tokenize_chinese_chars": getattr(
+            pipeline.tokenizer.normalizer, "handle_chinese_chars", True
+        ),
+        "model_max_length": config.max_tokens,
+        **MARKS,
+    }
+    return {
+        VOCABULARY: bert_vocabulary(pipeline.tokenizer),
+        SETTINGS: settings,
+        "special_tokens_map.json": MARKS,
+    }
+
+
+def _from_tokenizer(path: Path, max_tokens: int) -> TextPipeline:
+    try:
+        tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises nothing narrower
+        reason = " ".join(str(error).split())
+        raise InputError(f"damaged or not a tokenizer ({reason})", source=path) from None
+    kind = type(tokenizer.model).__name__
+    if kind != "WordPiece":
+        raise InputError(f"expected a BERT's WordPiece, found {kind}", source=path)
+    if missing := [mark for mark in BERT_RESERVED if tokenizer.token_to_id(mark) is None]:
+        raise InputError(f"the vocabulary lacks {', '.join(missing)}", source=path)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    config = _config(tokenizer.normalizer, max_tokens)
+    return TextPipeline(with_bert_marks(tokenizer, config), config)
+
+
+def _from_vocabulary(folder: Path, max_tokens: int) -> TextPipeline:
+    settings = read_json(folder / SETTINGS) if (folder / SETTINGS).exists() else {}
+    normaliser = normalizers.BertNormalizer(
+        lowercase=bool(settings.get("do_lower_case", True)),
+        strip_accents=settings.get("strip_accents"),
+        handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
+    )
+    with open_text(folder / VOCABULARY) as lines:
+        pieces = list(lines)
+    try:
+        pipeline = pipeline_from_pieces(pieces, _config(normaliser, max_tokens))
+    except ConfigError as error:
+        raise InputError(str(error), source=folder / VOCABULARY) from None
+    pipeline.tokenizer.normalizer = normaliser
+    return pipeline
+
+
+def _config(normaliser: object, max_tokens: int) -> TextConfig:
+    """What can be said of a tokenizer in our settings; the file itself says all."""
+    lowercase = bool(getattr(normaliser, "lowercase", False))
+    strip = getattr(normaliser, "strip_accents", None)
+    return TextConfig(
+        unit="bert",
+        lowercase=lowercase,
+        strip_accents=lowercase if strip is None else bool(strip),
+        boundaries=True,
+        max_tokens=max_tokens,
+    )

@@ -1,0 +1,43 @@
+"""Where a language model reads from: text files of two splits, or text that is numbered already."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from softquery.files import find_texts, fingerprint
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSource:
+    """The files of every split; none where the text was numbered before."""
+
+    train: list[Path]
+    valid: list[Path]
+    rename: Mapping[str, str] | None
+    fingerprint: str
+    folder: Path
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether `folder` holds numbers instead of text."""
+        return not self.train
+
+
+def text_source(
+    folder: Path, train: Sequence[str], valid: str, rename: Mapping[str, str] | None
+) -> TextSource:
+    """The text files of a folder."""
+    trained = [path for split in train for path in find_texts(folder, split)]
+    measured = find_texts(folder, valid)
+    return TextSource(
+        train=trained,
+        valid=measured,
+        rename=rename,
+        fingerprint=fingerprint([*trained, *measured]),
+        folder=folder,
+    )
+
+
+def numbered_source(folder: Path, mark: str) -> TextSource:
+    """A folder of numbers, and by what it is known again."""
+    return TextSource(train=[], valid=[], rename=None, fingerprint=mark, folder=folder)

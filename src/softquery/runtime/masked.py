@@ -1,0 +1,88 @@
+"""How well hidden words are foretold: a model over batches, a bundle over a file. Needs torch."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from softquery.bundle import Bundle
+from softquery.data import (
+    DocumentText,
+    MaskedBatch,
+    MaskedText,
+    Masking,
+    Slot,
+    bin_rows,
+    read_documents,
+    write_documents,
+)
+from softquery.errors import BundleError, InputError
+from softquery.files import read_lines
+from softquery.models import Bert
+from softquery.runtime.fitting import fitting_pipeline
+from softquery.runtime.network import load_encoder
+from softquery.tasks import MaskedScores
+
+MakeBatch = Callable[[Tensor, int], MaskedBatch]
+MEASURED_TOKENS = 16_384
+"""Tokens of a batch that is only measured."""
+SEED = 0
+"""By which words are hidden where models are measured: always the same ones."""
+
+
+@torch.inference_mode()
+def masked_scores(model: Bert, make_batch: MakeBatch, slots: Iterable[Slot]) -> MaskedScores:
+    """The model over all batches, in evaluation mode."""
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    scores = MaskedScores()
+    for slot in slots:
+        batch = make_batch(slot.rows.to(device), slot.length)
+        scores.add(model(batch), batch)
+    model.train(was_training)
+    return scores
+
+
+def measured_slots(documents: DocumentText, length: int, *, pairs: bool) -> list[Slot]:
+    """All of some documents, cut and hidden in one way whoever measures."""
+    draw = np.random.default_rng(SEED)
+    found = documents.pairs(length - 3, draw) if pairs else documents.excerpts(length - 2)
+    if not len(found):
+        return []
+    rows = bin_rows(found, length, salt=SEED, draw=draw)
+    size = max(1, MEASURED_TOKENS // length)
+    return [Slot(part, length) for part in torch.split(rows, size)]
+
+
+def evaluate_masked(
+    bundle: Bundle, data: Path, *, rename: Mapping[str, str] | None = None, length: int = 128
+) -> dict[str, Any]:
+    """Loss and accuracy of both objectives of a bundle on a file of text.
+
+    Args:
+        bundle: Of a pretrained encoder that kept its heads.
+        data: Any text file.
+        rename: Our column's name to that of the file.
+        length: Tokens of an excerpt.
+    """
+    model, pipeline = load_encoder(bundle), fitting_pipeline(bundle)
+    if model.word_head is None:
+        raise BundleError(f"{bundle.path}: was kept without its heads; there is nothing to measure")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "corpus"
+        splits = {"valid": lambda: read_lines([data], rename=rename)}
+        write_documents(folder, pipeline, splits, source=data)
+        documents = read_documents(folder).documents("valid")
+        text = MaskedText.of(documents.ids, pipeline, Masking(), device=device)
+        length = min(length, model.config.max_length)
+        slots = measured_slots(documents, length, pairs=model.next_head is not None)
+        if not slots:
+            raise InputError("is too short to hide a word in", source=data)
+        report: dict[str, Any] = masked_scores(model.to(device), text.batch, slots).report()
+    return {**report, "pieces": documents.num_pieces, "length": length}

@@ -1,0 +1,89 @@
+"""Which word is hidden here, and does this text follow that one?"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from softquery.data import NONE, MaskedBatch
+from softquery.models import MaskedOutput
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MaskedLanguageModel:
+    """Foretell hidden words from both sides, and tell texts that follow each other from others."""
+
+    name: ClassVar[str] = "masked-language-model"
+    steers_by: ClassVar[str] = "log_likelihood"
+
+    def loss(self, output: MaskedOutput, batch: MaskedBatch) -> Float[Tensor, ""]:
+        """The sum of both mean losses (Devlin et al. 2019, A.2)."""
+        words = -output.words.sum() / (batch.targets != NONE).sum().clamp(min=1)
+        if output.follows is None:
+            return words
+        follows = F.cross_entropy(
+            output.follows.float(), batch.follows, ignore_index=NONE, reduction="sum"
+        )
+        return words + follows / (batch.follows != NONE).sum().clamp(min=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a bundle's config."""
+        return {"name": self.name}
+
+
+@dataclass(slots=True)
+class MaskedScores:
+    """Sums over batches, and what can be said from them of each objective."""
+
+    log_likelihood: float = 0.0
+    num_words: int = 0
+    num_right: int = 0
+    next_loss: float = 0.0
+    num_pairs: int = 0
+    num_pairs_right: int = 0
+
+    def add(self, output: MaskedOutput, batch: MaskedBatch) -> None:
+        """Count one batch of a model that does not train."""
+        if output.best is None:
+            raise ValueError("a model that trains does not say what it finds likeliest")
+        counts = batch.targets != NONE
+        self.log_likelihood += float(output.words.detach().double().sum())
+        self.num_words += int(counts.sum())
+        self.num_right += int(((output.best == batch.targets) & counts).sum())
+        if output.follows is not None:
+            is_pair = batch.follows != NONE
+            found = output.follows.detach().float()
+            lost = F.cross_entropy(found, batch.follows, ignore_index=NONE, reduction="sum")
+            self.next_loss += float(lost.double())
+            self.num_pairs += int(is_pair.sum())
+            self.num_pairs_right += int(((found.argmax(dim=1) == batch.follows) & is_pair).sum())
+
+    @property
+    def mean(self) -> float:
+        """Log-likelihood of a hidden word in nats."""
+        return self.log_likelihood / max(1, self.num_words)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the model gave every hidden word a probability."""
+        return math.isfinite(self.log_likelihood)
+
+    def report(self) -> dict[str, float | int]:
+        """Loss and accuracy of each objective; `n` counts hidden words.
+
+        >>> scores = MaskedScores(log_likelihood=-3.0, num_words=2, num_right=1)
+        >>> scores.report()
+        {'mlm_loss': 1.5, 'mlm_accuracy': 0.5, 'n': 2}
+        """
+        found: dict[str, float | int] = {
+            "mlm_loss": -self.mean,
+            "mlm_accuracy": self.num_right / max(1, self.num_words),
+        }
+        if self.num_pairs:
+            found["nsp_loss"] = self.next_loss / self.num_pairs
+            found["nsp_accuracy"] = self.num_pairs_right / self.num_pairs
+            found["pairs"] = self.num_pairs
+        return {**found, "n": self.num_words}
