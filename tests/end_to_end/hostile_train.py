@@ -43,8 +43,8 @@ SETTINGS = [
     Case(
         title="`--set` of a whole group",
         command=f"{PLAIN} --set schedule=cosine",
-        said="schedule is a group; set one of its fields: schedule.warmup_steps, schedule.decay, "
-        "schedule.plateau_factor, schedule.plateau_patience",
+        said="schedule is a group; set one of its fields: schedule.warmup_steps, "
+        "schedule.warmup_share, schedule.decay, schedule.plateau_factor, schedule.plateau_patience",
     ),
     Case(
         title="`--set` without a value",

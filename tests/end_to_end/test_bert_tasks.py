@@ -152,6 +152,12 @@ def test_texts_of_invisible_characters(trained):
     assert something.text in "Ada slept."
 
 
+def test_every_answer_lies_on_one_page_whole(trained):
+    config = read_bundle(trained["read"]).config
+    assert config.text["max_tokens"] == 128 - 64 - 3
+    assert config.task["step"] == config.text["max_tokens"] - config.task["max_words"]
+
+
 class Interrupting:
     """Ends a run after its first epoch."""
 

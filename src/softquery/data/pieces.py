@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
+from torch.nn import functional as F
 
 from softquery.answers import Page, Sheet
 from softquery.data.questions import shared_sentences
@@ -32,9 +33,7 @@ class PieceBatch(NamedTuple):
     def inside_second(self) -> Bool[Tensor, "B T"]:
         """The second text itself, without the mark at its end."""
         mask = self.tokens.mask & (self.segments == 1)
-        return mask & mask.roll(-1, dims=1).index_fill(
-            1, torch.tensor([mask.shape[1] - 1], device=mask.device), False
-        )
+        return mask & F.pad(mask[:, 1:], (0, 1))  # the last piece has nothing behind it
 
     def swapped(self, chosen: Bool[Tensor, " B"]) -> "PieceBatch":
         """The batch with the two texts of the chosen rows in the other order."""

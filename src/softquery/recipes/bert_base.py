@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from softquery.answers import ReadingRules
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.models import (
@@ -53,11 +54,6 @@ class BertBase:
         )
         return replace(run, model=replace(own, encoder=replace(own.encoder, **taken)))
 
-    def text(self, run: Run) -> TextPipeline:
-        """The bundle's text pipeline, cut where the run says."""
-        config = replace(self.pipeline.config, boundaries=True, max_tokens=run.text.max_tokens)
-        return TextPipeline(self.pipeline.tokenizer, config)
-
     def fill(self, model: BertHead, say: Say) -> None:
         """Take over every weight of the encoder."""
         own = model.state_dict()
@@ -92,32 +88,58 @@ def read_base(run: Run, init: str | PathLike[str] | None) -> BertBase | None:
     return BertBase(bundle, load_encoder(bundle), fitting_pipeline(bundle))
 
 
-def fitting_limit(run: Run, say: Say) -> Run:
-    """The run with texts cut where the encoder's positions end."""
-    if run.bert is None:
-        return run
-    encoder: BertConfig = run.model.encoder  # type: ignore[union-attr]
+def fitting_text(
+    run: Run, pipeline: TextPipeline | None, say: Say, *, goes_on: bool
+) -> tuple[Run, TextPipeline | None]:
+    """The run and its text pipeline, both cut where the encoder's positions end.
+
+    Args:
+        run: With its encoder's sizes.
+        pipeline: Of the bundle that it stands on or goes on from; None where pieces are learnt.
+        say: Told of a limit.
+        goes_on: Whether the bundle's own limit is kept, rather than the recipe's.
+    """
     if run.vectors:
         raise ConfigError(f"--vectors: {run.name} learns the vectors of its pieces by itself")
     if run.text.unit != "bert" or not run.text.boundaries:
         raise ConfigError("text.unit must be bert, and text.boundaries true, for a BERT inside")
+    if pipeline is not None:
+        cut = pipeline.config.max_tokens if goes_on else run.text.max_tokens
+        run = replace(run, text=replace(pipeline.config, boundaries=True, max_tokens=cut))
+    limit = _room(run)
+    if run.text.max_tokens > limit:
+        positions = run.model.encoder.max_length  # type: ignore[union-attr]
+        say(f"the encoder has {positions} positions: {limit} pieces {_parts(run)} are read")
+        run = replace(run, text=replace(run.text, max_tokens=limit))
+    if run.reading is not None:  # every answer is to lie on one page whole
+        step = max(1, min(run.reading.step, run.text.max_tokens - run.reading.max_words))
+        run = replace(run, reading=replace(run.reading, step=step))
+    if pipeline is not None:
+        pipeline = TextPipeline(pipeline.tokenizer, run.text)
+    return run, pipeline
+
+
+def _room(run: Run) -> int:
+    """The most pieces of a text, its marks included; of a reader's context, without them."""
+    encoder: BertConfig = run.model.encoder  # type: ignore[union-attr]
     # Batches are padded to a multiple.
     room = encoder.max_length - encoder.max_length % run.data.pad_multiple
     if isinstance(run.model, BertMatcherConfig):
-        limit, what = (room + 1) // 2, "pieces a text"
+        room = (room + 1) // 2
     elif isinstance(run.model, BertReaderConfig):
-        asked = 0 if run.reading is None else run.reading.max_question
-        limit, what = room - asked - 3, "pieces of a context at a time"
-    else:
-        limit, what = room, "pieces"
-    if limit < 3:
+        room -= 3 + (ReadingRules() if run.reading is None else run.reading).max_question
+    if room < 3:
         raise ConfigError(
             f"model.encoder.max_length ({encoder.max_length}) leaves no room for a text"
         )
-    if run.text.max_tokens <= limit:
-        return run
-    say(f"the encoder has {encoder.max_length} positions: {limit} {what} are read")
-    return replace(run, text=replace(run.text, max_tokens=limit))
+    return room
+
+
+def _parts(run: Run) -> str:
+    """What is read at a time."""
+    if isinstance(run.model, BertMatcherConfig):
+        return "of each side"
+    return "of a context at a time" if isinstance(run.model, BertReaderConfig) else "of a text"
 
 
 def stand(model: nn.Module, settings: BertSettings, base: BertBase | None, say: Say) -> None:

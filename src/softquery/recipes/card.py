@@ -1,6 +1,7 @@
 """The card of a freshly trained bundle: what the run itself knows."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from softquery.bundle import Card, CardData, CardNumber, make_card
@@ -27,6 +28,7 @@ def run_card(prepared: Prepared, work: Work, metrics: Mapping[str, Any], *, name
         ],
         training={
             "recipe": run.name,
+            **_base(run),
             "seed": run.training.seed,
             "epochs": metrics["training"]["epochs"],
             "best epoch": metrics["training"]["best_epoch"],
@@ -38,6 +40,13 @@ def run_card(prepared: Prepared, work: Work, metrics: Mapping[str, Any], *, name
         limits=["Measured on one dev set only; no limits have been probed."],
     )
     return make_card(card, kind=work.kind)
+
+
+def _base(run: Run) -> dict[str, str]:
+    """What a head was put on."""
+    if run.bert is None or not run.bert.bundle:
+        return {}
+    return {"encoder": f"{Path(run.bert.bundle).name}, {run.bert.weights} weights"}
 
 
 def _numbers(metric: str, dev: Mapping[str, Any]) -> list[CardNumber]:

@@ -15,7 +15,7 @@ import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.recipes.bert_base import BertBase, fitting_limit, read_base, stand, with_base
+from softquery.recipes.bert_base import BertBase, fitting_text, read_base, stand, with_base
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
     base_of,
@@ -91,18 +91,12 @@ def train(
         run = start.shape(run, source, lines)
     if base is not None:
         run = base.shape(run, lines)
-    run = fitting_limit(run, lines)
-    pipeline = None if start is None else start.pipeline
-    if base is not None:
-        pipeline = base.text(run)
-    prepared = prepare(
-        run,
-        work,
-        source,
-        lines,
-        pipeline=pipeline,
-        source_pipeline=None if start is None else start.source_pipeline,
-    )
+    given = base or start
+    pipeline = None if given is None else given.pipeline
+    if run.bert is not None:
+        run, pipeline = fitting_text(run, pipeline, lines, goes_on=start is not None)
+    reading = None if start is None else start.source_pipeline
+    prepared = prepare(run, work, source, lines, pipeline=pipeline, source_pipeline=reading)
     model, prepared = _build(prepared, start, base, lines)
     model.to(fabric.device)
     plan = _plan(work, prepared, model, fabric.device, lines)
