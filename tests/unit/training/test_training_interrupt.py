@@ -25,7 +25,16 @@ def test_the_first_signal_asks(number):
         assert stop.asked
 
 
+@pytest.fixture
+def listens():
+    """Ctrl-C acts as at a terminal, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("number", StopRequest.SIGNALS)
+@pytest.mark.usefixtures("listens")
 def test_a_ctrl_c_after_the_first_signal_acts(number):
     with pytest.raises(KeyboardInterrupt):
         ask_then_press_ctrl_c(number)
