@@ -204,7 +204,8 @@ def test_evaluate_measures_classes(attentive, place, tmp_path):
 
 
 def test_relations_are_learnt(place):
-    answer = train("relations", place, "relations", data="relation-data", **LEARNT, **ATTENTIVE)
+    answer = train("relations", place, "relations", data="relation-data", **LEARNT, **ATTENTIVE,
+                   classes__consistency=1)  # fmt: skip
     assert answer.code == 0, answer.err
     found = metrics(place / "relations")["dev"]
     assert found["relation_f1"] > 0.9

@@ -72,8 +72,8 @@ class ClassPlan:
         )
 
     def make_batch(self, rows: Tensor, length: int) -> TextBatch | DocumentBatch:
-        """The texts of these rows."""
-        return self.train.batch(rows, length)
+        """The texts of these rows, each twice where two passes are to agree."""
+        return self.train.batch(rows.repeat(2) if self.task.consistency > 0 else rows, length)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
         """The metric that steers, accuracy, and the held-back loss."""

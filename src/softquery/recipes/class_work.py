@@ -122,7 +122,10 @@ def class_task(run: Run, labels: tuple[str, ...]) -> TextClassification:
     settings = run.classes or ClassSettings()
     try:
         return TextClassification(
-            labels=labels, metric=settings.metric, smoothing=settings.smoothing
+            labels=labels,
+            metric=settings.metric,
+            smoothing=settings.smoothing,
+            consistency=settings.consistency,
         )
     except ValueError as error:
         raise ConfigError(f"classes: {error}") from None

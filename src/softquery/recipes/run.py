@@ -108,10 +108,14 @@ class ClassSettings:
     """By which the run is steered."""
     smoothing: float = 0.0
     """Label smoothing of the loss."""
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout (R-Drop)."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+        if self.consistency < 0:
+            raise ValueError(f"consistency must not be negative, got {self.consistency}")
 
 
 Vocabularies = Literal["shared", "separate"]

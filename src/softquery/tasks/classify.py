@@ -13,6 +13,7 @@ from softquery.answers import parse_class, parse_distribution
 from softquery.data import DocumentBatch, TextBatch
 from softquery.measure import ClassMetric, ClassReport, class_score, relations_of
 from softquery.models import ClassOutput
+from softquery.tasks.agreement import disagreement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +28,9 @@ class TextClassification:
     labels: tuple[str, ...]
     smoothing: float = 0.0
     """Label smoothing of the loss (Szegedy et al. 2016, Section 7)."""
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout; batches then hold each
+    text twice (R-Drop, Liang et al. 2021, Section 2.1)."""
     metric: ClassMetric = "accuracy"
     """By which a run is steered; `"relation_f1"` reads labels as relations with a direction."""
 
@@ -35,6 +39,8 @@ class TextClassification:
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+        if self.consistency < 0:
+            raise ValueError(f"consistency must not be negative, got {self.consistency}")
         if self.metric not in get_args(ClassMetric):
             known = ", ".join(get_args(ClassMetric))
             raise ValueError(f"metric must be one of {known}, got {self.metric!r}")
@@ -60,13 +66,16 @@ class TextClassification:
         return parse_distribution(text, self.labels)
 
     def loss(self, output: ClassOutput, batch: TextBatch | DocumentBatch) -> Float[Tensor, ""]:
-        """Mean cross-entropy, smoothed where asked.
+        """Mean cross-entropy, smoothed where asked, plus the two passes' disagreement.
 
         Labels may be classes or a teacher's distributions (Hinton et al. 2015, Section 2).
         """
         if batch.label is None:
             raise ValueError("a loss needs labels, and this batch has none")
-        return F.cross_entropy(output.logits, batch.label, label_smoothing=self.smoothing)
+        loss = F.cross_entropy(output.logits, batch.label, label_smoothing=self.smoothing)
+        if self.consistency == 0:
+            return loss
+        return loss + self.consistency * disagreement(output.logits)
 
     def loss_of_logits(
         self, logits: Float[Tensor, "B C"], label: Int[Tensor, " B"]

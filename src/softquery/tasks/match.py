@@ -18,6 +18,7 @@ from softquery.answers import parse_class, parse_distribution, parse_grade
 from softquery.data import PairBatch, PieceBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
+from softquery.tasks.agreement import disagreement
 
 TEMPERATURE = 0.05
 """By which cosines are divided when a sentence looks for its partner in the batch."""
@@ -27,18 +28,6 @@ def _labels_of(batch: PairBatch | PieceBatch) -> Tensor:
     if batch.label is None:
         raise ValueError("a loss needs labels, and this batch has none")
     return batch.label
-
-
-def disagreement(logits: Float[Tensor, "B C"]) -> Float[Tensor, ""]:
-    """How far two passes over the same pairs differ: the mean of both Kullback-Leibler divergences.
-
-    The first half of the rows is one pass, the second half the other (Liang et al. 2021, Eq. 2).
-    """
-    one, other = logits.log_softmax(dim=-1).chunk(2)
-    return 0.5 * (
-        F.kl_div(one, other, reduction="batchmean", log_target=True)
-        + F.kl_div(other, one, reduction="batchmean", log_target=True)
-    )
 
 
 def contrast_in_batch(output: PairOutput, label: Shaped[Tensor, "B *C"]) -> Float[Tensor, ""]:

@@ -40,6 +40,20 @@ def test_smoothing_pulls_towards_all_classes():
     assert smooth.loss(output(even), batch(label)).item() == pytest.approx(math.log(3))
 
 
+def test_two_passes_are_asked_to_agree():
+    """The halves of a batch are the same texts; by hand, for two classes of one text."""
+    label = torch.tensor([0, 0])
+    agreeing = TextClassification(labels=("a", "b"), consistency=2.0)
+    plain = TextClassification(labels=("a", "b"))
+    same, apart = output([[1.0, 0.0]] * 2), output([[0.0, 0.0], [math.log(3), 0.0]])
+    assert agreeing.loss(same, batch(label)) == plain.loss(same, batch(label))
+    one, other = (0.5, 0.5), (0.75, 0.25)
+    there = sum(p * math.log(p / q) for p, q in zip(one, other, strict=True))
+    back = sum(q * math.log(q / p) for p, q in zip(one, other, strict=True))
+    extra = agreeing.loss(apart, batch(label)) - plain.loss(apart, batch(label))
+    assert extra.item() == pytest.approx(2.0 * (there + back) / 2, abs=1e-6)
+
+
 def test_labels_may_be_distributions():
     soft = torch.tensor([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
     found = TASK.loss(output([[0.0] * 3] * 2), batch(soft))
@@ -74,6 +88,7 @@ def test_a_run_is_steered_by_the_metric():
         ({"labels": ("a",)}, "labels must be two or more different names"),
         ({"labels": ("a", "a")}, "labels must be two or more different names"),
         ({"labels": ("a", "b"), "smoothing": 1.0}, r"smoothing must be in \[0, 1\), got 1.0"),
+        ({"labels": ("a", "b"), "consistency": -1.0}, "consistency must not be negative"),
     ],
 )
 def test_odd_settings_are_refused(settings, message):
