@@ -20,8 +20,9 @@ def override(value: Value, settings: Iterable[str]) -> Value:
     """A copy of a frozen dataclass with some fields changed.
 
     >>> from softquery.training import Optim
-    >>> override(Optim(), ["lr=0.1", "betas=0.8,0.9"])
-    Optim(lr=0.1, betas=(0.8, 0.9), eps=1e-08, weight_decay=0.0, decayed='all', clip_norm=10.0)
+    >>> changed = override(Optim(), ["lr=0.1", "betas=0.8,0.9"])
+    >>> changed.lr, changed.betas
+    (0.1, (0.8, 0.9))
     """
     for setting in settings:
         path, equals, text = setting.partition("=")
