@@ -307,8 +307,9 @@ def test_case(case, sound, place):
             assert read_bundle("model").path.name == "model"
 
 
-@pytest.mark.parametrize("verb", CASES)
+@pytest.mark.parametrize("verb", {name.split()[0]: name for name in reversed(CASES)}.values())
 def test_a_process_of_its_own_says_the_same(verb, sound, place):
+    """Once a verb; what differs between its recipes and models is told in this process."""
     case = CASES[verb][0]
     with set_up(case, sound, place):
         check_answer(case, run_apart(case))
