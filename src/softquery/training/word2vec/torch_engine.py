@@ -2,11 +2,14 @@
 
 Everything happens on the device: frequent words are thinned out, windows are cut and noise is drawn
 for a whole round at a time, then steps of `batch_size` windows follow each other. On a GPU the step
-is recorded once and replayed. The same code runs on a CPU, for tests.
+is recorded once and replayed; with negative sampling and Triton, which comes with torch there, it
+is two kernels (`fused_step`). Otherwise it is plain torch, which runs on a CPU as well.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from softquery.training.word2vec.engine import Floats, Lesson, Stretch, Subject
+from softquery.training.word2vec.rounds import Round
 from softquery.training.word2vec.step import Bags, Batch, Tables, learn_step
 from softquery.training.word2vec.tables import (
     alias_table,
@@ -22,33 +26,11 @@ from softquery.training.word2vec.tables import (
     noise_chances,
 )
 
+if TYPE_CHECKING:
+    from softquery.training.word2vec.fused_step import FusedStep
+
 WARM_UP = 3
 """Steps before a recording, in which libraries set themselves up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """Windows in random order, in memory that lasts: a recorded step reads from where it was.
-
-    Attributes:
-        context: Words around, int [M, C].
-        context_mask: Which of them are there, bool [M, C].
-        centre: The words between them, int [M].
-        noise: Drawn words, int [M, K].
-        number: How many windows there are, a scalar.
-        place: The window that the next step begins with, a scalar.
-        rates: The learning rate at the beginning and at the end, [2].
-        total: Summed loss, and how many vectors asked, [2].
-    """
-
-    context: Tensor
-    context_mask: Tensor
-    centre: Tensor
-    noise: Tensor
-    number: Tensor
-    place: Tensor
-    rates: Tensor
-    total: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +68,7 @@ class TorchEngine:
             rows = subject.rows.rows.astype(np.int64)
             self._bags = Bags(self._placed(subject.rows.starts), self._placed(rows))
         self._tables = self._tables_of(subject.first_state())
+        self._fused = self._fused_step()
         self._round: Round | None = None
         self._graph: torch.cuda.CUDAGraph | None = None
 
@@ -99,7 +82,7 @@ class TorchEngine:
         current.rates.copy_(torch.tensor(ends, dtype=torch.float32))
         current.total.zero_()
         self._take_steps(-(-number // self.subject.training.batch_size))
-        loss, asked = current.total.tolist()
+        loss, asked = current.total.tolist() if self._fused is None else self._fused.totals()
         return Lesson(loss, asked)
 
     def state(self) -> dict[str, Floats]:
@@ -180,6 +163,9 @@ class TorchEngine:
     def _step(self) -> None:
         """Learn from the next windows; where they are and how fast is read on the device."""
         current, training = self._current(), self.subject.training
+        if self._fused is not None:
+            self._fused.take(current)
+            return
         rows = current.place + torch.arange(training.batch_size, device=self.device)
         live = rows < current.number
         rows = rows.clamp(max=len(current.centre) - 1)
@@ -195,6 +181,26 @@ class TorchEngine:
         )
         current.total.add_(torch.stack([loss, asked]))
         current.place.add_(training.batch_size)
+
+    def _fused_step(self) -> "FusedStep | None":
+        """The step as kernels, where they know what is asked of them."""
+        config, training = self.subject.config, self.subject.training
+        if config.objective != "negative" or self._bags is not None:
+            return None
+        if self.device.type != "cuda" or find_spec("triton") is None:
+            return None
+        from softquery.training.word2vec import fused_step
+
+        if not fused_step.serves(training.window, config.embedding_size):
+            return None
+        if not fused_step.builds(self.device):
+            return None
+        return fused_step.FusedStep(
+            self._tables,
+            batch_size=training.batch_size,
+            max_pull=training.max_pull,
+            mixed=config.architecture == "cbow",
+        )
 
     def _batch(self, rows: Tensor, live: Tensor) -> Batch:
         current = self._current()
