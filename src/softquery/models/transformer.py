@@ -23,6 +23,7 @@ from softquery.nn import (
     DecoderBlock,
     EncoderBlock,
     FeedForward,
+    LayerNorm,
     NormPlace,
     PositionKind,
     Positions,
@@ -156,8 +157,8 @@ class Transformer(nn.Module):
         )
         # Where sublayers read normalised states, their sum still has to be.
         is_pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(size) if is_pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(size) if is_pre else nn.Identity()
+        self.encoder_norm = LayerNorm(size) if is_pre else nn.Identity()
+        self.decoder_norm = LayerNorm(size) if is_pre else nn.Identity()
 
     def forward(self, batch: TranslationBatch) -> GeneratorOutput:
         """Every next word of known targets, all at once."""

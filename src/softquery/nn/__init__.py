@@ -8,6 +8,7 @@ from softquery.nn.dropout import VariationalDropout
 from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
+from softquery.nn.layer_norm import LayerNorm
 from softquery.nn.learned_query import Asked, LearnedQuery
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.maxout import Maxout
@@ -64,6 +65,7 @@ __all__ = [
     "FeedForward",
     "Highway",
     "LayerMix",
+    "LayerNorm",
     "LearnedQuery",
     "Lexicon",
     "LstmStack",

@@ -6,6 +6,8 @@
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from softquery.nn.layer_norm import LayerNorm
+
 
 class PlacedTokens(nn.Module):
     """The sum of three tables, normalised (Devlin et al. 2019, Section 3, Figure 2).
@@ -33,7 +35,7 @@ class PlacedTokens(nn.Module):
         self.words = nn.Embedding(vocab_size, size)
         self.positions = nn.Embedding(max_length, size)
         self.segments = nn.Embedding(num_segments, size)
-        self.norm = nn.LayerNorm(size, eps=eps)
+        self.norm = LayerNorm(size, eps=eps)
         self.dropout = nn.Dropout(dropout)
 
     def forward(

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import KeyValueCache, MultiHead, Packing, both, causal_mask
+from softquery.nn.layer_norm import LayerNorm
 
 NormPlace = Literal["post", "pre"]
 BlockActivation = Literal["relu", "gelu", "gelu_tanh"]
@@ -82,7 +83,7 @@ class Around(nn.Module):
         if norm not in get_args(NormPlace):
             raise ValueError(f"norm must be one of {get_args(NormPlace)}, got {norm!r}")
         self.place = norm
-        self.norm = nn.LayerNorm(size, eps=eps)
+        self.norm = LayerNorm(size, eps=eps)
         self.dropout = nn.Dropout(dropout)
 
     def enter(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from softquery.nn.layer_norm import LayerNorm
 from softquery.nn.transformer import BlockActivation, bent
 
 
@@ -34,7 +35,7 @@ class WordHead(nn.Module):
         super().__init__()
         self.activation = activation
         self.transform = nn.Linear(size, size)
-        self.norm = nn.LayerNorm(size, eps=eps)
+        self.norm = LayerNorm(size, eps=eps)
         self.bias = nn.Parameter(torch.zeros(vocab_size))
 
     def forward(
