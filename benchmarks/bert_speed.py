@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from softquery.data import (
     NONE,
-    Documents,
+    DocumentText,
     MaskedBatch,
     MaskedText,
     Masking,
@@ -140,7 +140,7 @@ def made_text(
         sizes = draw.lognormal(4.5, 1.0, total // 20).astype(np.int64) + 2
         starts = np.concatenate([[0], sizes.cumsum()])
         starts = np.concatenate([starts[starts < total], [total]])
-    documents = Documents(ids, starts, starts[:-1])
+    documents = DocumentText(ids, starts, starts[:-1])
     ordinary = torch.arange(NUM_RESERVED, options.vocabulary, device=device)
     continues = torch.zeros(options.vocabulary, dtype=torch.bool, device=device)
     text = MaskedText(ids.to(device), Masking(), ordinary, continues, (CLS, SEP, MASK, PAD))
@@ -171,8 +171,8 @@ def padded(batch: MaskedBatch, options: argparse.Namespace) -> Batch:
     if options.text == "full":
         shape = (-1, options.length)
         return {"input_ids": ids.view(shape), "labels": labels.view(shape)}
-    starts = packing.starts[:-1][ids[batch.firsts] == CLS].long()
-    lengths = packing.lengths()[ids[batch.firsts] == CLS].long()
+    real = (ids[batch.firsts] == CLS) & (packing.lengths() > 0)  # the rest is room for more
+    starts, lengths = packing.starts[:-1][real].long(), packing.lengths()[real].long()
     place = torch.arange(options.length, device=ids.device)
     mask = place < lengths.unsqueeze(1)
     places = (starts.unsqueeze(1) + place).clamp(max=len(ids) - 1)

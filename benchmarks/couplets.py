@@ -26,7 +26,7 @@ NOTHING = "characters"
 """The run that only collects the characters."""
 RUNS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     NOTHING: (None, ("data.train=verses,couplets", "training.max_steps=1", "optim.lr=1e-9")),
-    "verses": (NOTHING, ("data.train=verses",)),
+    "verses": (NOTHING, ("data.train=verses", "training.max_epochs=4")),
     "couplets": (
         NOTHING,
         ("data.train=couplets", "training.max_epochs=40", "model.dropout=0.3",

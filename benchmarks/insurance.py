@@ -6,16 +6,17 @@
         [--recall-weight 200]
 
 DATA holds `answers`, `questions_train` and `questions_valid`. `run` goes through the steps below,
-each of which leaves a folder in WORK and is skipped where that is there already, so that the two
-that train (`encoder-trained`, `reranker-trained`) can be run on another machine; `measure` asks
-`questions_valid` of an index, against all answers and against the 200 negatives that each has, or
-the training questions that were held back (`--split tune`), by which settings are chosen.
+each of which leaves a folder in WORK and is skipped where that is there already, so that those that
+train can be run on another machine (`--until reranker-trained`); `measure` asks `questions_valid`
+of an index, against all answers and against the 200 negatives that each has, or the training
+questions that were held back (`--split tune`), by which settings are chosen.
 
 1. `encoder-data`: questions with their answers, and with what BM25 finds that is none;
-2. `encoder`: the recipe siamese-search on it, exported;
+2. `encoder-trained`: the recipe siamese-search on it;
 3. `reranker-data`: the same with what words and vectors find together, ranked by both;
-4. `reranker`: the recipe esim-search on it, exported to int8 and calibrated;
-5. `answers.sq`: all answers, with the reranker's encodings and the encoder's vectors.
+4. `reranker-trained`: the recipe esim-search on it;
+5. `encoder`, `reranker`: both exported to int8 and calibrated;
+6. `answers.sq`: all answers, with the reranker's encodings and the encoder's vectors.
 """
 
 import argparse
@@ -130,14 +131,16 @@ class Recall:
                 found[place] = vector
         return unit_rows(np.stack(found))
 
-    def find(self, text: str) -> list[str]:
-        """Ids, likeliest first: by words, or by both lists in turn."""
-        lists = [self._by_words(text)]
-        if self._vectors is not None:
-            scores = self._vectors @ self._embed([text])[0]
-            lists.append(np.argsort(-scores)[:DEPTH].tolist())
-        merged = dict.fromkeys(place for rank in zip(*lists, strict=True) for place in rank)
-        return [self.ids[place] for place in merged]
+    def find(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Ids for each text, likeliest first: by words, or by both lists in turn."""
+        asked = None if self._vectors is None else self._embed(texts)
+        for number, text in enumerate(texts):
+            lists = [self._by_words(text)]
+            if asked is not None:
+                scores = self._vectors @ asked[number]
+                lists.append(np.argsort(-scores)[:DEPTH].tolist())
+            merged = dict.fromkeys(place for rank in zip(*lists, strict=True) for place in rank)
+            yield [self.ids[place] for place in merged]
 
     def _by_words(self, text: str) -> list[int]:
         words = self._cut(text)
@@ -151,11 +154,12 @@ def pairs(
     data: Data, asked: Sequence[Question], recalled: Recall, draw: random.Random
 ) -> Iterator[tuple[str, str, str]]:
     """Questions with answers (1), and with texts that are none (0)."""
-    for question in asked:
+    found = recalled.find([question.text for question in asked])
+    for question, ids in zip(asked, found, strict=True):
         gold = set(question.answers)
         for answer in question.answers:
             yield question.text, data.answers[answer], "1"
-        hard = [key for key in recalled.find(question.text) if key not in gold]
+        hard = [key for key in ids if key not in gold]
         # What stands first among the wrong ones is often right and only not marked so.
         chosen = draw.sample(hard[2:], min(HARD, len(hard) - 2))
         others = [key for key in question.negatives if key in data.answers]
@@ -192,13 +196,15 @@ def train(recipe: str, data: Path, output: Path, options: argparse.Namespace) ->
         settings = {**settings, "text.unit": "characters", "text.simplify": "true"}
         settings.setdefault("text.max_tokens", 300)
     words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    words += [word for setting in options.set for word in ("--set", setting)]
     words += [word for path in options.vectors or [] for word in ("--vectors", path)]
-    trained = output.with_name(f"{output.name}-trained")
-    if not trained.exists():
-        softquery("train", recipe, "--data", data, "--output", trained, *words)
+    softquery("train", recipe, "--data", data, "--output", output, *words)
+
+
+def export(trained: Path, data: Path, output: Path, *, small: bool) -> None:
     tune = ["--data", data / "tune.tsv.xz"]
     softquery("export", trained, "--output", output, "--int8", *tune, "--gate", 1)
-    if not options.small:  # which holds too few pairs back
+    if not small:  # which holds too few pairs back
         softquery("calibrate", output, *tune)
 
 
@@ -213,12 +219,18 @@ def run(options: argparse.Namespace) -> None:
     unit = "characters" if options.language == "zh" else "words"
     text = TextConfig(unit=unit, simplify=options.language == "zh")
     encoder, reranker = work / "encoder", work / "reranker"
+    encoder_data, reranker_data = work / "encoder-data", work / "reranker-data"
+    trained = {name: work / f"{name}-trained" for name in ("encoder", "reranker")}
     rows = [{"id": key, "question": answer} for key, answer in data.answers.items()]
     steps: dict[str, Callable[[Path], object]] = {
         "encoder-data": lambda at: write_pairs(data, Recall(data.answers, text, None), at),
-        "encoder": lambda at: train("siamese-search", work / "encoder-data", at, options),
-        "reranker-data": lambda at: write_pairs(data, Recall(data.answers, text, encoder), at),
-        "reranker": lambda at: train("esim-search", work / "reranker-data", at, options),
+        "encoder-trained": lambda at: train("siamese-search", encoder_data, at, options),
+        "reranker-data": lambda at: write_pairs(
+            data, Recall(data.answers, text, trained["encoder"]), at
+        ),
+        "reranker-trained": lambda at: train("esim-search", reranker_data, at, options),
+        "encoder": lambda at: export(trained["encoder"], encoder_data, at, small=options.small),
+        "reranker": lambda at: export(trained["reranker"], reranker_data, at, small=options.small),
         "answers.sq": lambda at: build(rows, at, reranker, encoder),
     }
     for name, make in steps.items():
@@ -308,6 +320,7 @@ def main() -> None:
         each.add_argument("--language", choices=("en", "zh"), default="en")
     running.add_argument("--vectors", type=Path, action="append")
     running.add_argument("--until", help="stop after this step")
+    running.add_argument("--set", action="append", default=[], help="for both recipes")
     running.add_argument("--small", action="store_true", help="a few steps on a few questions")
     measuring.add_argument("--split", choices=("valid", "tune"), default="valid")
     measuring.add_argument("--recall-weight", type=float, help="in place of the index's own")

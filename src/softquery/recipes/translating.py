@@ -80,8 +80,8 @@ def translate_de_en() -> Run:
     run = translate_tatoeba()
     small = replace(
         _transformer(run),
-        hidden_size=192,
-        inner_size=768,
+        hidden_size=160,
+        inner_size=640,
         num_encoder_layers=3,
         num_decoder_layers=2,
         dropout=0.1,
@@ -92,7 +92,7 @@ def translate_de_en() -> Run:
         name="translate-de-en",
         summary="small Transformer, German to English, on source and target: the shipped model",
         model=small,
-        vocabulary=Vocabulary(size=5_000),
+        vocabulary=Vocabulary(size=4_000),
         data=Files(tune_share=0.01),
         training=replace(run.training, max_epochs=60, patience=60),
     )
@@ -176,9 +176,9 @@ def couplet_zh() -> Run:
     run = couplet()
     small = replace(
         _transformer(run),
-        hidden_size=192,
+        hidden_size=160,
         num_heads=4,
-        inner_size=512,
+        inner_size=480,
         num_encoder_layers=3,
         num_decoder_layers=2,
     )
