@@ -88,8 +88,9 @@ MODELS = {
             "elegant nonsense.",
             "Tones are those of modern Mandarin, one for each character; entering tones are not "
             "told apart.",
-            "ranked_first is the share of dev lines that the model finds likelier than nine others "
-            "of the same length and signs, drawn by a seed.",
+            "ranked_first is the share of dev lines that fit their upper line better than nine "
+            "others of the same length and signs, drawn by a seed: likelier by more there than "
+            "after other upper lines.",
             "Traditional characters are read as simplified ones, and only those are written.",
         ),
     ),

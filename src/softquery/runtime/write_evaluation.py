@@ -110,22 +110,52 @@ class WriteEvaluation:
         return found
 
     def _ranked(self, uppers: Sequence[str]) -> dict[str, Any]:
-        """How often the true lower line is likelier than nine others of its length."""
+        """How often the true lower line fits its upper line better than nine others of its length.
+
+        A line fits by how much likelier it is there than after other upper lines, because a common
+        line is likely after any (Li et al. 2016, Section 4.1); by likelihood alone is told, too.
+        """
         others = rivals(self.targets, count=NUM_RIVALS)
         pairs = [(place, rival) for place, each in enumerate(others) for rival in each]
         if not pairs:
             return {"ranked_first": None, "num_ranked": 0}
-        scores, _ = self.writer.log_likelihoods(
-            [uppers[place] for place, _ in pairs], [self.targets[rival] for _, rival in pairs]
-        )
-        own = self.log_likelihoods[[place for place, _ in pairs]]
-        wins = (own > scores).reshape(-1, NUM_RIVALS)
-        rank = 1 + (~wins).sum(axis=1)
+        usual = self._usual_likelihoods(uppers)
+        ranked = [place for place, each in enumerate(others) if each]
+        own = self.log_likelihoods[ranked]
+        theirs = self._likelihoods_of(uppers, pairs)
+        fits = own - [usual(place, place) for place in ranked]
+        theirs_fit = theirs - [usual(rival, place) for place, rival in pairs]
+        rank = 1 + (theirs_fit.reshape(-1, NUM_RIVALS) >= fits[:, None]).sum(axis=1)
+        likelier = (theirs.reshape(-1, NUM_RIVALS) < own[:, None]).all(axis=1)
         return {
             "ranked_first": float((rank == 1).mean()),
+            "ranked_first_by_likelihood": float(likelier.mean()),
             "mean_reciprocal_rank": float((1 / rank).mean()),
             "num_ranked": len(rank),
         }
+
+    def _usual_likelihoods(self, uppers: Sequence[str]) -> Callable[[int, int], float]:
+        """The mean log-likelihood of a lower line after nine upper lines, this one left out."""
+        strangers = rivals(self.targets, count=NUM_RIVALS, seed=1)
+        pairs = [(other, place) for place, each in enumerate(strangers) for other in each]
+        likelihoods: list[float] = self._likelihoods_of(uppers, pairs).tolist()
+        scores = dict(zip(pairs, likelihoods, strict=True))
+
+        def usual(line: int, upper: int) -> float:
+            found = [scores[other, line] for other in strangers[line] if other != upper]
+            return sum(found) / len(found)
+
+        return usual
+
+    def _likelihoods_of(
+        self, uppers: Sequence[str], pairs: Sequence[tuple[int, int]]
+    ) -> NDArray[np.float64]:
+        """Of lower lines after upper lines, both by their places."""
+        found, _ = self.writer.log_likelihoods(
+            [uppers[upper] for upper, _ in pairs], [self.targets[lower] for _, lower in pairs]
+        )
+        scores: NDArray[np.float64] = np.asarray(found, dtype=np.float64)
+        return scores
 
 
 def evaluate_writer(
