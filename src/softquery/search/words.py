@@ -9,8 +9,10 @@ N rows, V words.
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,15 +53,30 @@ def write_words(writer: FolderWriter, rows: Sequence[Sequence[str]]) -> None:
 
 
 def _weighed(ids: list[list[int]], vocabulary: dict[str, int]) -> tuple[Array, Array, Array]:
-    import bm25s  # slow to import, and optional
-
-    ranker = bm25s.BM25(method="lucene", k1=K1, b=B, backend="numpy", csc_backend="numpy")
+    ranker = _bm25s().BM25(method="lucene", k1=K1, b=B, backend="numpy", csc_backend="numpy")
     ranker.index((ids, vocabulary), create_empty_token=False, show_progress=False)
     found = ranker.scores
     starts = np.asarray(found["indptr"], dtype=np.int64)
     counts = np.diff(starts)
     own = np.array([idf(len(ids), count) for count in counts.tolist()])
     return found["data"] / np.repeat(own, counts), found["indices"], starts
+
+
+def _bm25s() -> Any:
+    """The package, slow to import and optional.
+
+    Where there is JAX it starts that, which takes most of a GPU's memory, to sort scores; they are
+    not sorted here.
+    """
+    hidden = "jax" not in sys.modules
+    if hidden:
+        sys.modules["jax"] = None  # type: ignore[assignment]
+    try:
+        import bm25s
+    finally:
+        if hidden:
+            del sys.modules["jax"]
+    return bm25s
 
 
 class Words:

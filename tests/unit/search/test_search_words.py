@@ -1,6 +1,9 @@
 """BM25 over segments is BM25 over all rows; Chinese and English are cut as they should be."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -78,3 +81,24 @@ def test_idf_is_never_negative():
 )
 def test_cutting(text, words):
     assert SearchWords(TextConfig(unit="characters", simplify=True)).of(text) == words
+
+
+def test_words_are_weighed_without_starting_jax(tmp_path):
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("print('JAX was started')")
+    (tmp_path / "jax" / "lax.py").write_text("def top_k(*_): pass")
+    program = (
+        "import sys; from pathlib import Path; from softquery.search.files import FolderWriter; "
+        "from softquery.search.words import write_words; "
+        "write_words(FolderWriter(Path(sys.argv[1])), [['one', 'word']]); "
+        "import jax"
+    )
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    ran = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    # Once: by the last line, which shows that it can still be had.
+    assert ran.stdout == "JAX was started\n", ran.stderr
