@@ -52,8 +52,9 @@ class Graph:
         return name
 
     def output(self, value: str, name: str, kind: int, shape: Sequence[Any] | None) -> None:
-        """Give a computed value a public name; its shape may be left open."""
-        self.node("Identity", value, name=name)
+        """Give a computed value a public name, unless it bears it; its shape may be left open."""
+        if value != name:
+            self.node("Identity", value, name=name)
         axes = None if shape is None else list(shape)
         self.outputs.append(helper.make_tensor_value_info(name, kind, axes))
 

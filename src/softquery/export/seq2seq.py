@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from softquery.export.graph import Graph
 from softquery.export.layers import LOWEST
-from softquery.export.transformer import log_probabilities
+from softquery.export.transformer_step import log_probabilities
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 _WAYS = {"forwards": "forward", "backwards": "reverse", "both": "bidirectional"}

@@ -16,6 +16,10 @@ TABLES = ("words.source.weight", "words.target.weight")
 READER = "reader."
 ZERO = ":zero"
 """What stands behind the name of an int8 weight in the name of its zero points."""
+TOGETHER = "query_key_value"
+"""A layer that makes all three of what asks itself: their matrices side by side."""
+_APART = ("query_projection", "key_projection", "value_projection")
+_OWN = re.compile(r"decoder\.\d+\.own_attention\.query_projection(\.weight.*|\.bias)")
 _ENDING = re.compile("_(weight|bias)$")
 """A cell's matrices are named like layers."""
 LONGEST = 2048
@@ -28,8 +32,9 @@ def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Ar
     """Every array that a generator's graphs may ask for, by their names.
 
     Matrices are laid out for multiplication from the right, those that are stored as int8 with
-    scales and zero points; what predicts words is `words.turned`; a layer of a recurrent encoder
-    becomes `reader.LAYER.W`, `.R` and `.B`, in float32.
+    scales and zero points; what predicts words is `words.turned`; the three matrices of a decoder's
+    own attention are there side by side, too; a layer of a recurrent encoder becomes
+    `reader.LAYER.W`, `.R` and `.B`, in float32.
 
     Args:
         weights: By torch's names, as they are stored.
@@ -56,7 +61,7 @@ def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Ar
         made |= {f"{side}_positions.table": table for side in ("source", "target")}
     if "cell" in config:
         made |= _recurrent(wide, config)
-    return made
+    return made | _side_by_side(made)
 
 
 def fitting_weights(bundle: Bundle) -> dict[str, Array]:
@@ -85,6 +90,17 @@ def _turned(weights: Weights, name: str, called: str) -> dict[str, Array]:
     if (scale := weights.get(name + SCALE)) is None:
         return turned
     return {**turned, called + SCALE: scale, called + ZERO: np.zeros(len(scale), dtype=np.int8)}
+
+
+def _side_by_side(made: Weights) -> dict[str, Array]:
+    """What a decoder's own attention asks, and is asked, by one product."""
+    return {
+        name.replace(_APART[0], TOGETHER): np.concatenate(
+            [made[name.replace(_APART[0], part)] for part in _APART], axis=-1
+        )
+        for name in made
+        if _OWN.fullmatch(name)
+    }
 
 
 def _recurrent(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
