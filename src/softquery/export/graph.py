@@ -194,6 +194,10 @@ class Graph:
         extra = EXTRA if self.has(f"{name}.R{SCALE}") else 0
         return int(min(self.weights[f"{name}.R"].shape[1:])) - extra
 
+    def width(self, name: str) -> int:
+        """Of what a linear layer gives."""
+        return int(self.weights[f"{name}.weight"].shape[1])
+
     def gates(self, name: str) -> int:
         """4 for an LSTM, 3 for a GRU."""
         return int(self.weights[f"{name}.B"].shape[1]) // (2 * self.hidden_size(name))
