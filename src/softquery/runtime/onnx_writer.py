@@ -33,6 +33,9 @@ from softquery.runtime.writing_weights import LONGEST, fitting_weights
 Arrays = dict[str, NDArray[Any]]
 BATCH = 16
 """Sources that are decoded side by side; threads take whole batches."""
+SHARING = 2
+"""Threads that share a product. A step of few rows waits for its weights to come from memory, and
+two cores fetch them faster than one; no number in an answer changes by it."""
 
 
 class Session(Protocol):
@@ -144,12 +147,16 @@ class OnnxWriteBackend:
     def __init__(self, bundle: Bundle, vocab_size: int, threads: int | None = None) -> None:
         config = bundle.config.model["config"]
         weights = fitting_weights(bundle)
-        encode, step = (open_session(bundle.path, each, weights) for each in ("encode", "step"))
+        self.threads = threads or os.cpu_count() or 1
+        share = min(self.threads, SHARING)
+        # The library's recurrent operators lose more by sharing their short steps than they win.
+        reading = 1 if "cell" in config else share
+        encode = open_session(bundle.path, "encode", weights, threads=reading)
+        step = open_session(bundle.path, "step", weights, threads=share)
         self.step = OnnxStep(encode, step, vocab_size)
         learned = config.get("positions") == "learned"
         self._most = config["max_length"] - 1 if learned else LONGEST - 1
         self._most_or_any = None if "cell" in config else self._most
-        self.threads = threads or os.cpu_count() or 1
         self._try_out(bundle)
 
     @property
