@@ -33,6 +33,7 @@ class RuleBook:
         self._base = {number: self._unbanned(each) for number, each in self._numbers.items()}
         for each in self._numbers.values():
             self._check_prefix(each)
+        self._is_constrained = any(each.constraint is not None for each in self.rules)
         required = sorted({token for each in self._numbers.values() for token in each.required})
         self._checked(required)
         self.required: Ids = np.array(required, np.int64) if required else NOTHING
@@ -70,12 +71,13 @@ class RuleBook:
             number: self._at(self._numbers[number], place)
             for number in {id(self.rules[sentence]) for sentence in sentences}
         }
-        first = next(iter(masks.values()))
-        if all(np.array_equal(first, each) for each in masks.values()):
+        first, *others = masks.values()
+        if all(first is each or np.array_equal(first, each) for each in others):
             found = first[None]
         else:
             found = np.stack([masks[id(self.rules[sentence])] for sentence in sentences])
-        found = self._constrained(found, sentences, tokens)
+        if self._is_constrained:
+            found = self._constrained(found, sentences, tokens)
         if len(self.required):
             found = self._with_required(found, sentences, tokens, may_end)
         return found

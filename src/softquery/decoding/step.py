@@ -114,12 +114,13 @@ def candidates_of(log_probabilities: Floats, wanted: Wanted) -> tuple[Ids, Float
 
     Of equals the lower number comes first. Not a number counts as impossible.
     """
-    possible = wanted.allowed & ~np.isnan(log_probabilities)
-    values = np.where(possible, log_probabilities, -np.inf)
+    values = np.where(wanted.allowed, log_probabilities, -np.inf)
+    if np.isnan(values.max(initial=-np.inf)):  # one look at all is cheaper than one at each
+        values = np.where(np.isnan(values), -np.inf, values)
     if wanted.num_candidates >= values.shape[1]:
         return all_tokens(values, wanted.watched)
     tokens = likeliest(values, wanted.num_candidates)
-    found = np.take_along_axis(values, tokens, axis=1)
+    found = values[np.arange(len(values))[:, None], tokens]
     return with_watched(tokens, found, wanted.watched, values[:, wanted.watched])
 
 

@@ -97,10 +97,8 @@ class Walk(Generic[State]):
         places = choice(rows, values[:, : values.shape[1] - num_watched])
         if num_watched:
             places = self._instead_of_the_end(places, paths, rows, found, choice)
-        return (
-            np.take_along_axis(found.tokens, places[:, None], axis=1)[:, 0],
-            np.take_along_axis(values, places[:, None], axis=1)[:, 0],
-        )
+        each = np.arange(len(places))
+        return found.tokens[each, places], values[each, places]
 
     def _instead_of_the_end(
         self, places: Ids, paths: Paths, rows: Ids, found: Candidates[State], choice: Choice

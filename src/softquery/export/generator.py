@@ -18,7 +18,7 @@ import numpy as np
 from softquery.bundle import RECORDS, Bundle, BundleConfig, with_section, write_bundle
 from softquery.decoding import Greedy
 from softquery.errors import BundleError, ConfigError
-from softquery.export import seq2seq, transformer
+from softquery.export import seq2seq, transformer, transformer_step
 from softquery.export.gate import ExportReport, Gate
 from softquery.export.graph import Graph
 from softquery.export.limits import measure_limits, watch
@@ -129,10 +129,10 @@ def writing_graphs(
         limits: The largest value that each int8 layer reads.
     """
     arranged = writing_weights(weights, settings)
-    kind = transformer if name == "transformer" else seq2seq
+    is_transformer = name == "transformer"
     graphs = [Graph(each, arranged, limits=limits) for each in ("encode", "step")]
-    kind.encode_graph(graphs[0], settings)
-    kind.step_graph(graphs[1], settings)
+    (transformer if is_transformer else seq2seq).encode_graph(graphs[0], settings)
+    (transformer_step if is_transformer else seq2seq).step_graph(graphs[1], settings)
     return graphs
 
 

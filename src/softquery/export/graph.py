@@ -52,8 +52,9 @@ class Graph:
         return name
 
     def output(self, value: str, name: str, kind: int, shape: Sequence[Any] | None) -> None:
-        """Give a computed value a public name; its shape may be left open."""
-        self.node("Identity", value, name=name)
+        """Give a computed value a public name, unless it bears it; its shape may be left open."""
+        if value != name:
+            self.node("Identity", value, name=name)
         axes = None if shape is None else list(shape)
         self.outputs.append(helper.make_tensor_value_info(name, kind, axes))
 
@@ -192,6 +193,10 @@ class Graph:
         """Width of one direction: its recurrent matrix has that side besides the gates'."""
         extra = EXTRA if self.has(f"{name}.R{SCALE}") else 0
         return int(min(self.weights[f"{name}.R"].shape[1:])) - extra
+
+    def width(self, name: str) -> int:
+        """Of what a linear layer gives."""
+        return int(self.weights[f"{name}.weight"].shape[1])
 
     def gates(self, name: str) -> int:
         """4 for an LSTM, 3 for a GRU."""

@@ -1,7 +1,7 @@
 """A recurrent encoder–decoder as two graphs: `encode` reads a source, `step` says one more token.
 
-N rows, S tokens of the source, D width of a word, H of a state, E of an encoder state, V tokens of
-the vocabulary.
+N rows, S tokens of the source, D width of a word, H of a state, E of an encoder state, A of what a
+token of the source adds to the layers that read the source, V tokens of the vocabulary.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from softquery.export.graph import Graph
 from softquery.export.layers import LOWEST
-from softquery.export.transformer import log_probabilities
+from softquery.export.transformer_step import log_probabilities
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 _WAYS = {"forwards": "forward", "backwards": "reverse", "both": "bidirectional"}
@@ -31,24 +31,24 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
         steps, *end = _read(graph, config, steps, lengths, layer)
         ends.append(end)
     states = graph.node("Transpose", steps, perm=[1, 0, 2])  # [N, S, E]
-    width = config["hidden_size"] * (2 if config["direction"] == "both" else 1)
     for layer, end in enumerate(ends):
         for part, value in zip(("hidden", "cell"), end, strict=False):
             first = _bridged(graph, value, f"bridge.{part}.{layer}", bends=part == "hidden")
             graph.output(first, f"past_{part}_{layer}", FLOAT, ["N", config["hidden_size"]])
     if config["context"] == "attention":
-        graph.output(states, "source_states", FLOAT, ["N", "S", width])
         graph.output(_keys(graph, config, states), "source_keys", FLOAT, ["N", "S", "F"])
+        shares = _shares(graph, states, asks_before=config["attention"]["asker"] == "previous")
+        graph.output(shares, "source_shares", FLOAT, ["N", "S", "A"])
     elif config["context"] == "every_step":
         summary = graph.node("Tanh", graph.linear(ends[-1][0], "summarise"))
-        graph.output(summary, "source_summary", FLOAT, ["N", config["hidden_size"]])
+        shares = _shares(graph, summary, asks_before=True)
+        graph.output(shares, "source_shares", FLOAT, ["N", "A"])
 
 
 def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     """From the last tokens [N], the past and the source to log-probabilities [N, V]."""
     size = config["hidden_size"]
     asker = config["attention"]["asker"] if config["context"] == "attention" else None
-    feeds = asker == "current" and config["attention"]["input_feeding"]
     tokens = graph.input("tokens", INT, ["N"])
     parts = ("hidden", "cell") if config["cell"] == "lstm" else ("hidden",)
     past = [
@@ -57,28 +57,29 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     ]
     vectors = graph.table(tokens, "words.target")
     share = graph.linear(vectors, "layers.0.input")
-    context = weights = None
-    if asker is not None:
-        source = _Source(graph, config)
-        if asker == "previous":
-            context, weights = source.ask(past[-1][0])
+    told = weights = None
+    if asker == "previous":
+        told, weights = _Source(graph, config).ask(past[-1][0])
     elif config["context"] == "every_step":
-        context = graph.input("source_summary", FLOAT, ["N", size])
-    added = graph.input("past_fed", FLOAT, ["N", size]) if feeds else context
-    if added is not None:
-        share = graph.node("Add", share, graph.linear(added, "layers.0.added", bias=False))
+        told = graph.input("source_shares", FLOAT, ["N", "A"])
+    if told is not None:
+        widths = [graph.width("layers.0.added"), graph.width("readout.source")]
+        added, told = graph.split(told, widths, axis=-1)
+        share = graph.node("Add", share, added)
+    elif asker == "current" and config["attention"]["input_feeding"]:
+        fed = graph.input("past_fed", FLOAT, ["N", size])
+        share = graph.node("Add", share, graph.linear(fed, "layers.0.added", bias=False))
     new = _climbed(graph, config, share, past)
-    top = new[-1][0]
+    states = top = new[-1][0]
     if asker == "current":
-        context, weights = source.ask(top)
-        both = graph.node("Concat", context, top, axis=-1)
-        states = graph.node("Tanh", graph.linear(both, "readout", bias=False))
-        if feeds:
+        told, weights = _Source(graph, config).ask(top)
+        own = graph.linear(top, "readout.own", bias=False)
+        states = graph.node("Tanh", graph.node("Add", told, own))
+        if config["attention"]["input_feeding"]:
             graph.output(states, "next_fed", FLOAT, ["N", size])
-    elif context is None:
-        states = top
-    else:
-        states = _larger(graph, graph.node("Concat", top, vectors, context, axis=-1))
+    elif told is not None:
+        own = graph.linear(graph.node("Concat", top, vectors, axis=-1), "readout.own")
+        states = _larger(graph, graph.node("Add", own, told))
     for layer, values in enumerate(new):
         for part, value in zip(parts, values, strict=True):
             graph.output(value, f"next_{part}_{layer}", FLOAT, ["N", size])
@@ -89,15 +90,27 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
         graph.output(weights, "attention", FLOAT, ["N", "S"])
 
 
+def _shares(graph: Graph, states: str, *, asks_before: bool) -> str:
+    """What the source adds to the layers that read it: to the gates, and before the words.
+
+    A mean of states is multiplied as the states are: the mean of the products is the product of the
+    mean. So these matrices are read once a sentence in place of once a step.
+    """
+    readout = graph.linear(states, "readout.source", bias=False)
+    if not asks_before:
+        return readout
+    added = graph.linear(states, "layers.0.added", bias=False)
+    return graph.node("Concat", added, readout, axis=-1)
+
+
 class _Source:
     """What a step asks."""
 
     def __init__(self, graph: Graph, config: dict[str, Any]) -> None:
         self.graph, self.score = graph, config["attention"]["score"]
-        width = config["hidden_size"] * (2 if config["direction"] == "both" else 1)
         self.size = config["hidden_size"]
-        self.states = graph.input("source_states", FLOAT, ["N", "S", width])
         self.keys = graph.input("source_keys", FLOAT, ["N", "S", "F"])
+        self.shares = graph.input("source_shares", FLOAT, ["N", "S", "A"])
         missing = graph.node(
             "Sub", graph.constant(1.0, np.float32), graph.input("mask", FLOAT, ["N", "S"])
         )
@@ -105,23 +118,25 @@ class _Source:
         self.hidden = graph.node("Unsqueeze", low, graph.constant([1], np.int64))
 
     def ask(self, query: str) -> tuple[str, str]:
-        """What comes back [N, E] for a state [N, H], and from where [N, S]."""
+        """What comes back [N, A] for a state [N, H], and from where [N, S]."""
         graph = self.graph
         one = graph.constant([1], np.int64)
-        scores = graph.node("Add", self._scores(graph.node("Unsqueeze", query, one)), self.hidden)
+        scores = graph.node("Add", self._scores(query), self.hidden)
         weights = graph.node("Softmax", scores, axis=-1)
-        mixed = graph.node("MatMul", weights, self.states)
+        mixed = graph.node("MatMul", weights, self.shares)
         return graph.node("Squeeze", mixed, one), graph.node("Squeeze", weights, one)
 
     def _scores(self, query: str) -> str:
         """How well each key answers: [N, 1, S]."""
         graph, keys = self.graph, self.keys
+        one = graph.constant([1], np.int64)
         if self.score in ("additive", "concat"):
             name = "query_projection" if self.score == "additive" else "query_part"
             asked = graph.linear(query, f"asking.score.{name}", bias=False)
-            bent = graph.node("Tanh", graph.node("Add", asked, keys))
+            bent = graph.node("Tanh", graph.node("Add", graph.node("Unsqueeze", asked, one), keys))
             energy = graph.linear(bent, "asking.score.energy", bias=False)
             return graph.node("Transpose", energy, perm=[0, 2, 1])
+        query = graph.node("Unsqueeze", query, one)
         if self.score == "cosine":
             query, keys = (
                 graph.node("LpNormalization", each, axis=-1, p=2) for each in (query, keys)
@@ -221,8 +236,7 @@ def _part(graph: Graph, value: str, gate: int, size: int) -> str:
     return graph.node("Slice", value, *bounds)
 
 
-def _larger(graph: Graph, value: str) -> str:
+def _larger(graph: Graph, pairs: str) -> str:
     """Maxout: the larger of each pair."""
-    pairs = graph.linear(value, "readout.pairs")
     apart = graph.node("Reshape", pairs, graph.constant([0, -1, 2], np.int64))
     return graph.node("ReduceMax", apart, axes=[2], keepdims=0)

@@ -1,8 +1,6 @@
-"""A Transformer as two graphs: `encode` reads a source, `step` says one more token from a cache.
+"""A Transformer's encoder as a graph; its decoder is in `softquery.export.transformer_step`.
 
-N rows, S tokens of the source, P tokens so far, H heads, D width, V tokens of the vocabulary, L
-layers. What a step has to remember goes in and out as tensors: keys and values of the tokens so far
-[N, H, P, D / H], by layer, and those of the source, which never change.
+N rows, S tokens of the source, H heads, D width.
 """
 
 import math
@@ -23,67 +21,21 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
     """From ids [N, S] and a mask [N, S] of 1 and 0 to each decoder layer's keys and values."""
     ids = graph.input("ids", INT, ["N", "S"])
     mask = graph.input("mask", FLOAT, ["N", "S"])
-    length = _length(graph, ids, 1)
+    length = graph.node("Shape", ids, start=1, end=2)
     words = "words.source" if config["tie"] != "all" else "words.target"
     zero = graph.constant([0], np.int64)
-    states = _placed(graph, config, ids, words, "source_positions", zero, length)
+    places = graph.node("Slice", graph.weight("source_positions.table"), zero, length, zero)
+    states = graph.node("Add", scaled_words(graph, config, ids, words), places)
     hidden = lowered_rows(graph, mask)
     for layer in range(config["num_encoder_layers"]):
         states, _ = encoder_block(graph, config, states, f"encoder.{layer}", hidden)
-    states = _normed(graph, config, states, "encoder_norm")
+    states = normed(graph, config, states, "encoder_norm")
     size = config["hidden_size"] // config["num_heads"]
     for layer in range(config["num_decoder_layers"]):
         key, value = _remembered(graph, config, states, f"decoder.{layer}.source_attention")
         shape = ["N", config["num_heads"], "S", size]
         graph.output(key, f"source_key_{layer}", FLOAT, shape)
         graph.output(value, f"source_value_{layer}", FLOAT, shape)
-
-
-def step_graph(graph: Graph, config: dict[str, Any]) -> None:
-    """From the last tokens [N], the past and the source to log-probabilities [N, V]."""
-    heads, size = config["num_heads"], config["hidden_size"] // config["num_heads"]
-    tokens = graph.input("tokens", INT, ["N"])
-    mask = graph.input("mask", FLOAT, ["N", "S"])
-    layers = range(config["num_decoder_layers"])
-    past, source = (
-        [
-            tuple(
-                graph.input(f"{name}_{part}_{layer}", FLOAT, ["N", heads, axis, size])
-                for part in ("key", "value")
-            )
-            for layer in layers
-        ]
-        for name, axis in (("past", "P"), ("source", "S"))
-    )
-    start = _length(graph, past[0][0], 2)
-    ids = graph.node("Unsqueeze", tokens, graph.constant([1], np.int64))
-    end = graph.node("Add", start, graph.constant([1], np.int64))
-    states = _placed(graph, config, ids, "words.target", "target_positions", start, end)
-    hidden, seen = lowered_rows(graph, mask), []
-    for layer in layers:
-        name = f"decoder.{layer}"
-        asked = _entered(graph, config, states, f"{name}.around_own")
-        new = _remembered(graph, config, asked, f"{name}.own_attention")
-        memory = tuple(
-            graph.node("Concat", old, more, axis=2)
-            for old, more in zip(past[layer], new, strict=True)
-        )
-        answer, _ = _asked(graph, config, asked, memory, f"{name}.own_attention", None)
-        states = _left(graph, config, states, answer, f"{name}.around_own")
-        asked = _entered(graph, config, states, f"{name}.around_source")
-        answer, weights = _asked(
-            graph, config, asked, source[layer], f"{name}.source_attention", hidden
-        )
-        seen.append(graph.node("Unsqueeze", weights, graph.constant([1], np.int64)))
-        states = _left(graph, config, states, answer, f"{name}.around_source")
-        states = _thought(graph, config, states, name)
-        for part, value in zip(("key", "value"), memory, strict=True):
-            graph.output(value, f"next_{part}_{layer}", FLOAT, ["N", heads, "Q", size])
-    states = _normed(graph, config, states, "decoder_norm")
-    graph.output(log_probabilities(graph, states), "log_probabilities", FLOAT, ["N", "V"])
-    stacked = graph.node("Concat", *seen, axis=1)  # [N, L, H, 1, S]
-    squeezed = graph.node("Squeeze", stacked, graph.constant([3], np.int64))
-    graph.output(squeezed, "attention", FLOAT, ["N", len(layers), heads, "S"])
 
 
 def encoder_block(
@@ -98,41 +50,32 @@ def encoder_block(
         name: Of the block.
         hidden: What `lowered_rows` gave.
     """
-    asked = _entered(graph, config, states, f"{name}.around_attention")
+    asked = entered(graph, config, states, f"{name}.around_attention")
     memory = _remembered(graph, config, asked, f"{name}.attention")
     answer, weights = _asked(graph, config, asked, memory, f"{name}.attention", hidden)
-    states = _left(graph, config, states, answer, f"{name}.around_attention")
-    return _thought(graph, config, states, name), weights
+    states = left(graph, config, states, answer, f"{name}.around_attention")
+    return thought(graph, config, states, name), weights
 
 
-def log_probabilities(graph: Graph, states: str) -> str:
-    """Of every token, from states [N, 1, D] or [N, D], by the table that is handed in turned."""
-    logits = graph.linear(states, "words.turned")
-    logits = graph.node("Reshape", logits, graph.constant([0, -1], np.int64))
-    return graph.node("LogSoftmax", logits, axis=-1)
-
-
-def _placed(
-    graph: Graph, config: dict[str, Any], ids: str, words: str, positions: str, start: str, end: str
-) -> str:
-    """Words and where they stand: [N, T, D]."""
+def scaled_words(graph: Graph, config: dict[str, Any], ids: str, words: str) -> str:
+    """Words, without where they stand: one axis more than the ids."""
     scale = graph.constant(float(config["hidden_size"]) ** 0.5, np.float32)
-    vectors = graph.node("Mul", graph.table(ids, words), scale)
-    axis = graph.constant([0], np.int64)
-    table = graph.weight(f"{positions}.table")
-    return graph.node("Add", vectors, graph.node("Slice", table, start, end, axis))
+    return graph.node("Mul", graph.table(ids, words), scale)
 
 
-def _entered(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+def entered(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+    """What a sublayer reads."""
     return normalised(graph, config, states, f"{name}.norm") if config["norm"] == "pre" else states
 
 
-def _left(graph: Graph, config: dict[str, Any], states: str, answer: str, name: str) -> str:
+def left(graph: Graph, config: dict[str, Any], states: str, answer: str, name: str) -> str:
+    """What comes out, from what went in and the sublayer's answer."""
     total = graph.node("Add", states, answer)
     return normalised(graph, config, total, f"{name}.norm") if config["norm"] == "post" else total
 
 
-def _normed(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+def normed(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+    """The end of a stack: normalised where nothing else has done so."""
     return normalised(graph, config, states, name) if config["norm"] == "pre" else states
 
 
@@ -143,13 +86,13 @@ def normalised(graph: Graph, config: dict[str, Any], states: str, name: str) -> 
     return graph.node("LayerNormalization", states, scale, bias, axis=-1, epsilon=epsilon)
 
 
-def _thought(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
+def thought(graph: Graph, config: dict[str, Any], states: str, name: str) -> str:
     """The small network, with the way around it."""
-    inner = _entered(graph, config, states, f"{name}.around_feed_forward")
+    inner = entered(graph, config, states, f"{name}.around_feed_forward")
     inner = graph.linear(inner, f"{name}.feed_forward.widen")
     inner = _bent(graph, inner, config["activation"])
     inner = graph.linear(inner, f"{name}.feed_forward.narrow")
-    return _left(graph, config, states, inner, f"{name}.around_feed_forward")
+    return left(graph, config, states, inner, f"{name}.around_feed_forward")
 
 
 def _bent(graph: Graph, value: str, activation: str) -> str:
@@ -217,8 +160,3 @@ def lowered_rows(graph: Graph, mask: str) -> str:
     missing = graph.node("Sub", graph.constant(1.0, np.float32), mask)
     low = graph.node("Mul", missing, graph.constant(LOWEST, np.float32))
     return graph.node("Unsqueeze", low, graph.constant([1, 2], np.int64))
-
-
-def _length(graph: Graph, value: str, axis: int) -> str:
-    shape = graph.node("Shape", value)
-    return graph.node("Gather", shape, graph.constant([axis], np.int64))

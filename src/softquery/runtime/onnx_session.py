@@ -13,9 +13,12 @@ from softquery.errors import BundleError
 FOLDER, USED = "onnx", "weights.json"
 """Where a bundle keeps its graphs, and which weights each of them uses."""
 
+AWAKE = 50
+"""Microseconds that an idle thread waits for the next product before it sleeps."""
+
 
 def open_session(
-    folder: Path, name: str, weights: Mapping[str, NDArray[Any]]
+    folder: Path, name: str, weights: Mapping[str, NDArray[Any]], *, threads: int = 1
 ) -> onnxruntime.InferenceSession:
     """A session over a graph file that holds no weights.
 
@@ -23,17 +26,13 @@ def open_session(
         folder: The bundle.
         name: The graph, such as `"encode"`.
         weights: As `arrange` lays them out; the session shares their memory.
+        threads: That share one call. Mostly one: batches run beside each other instead (see
+            `OnnxBackend`).
     """
     path = folder / FOLDER / f"{name}.onnx"
     used = _used(folder, name, weights)
     content = _read(folder, path)
-    options = onnxruntime.SessionOptions()
-    # One thread a call: batches run beside each other instead (see `OnnxBackend`).
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    # The library would remember a plan of its memory for every shape it has met, for ever.
-    options.enable_mem_pattern = False
+    options = _options(threads)
     # Without a folder the library would look for undeclared weights in the working directory.
     options.add_session_config_entry(
         "session.model_external_initializers_file_folder_path", str(path.parent.resolve())
@@ -44,6 +43,21 @@ def open_session(
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises several kinds, none of them public
         raise BundleError(f"{path}: cannot be run ({short_reason(error)})") from None
+
+
+def _options(threads: int) -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    # The library would remember a plan of its memory for every shape it has met, for ever.
+    options.enable_mem_pattern = False
+    if threads > 1:
+        # Asleep between two products, a thread would come too late for the second; awake for
+        # longer than that, it would take time from others.
+        options.add_session_config_entry("session.intra_op.spin_duration_us", str(AWAKE))
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+    return options
 
 
 def short_reason(error: Exception) -> str:

@@ -33,6 +33,9 @@ from softquery.runtime.writing_weights import LONGEST, fitting_weights
 Arrays = dict[str, NDArray[Any]]
 BATCH = 16
 """Sources that are decoded side by side; threads take whole batches."""
+SHARING = 2
+"""Threads that share a product. A step of few rows waits for its weights to come from memory, and
+two cores fetch them faster than one; no number in an answer changes by it."""
 
 
 class Session(Protocol):
@@ -49,10 +52,11 @@ class Session(Protocol):
 
 
 class OnnxState(NamedTuple):
-    """Where the decoder stands in every row."""
+    """Where the decoder stands in every row, and which sentence each row belongs to."""
 
     source: Arrays
     past: Arrays
+    sentences: NDArray[np.int64]
 
 
 class OnnxStep:
@@ -62,12 +66,26 @@ class OnnxStep:
         encode: The session that reads a source.
         step: The session that says one more token.
         vocab_size: V.
+        weights: `"shown"` reports where each step looked, where the graph can say.
     """
 
-    def __init__(self, encode: Session, step: Session, vocab_size: int) -> None:
+    def __init__(
+        self,
+        encode: Session,
+        step: Session,
+        vocab_size: int,
+        weights: Literal["hidden", "shown"] = "hidden",
+    ) -> None:
         self._encode, self._step, self._vocab_size = encode, step, vocab_size
         self._inputs = {each.name: each.shape for each in self._step.get_inputs()}
-        self._outputs = [each.name for each in self._step.get_outputs()]
+        names = [each.name for each in self._step.get_outputs()]
+        self.attends = "attention" in names
+        """Whether a step can tell where it looked."""
+        self._past = [name for name in self._inputs if name.startswith("past_")]
+        self._asked = [name.replace("past_", "next_", 1) for name in self._past]
+        self._asked.append("log_probabilities")
+        if self.attends and weights == "shown":
+            self._asked.append("attention")
         self._made = [each.name for each in self._encode.get_outputs()]
 
     @property
@@ -75,10 +93,9 @@ class OnnxStep:
         """V."""
         return self._vocab_size
 
-    @property
-    def attends(self) -> bool:
-        """Whether a step tells where it looked."""
-        return "attention" in self._outputs
+    def showing(self) -> "OnnxStep":
+        """The same step, which reports where it looked."""
+        return OnnxStep(self._encode, self._step, self._vocab_size, "shown")
 
     def begin(self, ids: NDArray[np.int64], mask: NDArray[np.float32]) -> OnnxState:
         """The state before the first token."""
@@ -92,27 +109,30 @@ class OnnxStep:
             for name, shape in self._inputs.items()
             if name.startswith("past_")
         }
-        return OnnxState(source, past)
+        return OnnxState(source, past, np.arange(len(ids)))
 
     def __call__(
         self, state: OnnxState, tokens: NDArray[np.int64], wanted: Wanted
     ) -> Candidates[OnnxState]:
         """What may follow the last token of every row."""
-        values = self._step.run(self._outputs, {"tokens": tokens, **state.source, **state.past})
-        found: Arrays = dict(zip(self._outputs, values, strict=True))
-        past = {name: found[name.replace("past_", "next_", 1)] for name in state.past}
-        best, likely = candidates_of(found["log_probabilities"], wanted)
+        found = self._step.run(self._asked, {"tokens": tokens, **state.source, **state.past})
+        count = len(self._past)
+        past = dict(zip(self._past, found[:count], strict=True))
+        best, likely = candidates_of(found[count], wanted)
         return Candidates(
             tokens=best,
             log_probabilities=likely,
-            state=OnnxState(state.source, past),
-            attention=found.get("attention"),
+            state=OnnxState(state.source, past, state.sentences),
+            attention=found[count + 1] if len(self._asked) > count + 1 else None,
         )
 
     def reorder(self, state: OnnxState, rows: NDArray[np.int64]) -> OnnxState:
-        """The state of these rows."""
-        source, past = ({name: value[rows] for name, value in part.items()} for part in state)
-        return OnnxState(source, past)
+        """The state of these rows; that of the source is moved only if sentences come or go."""
+        source, sentences = state.source, state.sentences[rows]
+        if not np.array_equal(sentences, state.sentences):
+            source = {name: value[rows] for name, value in source.items()}
+        past = {name: value[rows] for name, value in state.past.items()}
+        return OnnxState(source, past, sentences)
 
 
 class OnnxWriteBackend:
@@ -127,12 +147,16 @@ class OnnxWriteBackend:
     def __init__(self, bundle: Bundle, vocab_size: int, threads: int | None = None) -> None:
         config = bundle.config.model["config"]
         weights = fitting_weights(bundle)
-        encode, step = (open_session(bundle.path, each, weights) for each in ("encode", "step"))
+        self.threads = threads or os.cpu_count() or 1
+        share = min(self.threads, SHARING)
+        # The library's recurrent operators lose more by sharing their short steps than they win.
+        reading = 1 if "cell" in config else share
+        encode = open_session(bundle.path, "encode", weights, threads=reading)
+        step = open_session(bundle.path, "step", weights, threads=share)
         self.step = OnnxStep(encode, step, vocab_size)
         learned = config.get("positions") == "learned"
         self._most = config["max_length"] - 1 if learned else LONGEST - 1
         self._most_or_any = None if "cell" in config else self._most
-        self.threads = threads or os.cpu_count() or 1
         self._try_out(bundle)
 
     @property
@@ -161,7 +185,9 @@ class OnnxWriteBackend:
         tell: Tell | None = None,
     ) -> list[list[Hypothesis]]:
         """Texts for each source, best first; sources of like length side by side."""
-        step: Any = self.step if tell is None else WatchedStep(self.step, tell)
+        is_shown = weights == "shown" or strategy.ranking.coverage > 0
+        plain = self.step.showing() if is_shown else self.step
+        step: Any = plain if tell is None else WatchedStep(plain, tell)
         found: list[list[Hypothesis]] = [[] for _ in sources]
 
         def some(rows: Sequence[int]) -> None:

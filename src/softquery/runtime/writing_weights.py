@@ -16,6 +16,10 @@ TABLES = ("words.source.weight", "words.target.weight")
 READER = "reader."
 ZERO = ":zero"
 """What stands behind the name of an int8 weight in the name of its zero points."""
+TOGETHER = "query_key_value"
+"""A layer that makes all three of what asks itself: their matrices side by side."""
+_APART = ("query_projection", "key_projection", "value_projection")
+_OWN = re.compile(r"decoder\.\d+\.own_attention\.query_projection(\.weight.*|\.bias)")
 _ENDING = re.compile("_(weight|bias)$")
 """A cell's matrices are named like layers."""
 LONGEST = 2048
@@ -30,6 +34,10 @@ def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Ar
     Matrices are laid out for multiplication from the right, those that are stored as int8 with
     scales and zero points; what predicts words is `words.turned`; a layer of a recurrent encoder
     becomes `reader.LAYER.W`, `.R` and `.B`, in float32.
+
+    Some are there in two forms, as graphs of different age take them: the matrices of a decoder's
+    own attention also side by side, the layer before a recurrent decoder's words also in two parts,
+    `readout.source` for what comes of the source and `readout.own` for the rest.
 
     Args:
         weights: By torch's names, as they are stored.
@@ -56,7 +64,8 @@ def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Ar
         made |= {f"{side}_positions.table": table for side in ("source", "target")}
     if "cell" in config:
         made |= _recurrent(wide, config)
-    return made
+        made |= _read_apart(made, config)
+    return made | _side_by_side(made)
 
 
 def fitting_weights(bundle: Bundle) -> dict[str, Array]:
@@ -87,6 +96,17 @@ def _turned(weights: Weights, name: str, called: str) -> dict[str, Array]:
     return {**turned, called + SCALE: scale, called + ZERO: np.zeros(len(scale), dtype=np.int8)}
 
 
+def _side_by_side(made: Weights) -> dict[str, Array]:
+    """What a decoder's own attention asks, and is asked, by one product."""
+    return {
+        name.replace(_APART[0], TOGETHER): np.concatenate(
+            [made[name.replace(_APART[0], part)] for part in _APART], axis=-1
+        )
+        for name in made
+        if _OWN.fullmatch(name)
+    }
+
+
 def _recurrent(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
     """What an encoder's own operators take, and the parts of its scores."""
     sides = [side for side in ("forwards", "backwards") if config["direction"] in (side, "both")]
@@ -111,6 +131,25 @@ def _recurrent(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
         parts = [np.ascontiguousarray(part.T) for part in (whole[:, :size], whole[:, size:])]
         made["asking.score.query_part.weight"], made["asking.score.key_part.weight"] = parts
     return made
+
+
+def _read_apart(made: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
+    """The rows of the readout that read the source, and those that read the decoder."""
+    if config["context"] == "first_state":
+        return {}
+    asks_after = config["context"] == "attention" and config["attention"]["asker"] == "current"
+    whole = "readout" if asks_after else "readout.pairs"
+    own = config["hidden_size"] + (0 if asks_after else config["embedding_size"])
+    rows = made[f"{whole}.weight"]
+    if asks_after:  # [c; h], otherwise [h; word; c]
+        parts = {"readout.source": rows[:-own], "readout.own": rows[-own:]}
+    else:
+        parts = {"readout.source": rows[own:], "readout.own": rows[:own]}
+    found = {f"{part}.weight": np.ascontiguousarray(some) for part, some in parts.items()}
+    for kind in (f".weight{SCALE}", f".weight{ZERO}", ".bias"):  # one a column: both parts' own
+        if whole + kind in made:
+            found |= {part + kind: made[whole + kind] for part in parts}
+    return found
 
 
 def _gates(values: Array, cell: str) -> Array:
