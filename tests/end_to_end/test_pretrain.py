@@ -189,7 +189,7 @@ def test_killed_while_numbering_it_starts_over(data, tmp_path, monkeypatch):
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("softquery.recipes.pretrain.write_corpus", killed)
+        patch.setattr("softquery.recipes.language_pretrain.write_corpus", killed)
         patch.setattr("softquery.recipes.places._remove", lambda fresh: None)
         with pytest.raises(SystemExit):
             go(made, data, tmp_path / "model")
