@@ -129,6 +129,7 @@ def launch(
     code: str | None = None,
     environment: Mapping[str, str] | None = None,
     streams: int = 2,
+    answers: int | None = None,
 ) -> Process:
     """Start `softquery WORDS` here, in a process that has torch at hand.
 
@@ -137,6 +138,7 @@ def launch(
         code: Run in place of the command line; it has to bring `main`, which is called after it.
         environment: Beside what stands in this process's.
         streams: One where all is to be printed on the same.
+        answers: A descriptor that what is printed goes to, in place of a pipe.
     """
     pipes = [os.pipe() for _ in range(streams)]
     wish = {
@@ -146,7 +148,8 @@ def launch(
         "folder": os.getcwd(),
     }
     nursery = _nursery()
-    pid = nursery.ask(wish, [write for _, write in pipes])
+    theirs = [write for _, write in pipes]
+    pid = nursery.ask(wish, theirs if answers is None else [answers, *theirs[1:]])
     for _, write in pipes:
         os.close(write)
     return Process(nursery, pid, [open(read, encoding="utf-8") for read, _ in pipes])
@@ -230,5 +233,8 @@ if __name__ == "__main__":
     # To take apart what was imported would touch, and so copy, all memory that is shared.
     threading._shutdown()
     atexit._run_exitfuncs()
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        exit_code = 120  # as of an interpreter
     os._exit(exit_code)
