@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from class_sets import SETS
-from side_by_side import Planned, read_rows, train_all
+from side_by_side import Planned, points, read_rows, train_all
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "classify.jsonl"
@@ -138,19 +138,13 @@ def report(options: argparse.Namespace) -> None:
             name,
             metric,
             str(len(some)),
-            spread([row["tune"][metric] for row in some]),
-            spread([row["dev"][metric] for row in some]),
+            points([row["tune"][metric] for row in some]),
+            points([row["dev"][metric] for row in some]),
             f"{BARS[name]:.1f}" if name in BARS else "",
             f"{statistics.mean(row['training']['best_epoch'] for row in some):.0f}",
             f"{statistics.mean(row['training']['seconds'] for row in some):.0f}",
         ]
         print(f"| {' | '.join(cells)} |")
-
-
-def spread(values: list[float]) -> str:
-    """Mean and standard deviation, in points."""
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{100 * statistics.mean(values):.2f} ± {100 * deviation:.2f}"
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ from softquery.models import Elmo, SoftmaxConfig
 from softquery.models.elmo import presets
 from softquery.nn import ProjectedLstm, beside
 from softquery.recipes.language import elmo
-from softquery.recipes.pretrain import TYPES_MULTIPLE
+from softquery.recipes.language_pretrain import TYPES_MULTIPLE
 from softquery.recipes.stream_plan import StreamMemory, StreamPlan
 from softquery.runtime.network import load_embedder
 from softquery.runtime.perplexity import text_likelihood

@@ -10,16 +10,16 @@ that stand there already are not run again. `--also FILE` measures each model on
 """
 
 import argparse
-import csv
 import fnmatch
-import io
 import json
 import statistics
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from side_by_side import Planned, logged, points, read_rows, train_all
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "read.jsonl"
@@ -51,107 +51,59 @@ VARIANTS = [
 ]
 
 
-@dataclass
-class Job:
-    """One run under way."""
-
-    variant: Variant
-    seed: int
-    bundle: Path
-    process: subprocess.Popen
-    began: float
-
-
 def train(options: argparse.Namespace) -> None:
-    options.work.mkdir(parents=True, exist_ok=True)
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    done = {(row["name"], row["seed"]) for row in read(options.results)}
-    waiting = [
-        (variant, seed)
+    runs = [
+        Planned(
+            name=variant.name,
+            recipe=variant.recipe,
+            data=options.data,
+            seed=seed,
+            settings=variant.settings,
+            vectors=tuple(options.vectors),
+        )
         for seed in range(1, options.seeds + 1)
         for variant in VARIANTS
-        if fnmatch.fnmatch(variant.name, options.only)
-        and (variant.all_seeds or seed == 1)
-        and (variant.name, seed) not in done
+        if fnmatch.fnmatch(variant.name, options.only) and (variant.all_seeds or seed == 1)
     ]
-    print(f"{len(waiting)} runs to go, {len(done)} done", flush=True)
-    running: list[Job] = []
-    while waiting or running:
-        while waiting and len(running) < options.jobs:
-            running.append(start(*waiting.pop(0), options))
-        time.sleep(0.5)
-        for job in [job for job in running if job.process.poll() is not None]:
-            running.remove(job)
-            finish(job, options)
-
-
-def start(variant: Variant, seed: int, options: argparse.Namespace) -> Job:
-    """Begin one run; its log lies beside its bundle. What an earlier one left is gone on from."""
-    bundle = options.work / f"{variant.name}-seed-{seed}"
-    command = [sys.executable, "-m", "softquery", "train", variant.recipe]
-    command += ["--data", str(options.data), "--output", str(bundle), "--seed", str(seed)]
-    for path in options.vectors:
-        command += ["--vectors", str(path)]
-    for setting in (*variant.settings, *options.set):
-        command += ["--set", setting]
-    if bundle.with_name(f"{bundle.name}.partial").exists():
-        command.append("--resume")
-    with bundle.with_name(f"{bundle.name}.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-    return Job(variant, seed, bundle, process, time.monotonic())
-
-
-def finish(job: Job, options: argparse.Namespace) -> None:
-    """Add what a run reached to the results."""
-    name = f"{job.variant.name} seed {job.seed}"
-    wall = time.monotonic() - job.began
-    if not (job.bundle / "metrics.json").exists():
-        print(f"{name}: failed, see {job.bundle}.log", flush=True)
-        return
-    metrics = json.loads((job.bundle / "metrics.json").read_text())
-    log = (job.bundle / "training" / "log.csv").read_text()
-    row = {
-        "name": job.variant.name,
-        "seed": job.seed,
-        "settings": [*job.variant.settings, *options.set],
-        **metrics,
-        "also": {path.name: measured(job.bundle, path) for path in options.also},
-        "curve": curve(log, "tune_f1"),
-        "examples_per_second": max(curve(log, "examples_per_second"), default=0.0),
-        "wall_seconds": round(wall, 1),
-        "megabytes": round((job.bundle / "model.safetensors").stat().st_size / 1e6, 1),
-    }
-    with options.results.open("a") as file:
-        file.write(json.dumps(row) + "\n")
-    dev = metrics["dev"]
-    print(
-        f"{name}: held back {100 * metrics['tune']['f1']:.2f} dev F1 {100 * dev['f1']:.2f} "
-        f"EM {100 * dev['exact_match']:.2f} epochs {metrics['training']['epochs']} "
-        f"training {metrics['training']['seconds']:.0f} s, whole {wall:.0f} s",
-        flush=True,
+    train_all(
+        runs,
+        work=options.work,
+        results=options.results,
+        jobs=options.jobs,
+        more=options.set,
+        show=shown,
+        beside=lambda run, bundle: beside(bundle, options.also),
     )
 
 
-def measured(bundle: Path, data: Path) -> dict:
+def beside(bundle: Path, also: list[Path]) -> dict[str, Any]:
+    """The curve, speed and size of a run, and what it reaches on more questions."""
+    return {
+        "also": {path.name: measured(bundle, path) for path in also},
+        "curve": logged(bundle, "tune_f1"),
+        "examples_per_second": max(logged(bundle, "examples_per_second"), default=0.0),
+        "megabytes": round((bundle / "model.safetensors").stat().st_size / 1e6, 1),
+    }
+
+
+def measured(bundle: Path, data: Path) -> dict[str, Any]:
     """The bundle on more questions."""
     command = [sys.executable, "-m", "softquery", "evaluate", str(bundle), "--data", str(data)]
     found = subprocess.run([*command, "--json"], capture_output=True, text=True)
     return json.loads(found.stdout) if found.returncode == 0 else {"error": found.stderr}
 
 
-def curve(log: str, column: str) -> list[float]:
-    """A column of the training's log, where it has a number."""
-    rows = csv.DictReader(io.StringIO(log))
-    return [float(row[column]) for row in rows if row.get(column)]
-
-
-def read(path: Path) -> list[dict]:
-    """The rows at hand."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def shown(row: dict[str, Any]) -> str:
+    dev, facts = row["dev"], row["training"]
+    return (
+        f"held back {100 * row['tune']['f1']:.2f} dev F1 {100 * dev['f1']:.2f} "
+        f"EM {100 * dev['exact_match']:.2f} epochs {facts['epochs']} "
+        f"training {facts['seconds']:.0f} s, whole"
+    )
 
 
 def report(options: argparse.Namespace) -> None:
-    rows = read(options.results)
+    rows = read_rows(options.results)
     if not rows:
         sys.exit(f"{options.results}: no results yet")
     print(
@@ -163,9 +115,9 @@ def report(options: argparse.Namespace) -> None:
         cells = [
             name,
             str(len(some)),
-            spread([row["tune"]["f1"] for row in some]),
-            spread([row["dev"]["f1"] for row in some]),
-            spread([row["dev"]["exact_match"] for row in some]),
+            points([row["tune"]["f1"] for row in some]),
+            points([row["dev"]["f1"] for row in some]),
+            points([row["dev"]["exact_match"] for row in some]),
             f"{statistics.mean(row['training']['best_epoch'] for row in some):.0f}",
             f"{statistics.mean(row['training']['seconds'] for row in some):.0f} s",
             f"{statistics.mean(row['examples_per_second'] for row in some):,.0f}",
@@ -183,13 +135,7 @@ def report(options: argparse.Namespace) -> None:
     draw(rows, options.picture)
 
 
-def spread(values: list[float]) -> str:
-    """Mean and standard deviation, in points."""
-    deviation = f" ± {100 * statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{100 * statistics.mean(values):.2f}{deviation}"
-
-
-def draw(rows: list[dict], path: Path) -> None:
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Held-back F1 by epoch."""
     from matplotlib.figure import Figure
 

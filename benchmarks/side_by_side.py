@@ -3,12 +3,14 @@
     python benchmarks/side_by_side.py plan.json --work DIR --results rows.jsonl --jobs 4
 
 `plan.json` is a list of objects with `name`, `recipe`, `data`, `seed`, and where they are wanted
-`settings` (a list) and `init` (the name of a run of the same seed).
+`settings` and `vectors` (lists) and `init` (the name of a run of the same seed).
 """
 
 import argparse
+import csv
 import json
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -29,6 +31,8 @@ class Planned:
     settings: tuple[str, ...] = ()
     init: str | None = None
     """The name of a run, of the same seed, that this one starts from."""
+    vectors: tuple[Path, ...] = ()
+    """Files of word vectors."""
 
     def bundle(self, work: Path) -> Path:
         """Where it is written."""
@@ -56,6 +60,18 @@ def add_row(path: Path, row: dict[str, Any]) -> None:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
+def logged(bundle: Path, column: str) -> list[float]:
+    """A column of a training's log, where it has a number."""
+    with (bundle / "training" / "log.csv").open(encoding="utf-8", newline="") as file:
+        return [float(row[column]) for row in csv.DictReader(file) if row.get(column)]
+
+
+def points(values: Sequence[float]) -> str:
+    """Mean and, of several, standard deviation, in hundredths."""
+    deviation = f" ± {100 * statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{100 * statistics.mean(values):.2f}{deviation}"
+
+
 def train_all(
     runs: Sequence[Planned],
     *,
@@ -65,6 +81,7 @@ def train_all(
     more: Sequence[str] = (),
     seconds: float | None = None,
     show: Callable[[dict[str, Any]], str] = lambda row: "",
+    beside: Callable[[Planned, Path], dict[str, Any]] = lambda run, bundle: {},
 ) -> None:
     """Train what is not trained yet, adding a row as each run finishes.
 
@@ -76,6 +93,7 @@ def train_all(
         more: Further settings for all runs.
         seconds: After so many, what runs is asked to stop; called again, it goes on from there.
         show: A few words about a row.
+        beside: Further fields of a run's row, from its bundle.
     """
     work.mkdir(parents=True, exist_ok=True)
     done = {(row["name"], row["seed"]) for row in read_rows(results)}
@@ -93,8 +111,14 @@ def train_all(
         time.sleep(0.5)
         for job in [job for job in running if job.process.poll() is not None]:
             running.remove(job)
-            if not _finish(job, work, results, show):
+            row = _row(job, work, more)
+            if row is None:
+                print(f"{_label(job.run)}: failed, see {job.run.bundle(work)}.log", flush=True)
                 waiting = [run for run in waiting if run.init != job.run.name]
+                continue
+            row |= beside(job.run, job.run.bundle(work))
+            add_row(results, row)
+            print(f"{_label(job.run)}: {show(row)} {row['wall_seconds']:.0f} s", flush=True)
         if waiting and not running and not any(_is_ready(run, work) for run in waiting):
             print("left out, because what they start from is missing:",
                   ", ".join(run.name for run in waiting), flush=True)  # fmt: skip
@@ -111,8 +135,12 @@ def _stop(running: list[Job], waiting: list[Planned]) -> None:
         except subprocess.TimeoutExpired:
             job.process.kill()
     print("time is up; to be gone on with:",
-          ", ".join(f"{run.name} seed {run.seed}"
-                    for run in (*(job.run for job in running), *waiting)), flush=True)  # fmt: skip
+          ", ".join(_label(run) for run in (*(job.run for job in running), *waiting)),
+          flush=True)  # fmt: skip
+
+
+def _label(run: Planned) -> str:
+    return f"{run.name} seed {run.seed}"
 
 
 def _is_ready(run: Planned, work: Path) -> bool:
@@ -125,6 +153,8 @@ def _start(run: Planned, work: Path, more: Sequence[str]) -> Job:
     bundle = run.bundle(work)
     command = [sys.executable, "-m", "softquery", "train", run.recipe, "--data", str(run.data)]
     command += ["--output", str(bundle), "--seed", str(run.seed)]
+    for path in run.vectors:
+        command += ["--vectors", str(path)]
     for setting in (*run.settings, *more):
         command += ["--set", setting]
     if run.init is not None:
@@ -136,25 +166,32 @@ def _start(run: Planned, work: Path, more: Sequence[str]) -> Job:
     return Job(run, process, time.monotonic())
 
 
-def _finish(job: Job, work: Path, results: Path, show: Callable[[dict[str, Any]], str]) -> bool:
-    run, bundle = job.run, job.run.bundle(work)
-    if not (bundle / "metrics.json").exists():
-        print(f"{run.name} seed {run.seed}: failed, see {bundle}.log", flush=True)
-        return False
-    metrics = json.loads((bundle / "metrics.json").read_text())
-    row = {
-        "name": run.name, "seed": run.seed, "recipe": run.recipe, "settings": list(run.settings),
-        **metrics, "wall_seconds": round(time.monotonic() - job.began, 1),
-    }  # fmt: skip
-    add_row(results, row)
-    print(f"{run.name} seed {run.seed}: {show(row)} {row['wall_seconds']:.0f} s", flush=True)
-    return True
+def _row(job: Job, work: Path, more: Sequence[str]) -> dict[str, Any] | None:
+    """What a run reached, or nothing where it failed."""
+    metrics = job.run.bundle(work) / "metrics.json"
+    if not metrics.exists():
+        return None
+    return {
+        "name": job.run.name,
+        "seed": job.run.seed,
+        "recipe": job.run.recipe,
+        "settings": [*job.run.settings, *more],
+        **json.loads(metrics.read_text()),
+        "wall_seconds": round(time.monotonic() - job.began, 1),
+    }
 
 
 def read_plan(path: Path) -> list[Planned]:
     """The runs of a file."""
     return [
-        Planned(**{**run, "data": Path(run["data"]), "settings": tuple(run.get("settings", ()))})
+        Planned(
+            **{
+                **run,
+                "data": Path(run["data"]),
+                "settings": tuple(run.get("settings", ())),
+                "vectors": tuple(map(Path, run.get("vectors", ()))),
+            }
+        )
         for run in json.loads(path.read_text(encoding="utf-8"))
     ]
 

@@ -9,16 +9,14 @@ prints the tables of tagging.md and draws the sample efficiency, tagging.png.
 """
 
 import argparse
-import csv
 import fnmatch
-import io
-import json
 import statistics
-import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from side_by_side import Planned, logged, points, read_rows, train_all
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tagging.jsonl"
@@ -73,113 +71,64 @@ def fewer_sentences(share: float) -> list[str]:
     ]
 
 
-@dataclass
-class Job:
-    """One run under way."""
-
-    variant: Variant
-    seed: int
-    bundle: Path
-    process: subprocess.Popen
-    began: float
-
-
 def train(options: argparse.Namespace) -> None:
-    options.work.mkdir(parents=True, exist_ok=True)
-    options.results.parent.mkdir(parents=True, exist_ok=True)
-    done = {(row["name"], row["seed"]) for row in read(options.results)}
-    waiting = [
-        (variant, seed)
+    known = {variant.name: variant for variant in variants(options.elmo)}
+    runs = [
+        Planned(
+            name=variant.name,
+            recipe=variant.recipe,
+            data=options.data,
+            seed=seed,
+            settings=variant.settings,
+            vectors=tuple(options.vectors),
+        )
         for seed in range(1, options.seeds + 1)
-        for variant in variants(options.elmo)
-        if fnmatch.fnmatch(variant.name, options.only) and (variant.name, seed) not in done
+        for variant in known.values()
+        if fnmatch.fnmatch(variant.name, options.only)
     ]
-    print(f"{len(waiting)} runs to go, {len(done)} done", flush=True)
-    running: list[Job] = []
-    while waiting or running:
-        while waiting and len(running) < options.jobs:
-            running.append(start(*waiting.pop(0), options))
-        time.sleep(0.5)
-        for job in [job for job in running if job.process.poll() is not None]:
-            running.remove(job)
-            finish(job, options.results)
-
-
-def start(variant: Variant, seed: int, options: argparse.Namespace) -> Job:
-    """Begin one run; its log lies beside its bundle. What an earlier one left is gone on from."""
-    bundle = options.work / f"{variant.name}-seed-{seed}"
-    command = [sys.executable, "-m", "softquery", "train", variant.recipe]
-    command += ["--data", str(options.data), "--output", str(bundle), "--seed", str(seed)]
-    for path in options.vectors:
-        command += ["--vectors", str(path)]
-    for setting in (*variant.settings, *options.set):
-        command += ["--set", setting]
-    if bundle.with_name(f"{bundle.name}.partial").exists():
-        command.append("--resume")
-    with bundle.with_name(f"{bundle.name}.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-    return Job(variant, seed, bundle, process, time.monotonic())
-
-
-def finish(job: Job, results: Path) -> None:
-    """Add what a run reached to the results."""
-    name = f"{job.variant.name} seed {job.seed}"
-    if not (job.bundle / "metrics.json").exists():
-        print(f"{name}: failed, see {job.bundle}.log", flush=True)
-        return
-    metrics = json.loads((job.bundle / "metrics.json").read_text())
-    row = {
-        "name": job.variant.name,
-        "seed": job.seed,
-        "share": job.variant.share,
-        "elmo": job.variant.with_elmo,
-        "settings": list(job.variant.settings),
-        **metrics,
-        "curve": curve((job.bundle / "training" / "log.csv").read_text()),
-        "wall_seconds": round(time.monotonic() - job.began, 1),
-    }
-    with results.open("a") as file:
-        file.write(json.dumps(row) + "\n")
-    print(
-        f"{name}: held back {metrics['tune']['f1']:.4f} dev {metrics['dev']['f1']:.4f} "
-        f"epochs {metrics['training']['epochs']} {row['wall_seconds']:.0f} s",
-        flush=True,
+    train_all(
+        runs,
+        work=options.work,
+        results=options.results,
+        jobs=options.jobs,
+        more=options.set,
+        show=shown,
+        beside=lambda run, bundle: beside(known[run.name], bundle),
     )
 
 
-def curve(log: str) -> list[float]:
-    """The held-back F1 of each epoch."""
-    rows = csv.DictReader(io.StringIO(log))
-    return [float(row["tune_f1"]) for row in rows if row.get("tune_f1")]
+def beside(variant: Variant, bundle: Path) -> dict[str, Any]:
+    """What a variant is, and the held-back F1 of each epoch."""
+    return {
+        "share": variant.share,
+        "elmo": variant.with_elmo,
+        "curve": logged(bundle, "tune_f1"),
+    }
 
 
-def read(path: Path) -> list[dict]:
-    """The rows at hand."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def shown(row: dict[str, Any]) -> str:
+    return (
+        f"held back {row['tune']['f1']:.4f} dev {row['dev']['f1']:.4f} "
+        f"epochs {row['training']['epochs']}"
+    )
 
 
 def report(options: argparse.Namespace) -> None:
-    rows = read(options.results)
+    rows = read_rows(options.results)
     if not rows:
         sys.exit(f"{options.results}: no results yet")
     print("| variant | seeds | held back | dev F1 | best epoch |\n|---|---|---|---|---|")
     for name in dict.fromkeys(row["name"] for row in rows):
         some = [row for row in rows if row["name"] == name]
         epochs = statistics.mean(row["training"]["best_epoch"] for row in some)
-        cells = [spread([row[part]["f1"] for row in some]) for part in ("tune", "dev")]
+        cells = [points([row[part]["f1"] for row in some]) for part in ("tune", "dev")]
         print(f"| {name} | {len(some)} | {' | '.join(cells)} | {epochs:.0f} |")
     for line in epochs_to_baseline(rows):
         print(line)
     draw(rows, options.picture)
 
 
-def spread(values: list[float]) -> str:
-    """Mean and standard deviation, in points."""
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{100 * statistics.mean(values):.2f} ± {100 * deviation:.2f}"
-
-
-def epochs_to_baseline(rows: list[dict]) -> list[str]:
+def epochs_to_baseline(rows: list[dict[str, Any]]) -> list[str]:
     """After how many epochs ELMo's held-back F1 is that of the baseline at its best."""
     plain = {row["seed"]: row for row in rows if row["name"] == "plain"}
     lines = []
@@ -195,7 +144,7 @@ def epochs_to_baseline(rows: list[dict]) -> list[str]:
     return lines
 
 
-def draw(rows: list[dict], path: Path) -> None:
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """Dev F1 by share of the training data, and held-back F1 by epoch."""
     from matplotlib.figure import Figure
 

@@ -33,10 +33,10 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def pip(python: str | Path, *arguments: str | Path, cwd: Path) -> None:
+def pip(*arguments: str | Path, cwd: Path) -> None:
     """Run pip, or skip where it reaches no index of packages."""
     common = ("--quiet", "--disable-pip-version-check")
-    result = run(python, "-m", "pip", *arguments, *common, cwd=cwd)
+    result = run(sys.executable, "-m", "pip", *arguments, *common, cwd=cwd)
     if result.returncode and any(mark in result.stderr for mark in UNREACHABLE):
         pytest.skip(f"pip cannot fetch the base dependencies: {result.stderr.splitlines()[-1]}")
     assert result.returncode == 0, result.stderr
@@ -49,7 +49,7 @@ def workplace(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(workplace) -> Path:
-    pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", workplace, ROOT, cwd=workplace)
+    pip("wheel", "--no-deps", "--wheel-dir", workplace, ROOT, cwd=workplace)
     (built,) = workplace.glob("softquery-*.whl")
     return built
 
@@ -58,9 +58,10 @@ def wheel(workplace) -> Path:
 def python(workplace, wheel) -> Path:
     """The interpreter of an environment that holds the wheel and its base dependencies alone."""
     folder = workplace / "clean"
-    venv.create(folder, with_pip=True)
+    venv.create(folder)  # without pip, which would take seconds to install
     inside = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    pip(inside, "install", "--constraint", ROOT / "constraints.txt", wheel, cwd=workplace)
+    constraint = ("--constraint", ROOT / "constraints.txt")
+    pip("--python", inside, "install", *constraint, wheel, cwd=workplace)
     return inside
 
 

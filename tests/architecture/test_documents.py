@@ -1,16 +1,15 @@
 """What README and docs show is what happens: their examples run, their commands and links exist."""
 
 import doctest
-import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 from markdown_examples import Command, Example, commands, examples
 from repository import ROOT
+
+from warm import launch
 
 PAGES = [
     ROOT / "README.md",
@@ -88,10 +87,10 @@ def check_command(command: Command, place: str) -> None:
 
 def answer(command: Command) -> str:
     """What a command prints, both streams together, on a terminal of 100 columns."""
-    result = softquery(*command.words[1:], home=Path.cwd() / "home")
-    assert result.returncode in (0, MISTAKE), result.stdout
-    assert "Traceback" not in result.stdout
-    return result.stdout
+    code, printed = softquery(*command.words[1:], home=Path.cwd() / "home")
+    assert code in (0, MISTAKE), printed
+    assert "Traceback" not in printed
+    return printed
 
 
 def check_spelling(command: Command, place: str) -> None:
@@ -106,20 +105,16 @@ def check_spelling(command: Command, place: str) -> None:
 
 @cache
 def help_text(*verbs: str) -> str:
-    result = softquery(*verbs, "--help", home=Path.cwd())
-    assert result.returncode == 0, f"softquery has no verb {verbs}"
-    return result.stdout
+    code, printed = softquery(*verbs, "--help", home=Path.cwd())
+    assert code == 0, f"softquery has no verb {verbs}"
+    return printed
 
 
-def softquery(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+def softquery(*words: str, home: Path) -> tuple[int, str]:
     plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "SOFTQUERY_HOME": str(home)}
-    return subprocess.run(
-        [sys.executable, "-m", "softquery", *arguments],
-        env={**os.environ, **plain},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    process = launch(words, environment=plain, streams=1)
+    printed, _ = process.communicate(timeout=280)
+    return process.returncode, printed
 
 
 def test_exemptions_are_few_and_say_why():

@@ -1,10 +1,9 @@
 """Every picture of the documentation can be drawn again by the script beside it."""
 
-import subprocess
-import sys
-
 import pytest
 from repository import ROOT
+
+from warm import launch
 
 pytest.importorskip("matplotlib", reason="pictures are drawn with the extra [plot]")
 
@@ -15,9 +14,10 @@ SCRIPTS = sorted(FIGURES.glob("*.py"))
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_script_draws_its_picture(script, tmp_path):
     picture = tmp_path / "picture.svg"
-    command = [sys.executable, str(script), "--output", str(picture)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (0, "")
+    code = f"import runpy\ndef main(): runpy.run_path({str(script)!r}, run_name='__main__')"
+    process = launch(["--output", picture], code=code)
+    _, err = process.communicate(timeout=280)
+    assert (process.returncode, err) == (0, "")
     assert "</svg>" in picture.read_text(encoding="utf-8")
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 pytest.importorskip("sacrebleu", reason="BLEU needs sacrebleu ([train])")
 
 from reading import assert_equal, config, metrics, weights
-from running import finish, softquery, start
+from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start_warm
 from tiny_writing import couplets, german, settings, write_aligned, write_folder, write_rows
 
 import softquery as sq
@@ -141,17 +141,8 @@ def test_a_file_is_answered_and_gone_on_with(translator, place, tmp_path):
     lines = (tmp_path / "whole.jsonl").read_bytes()
     first = json.loads(lines.splitlines()[0])
     assert first["source"] == rows[0][0]
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.runtime.partial_file import Partial\n"
-        "plain = Partial.append\n"
-        "def append(self, lines):\n"
-        "    plain(self, lines)\n"
-        "    os._exit(9)\n"
-        "Partial.append = append\n"
-    )
     again = (*words, "--output", tmp_path / "again.jsonl")
-    assert finish(start(*again, code=code)).code == 9
+    assert finish(start_warm(*again, code=DIES_AFTER_A_PART)).code == 9
     resumed = softquery(*again)
     assert resumed.code == 0, resumed.err
     assert "(64 of them before)" in resumed.err
@@ -232,19 +223,9 @@ def test_the_verb_ranks_lower_lines(poet):
 def test_a_run_is_resumed_to_the_same_weights(place):
     common = {**LEARNT, "training__max_epochs": 3, "training__average_decay": 0.9}
     assert train("translate", place, "whole", **common).code == 0
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.training.loop import Fit\n"
-        "plain = Fit.measure\n"
-        "def measure(self, observer):\n"
-        "    plain(self, observer)\n"
-        "    self._save()\n"
-        "    os._exit(9)\n"
-        "Fit.measure = measure\n"
-    )
     words = ("train", "translate", "--data", place / "data", "--output", place / "parts",
              *settings("translate", **common))  # fmt: skip
-    assert finish(start(*words, code=code)).code == 9
+    assert finish(start_warm(*words, code=DIES_AFTER_AN_EPOCH)).code == 9
     resumed = softquery(*words, "--resume")
     assert resumed.code == 0, resumed.err
     assert_equal(weights(place / "parts"), weights(place / "whole"), atol=1e-6)

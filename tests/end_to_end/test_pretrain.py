@@ -12,7 +12,7 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 
 import numpy as np
 import torch
-from running import finish, softquery, start
+from running import finish, softquery, start_ranks
 from safetensors.numpy import load_file
 from tiny_text import settings, write_text
 
@@ -189,7 +189,7 @@ def test_killed_while_numbering_it_starts_over(data, tmp_path, monkeypatch):
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("softquery.recipes.pretrain.write_corpus", killed)
+        patch.setattr("softquery.recipes.language_pretrain.write_corpus", killed)
         patch.setattr("softquery.recipes.places._remove", lambda fresh: None)
         with pytest.raises(SystemExit):
             go(made, data, tmp_path / "model")
@@ -349,25 +349,17 @@ def test_two_processes_learn_what_one_learns_and_go_on_together(data, tmp_path):
     often = ["--set", "training.checkpoint_seconds=0"]
     one = softquery(*processes(data, tmp_path / "one"))
     assert one.code == 0, one.err
-    two = finish(start(*processes(data, tmp_path / "two", "--devices", 2)))
-    assert two.code == 0, two.err
+    two = [finish(each) for each in start_ranks(*processes(data, tmp_path / "two"))]
+    assert [each.code for each in two] == [0, 0], two
     weights = {name: load_file(tmp_path / name / "model.safetensors") for name in ("one", "two")}
     for name, value in weights["one"].items():
         np.testing.assert_allclose(weights["two"][name], value, atol=1e-5, err_msg=name)
 
-    # torchrun starts its processes without our code, so they are started as it would start them.
-    command = processes(data, tmp_path / "cut", "--devices", 2, *often)
-    codes = [finish(part).code for part in [start(*command, code=as_rank(n, code)) for n in (0, 1)]]
-    assert 9 in codes
-    resumed = finish(start(*command, "--resume"))
-    assert resumed.code == 0, resumed.err
-    assert "resumed at step 7" in resumed.err
+    command = processes(data, tmp_path / "cut", *often)
+    assert 9 in [finish(each).code for each in start_ranks(*command, code=code)]
+    resumed = [finish(each) for each in start_ranks(*command, "--resume")]
+    assert [each.code for each in resumed] == [0, 0], resumed
+    assert "resumed at step 7" in resumed[0].err
     again = load_file(tmp_path / "cut" / "model.safetensors")
     for name, value in weights["two"].items():
         np.testing.assert_allclose(again[name], value, atol=1e-6, err_msg=name)
-
-
-def as_rank(number, code):
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29544", "WORLD_SIZE": "2"}
-    ranks = {"RANK": str(number), "LOCAL_RANK": str(number)}
-    return f"import os\nos.environ.update({ {**place, **ranks} })\n{code}"

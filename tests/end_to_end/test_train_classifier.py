@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
 from reading import assert_equal, config, metrics, weights
-from running import finish, softquery, start
+from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start_warm
 from tiny_texts import relations, reviews, settings, write_lines, write_texts
 
 import softquery as sq
@@ -160,18 +160,9 @@ def test_a_file_is_answered_and_gone_on_with(hierarchical, tmp_path):
     assert whole.code == 0, whole.err
     assert "600 texts answered" in whole.err
     assert json.loads(whole.out)["num_rows"] == 600
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.runtime.partial_file import Partial\n"
-        "plain = Partial.append\n"
-        "def append(self, lines):\n"
-        "    plain(self, lines)\n"
-        "    os._exit(9)\n"
-        "Partial.append = append\n"
-    )
     again = (*words, "--output", tmp_path / "again.jsonl")
-    assert finish(start(*again, code=code)).code == 9
-    resumed = finish(start(*again))
+    assert finish(start_warm(*again, code=DIES_AFTER_A_PART)).code == 9
+    resumed = softquery(*again)
     assert resumed.code == 0, resumed.err
     assert "(256 of them before)" in resumed.err
     wanted = (tmp_path / "whole.jsonl").read_bytes()
@@ -223,20 +214,10 @@ def test_a_run_is_resumed_to_the_same_weights(recipe, place):
     own = ATTENTIVE if recipe == "attention-bilstm" else HIERARCHICAL
     common = {**LEARNT, **own, "training__max_epochs": 3}
     assert train(recipe, place, f"{recipe}-whole", **common).code == 0
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.training.loop import Fit\n"
-        "plain = Fit.measure\n"
-        "def measure(self, observer):\n"
-        "    plain(self, observer)\n"
-        "    self._save()\n"
-        "    os._exit(9)\n"
-        "Fit.measure = measure\n"
-    )
     words = ("train", recipe, "--data", place / "data", "--output", place / f"{recipe}-parts",
              *settings(**common))  # fmt: skip
-    assert finish(start(*words, code=code)).code == 9
-    resumed = finish(start(*words, "--resume"))
+    assert finish(start_warm(*words, code=DIES_AFTER_AN_EPOCH)).code == 9
+    resumed = softquery(*words, "--resume")
     assert resumed.code == 0, resumed.err
     assert_equal(weights(place / f"{recipe}-parts"), weights(place / f"{recipe}-whole"), atol=1e-6)
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
-from running import Answer, finish, settings, softquery, start, train
+from running import Answer, finish, settings, softquery, start_ranks, start_warm, train
 from safetensors.numpy import load_file
 from tiny_pairs import english, write_folder
 
@@ -18,10 +18,12 @@ NUM_STEPS = 20
 ONE_EPOCH = {"max_steps": NUM_STEPS, "max_epochs": 1, "log_every": 5}
 CASES = {
     "an odd last batch": (
+        "torchrun",
         317,
         settings(model={"dropout": 0}, training=ONE_EPOCH, optim={"lr": 0.01, "clip_norm": 0.5}),
     ),
     "batches of three": (
+        "by hand",
         58,
         settings(
             model={"dropout": 0},
@@ -31,21 +33,25 @@ CASES = {
         ),
     ),
 }
-"""Rows to train on, which make twenty batches, and settings. The last batch of three is one row."""
+"""Who starts the two; rows to train on, which make twenty batches; settings.
+
+The last batch of three is one row.
+"""
 
 
 @pytest.fixture(scope="module", params=CASES)
 def runs(request, tmp_path_factory):
     """The same run in one process and in two: folders of the bundles, and what the two printed."""
-    rows, words = CASES[request.param]
+    starter, rows, words = CASES[request.param]
     folder = tmp_path_factory.mktemp("processes")
     held_back = round(rows / 0.95) - rows
     data = write_folder(folder / "data", english(rows + held_back + 40))
     train("esim", data, folder / "one", *words)
     words = ["train", "esim", "--data", data, "--output", folder / "two", *words, "--json"]
-    answer = finish(start(*words, "--devices", 2))
-    assert answer.code == 0, answer.err
-    return folder, answer
+    started = [start_warm(*words, "--devices", 2)] if starter == "torchrun" else start_ranks(*words)
+    answers = [finish(process) for process in started]
+    assert [answer.code for answer in answers] == [0] * len(answers), answers
+    return folder, answers
 
 
 def log(bundle: Path) -> list[dict[str, str]]:
@@ -91,17 +97,19 @@ def test_one_bundle_one_log_and_nothing_else(runs):
 
 
 def test_only_the_first_process_speaks(runs):
-    folder, answer = runs
+    folder, (answer, *others) = runs
     assert json.loads(answer.out)["bundle"] == str(folder / "two")
     lines = answer.err.splitlines()
-    assert lines[0] == "starting 2 processes through torchrun"
+    if not others:
+        assert lines[0] == "starting 2 processes through torchrun"
+    assert [(other.out, other.err) for other in others] == [("", "")] * len(others)
     assert sum(line.startswith("epoch 1: loss") for line in lines) == 1
     assert len(lines) == len(set(lines)), answer.err
 
 
 def test_a_mistake_is_told_once(tmp_path):
     command = ["train", "esim", "--data", tmp_path / "nowhere", "--output", tmp_path / "model"]
-    answer = finish(start(*command, "--devices", 2))
+    answer = finish(start_warm(*command, "--devices", 2))
     started, told = answer.err.splitlines()
     assert started == "starting 2 processes through torchrun"
     assert told.startswith(f"softquery: {tmp_path / 'nowhere'}: no such folder")
@@ -120,7 +128,7 @@ def test_ctrl_c_reaches_them_all_and_one_process_can_go_on(tmp_path):
     data = write_folder(tmp_path / "data", english(200))
     command = ["train", "esim", "--data", data, "--output", tmp_path / "model"]
     command += settings(training={"max_epochs": 5000, "patience": 5000})
-    process = start(*command, "--devices", 2)
+    process = start_warm(*command, "--devices", 2)
     heard = next(line for line in process.stderr if line.startswith("epoch 1: "))
     process.send_signal(signal.SIGINT)
     answer = finish(process)

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
 from reading import assert_equal, config, metrics, weights
-from running import finish, softquery, start
+from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start_warm
 from tiny_questions import chinese, english, settings, write_json, write_lines, write_questions
 
 import softquery as sq
@@ -108,18 +108,9 @@ def test_a_file_is_answered_and_gone_on_with(exported, tmp_path):
     assert whole.code == 0, whole.err
     assert json.loads(whole.out)["num_rows"] == 180
     lines = (tmp_path / "whole.jsonl").read_bytes()
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.runtime.partial_file import Partial\n"
-        "plain = Partial.append\n"
-        "def append(self, lines):\n"
-        "    plain(self, lines)\n"
-        "    os._exit(9)\n"
-        "Partial.append = append\n"
-    )
     again = (*words, "--output", tmp_path / "again.jsonl")
-    assert finish(start(*again, code=code)).code == 9
-    resumed = finish(start(*again))
+    assert finish(start_warm(*again, code=DIES_AFTER_A_PART)).code == 9
+    resumed = softquery(*again)
     assert resumed.code == 0, resumed.err
     assert "(64 of them before)" in resumed.err
     assert (tmp_path / "again.jsonl").read_bytes() == lines
@@ -218,20 +209,10 @@ def test_long_contexts_are_read_in_pages(place):
 def test_a_run_is_resumed_to_the_same_weights(place):
     common = {**LEARNT, "training__max_epochs": 3}
     assert train("reader", place, "whole", **common).code == 0
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.training.loop import Fit\n"
-        "plain = Fit.measure\n"
-        "def measure(self, observer):\n"
-        "    plain(self, observer)\n"
-        "    self._save()\n"
-        "    os._exit(9)\n"
-        "Fit.measure = measure\n"
-    )
     words = ("train", "reader", "--data", place / "data", "--output", place / "parts",
              *settings(**common))  # fmt: skip
-    assert finish(start(*words, code=code)).code == 9
-    resumed = finish(start(*words, "--resume"))
+    assert finish(start_warm(*words, code=DIES_AFTER_AN_EPOCH)).code == 9
+    resumed = softquery(*words, "--resume")
     assert resumed.code == 0, resumed.err
     assert_equal(weights(place / "parts"), weights(place / "whole"), atol=1e-6)
 

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
 from reading import assert_equal, config, metrics, weights
-from running import finish, softquery, start
+from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start_warm
 from tiny_tags import named, parts_of_speech, settings, write_columns, write_tagged
 
 import softquery as sq
@@ -80,19 +80,10 @@ def test_a_file_is_tagged_and_gone_on_with(tagger, place, tmp_path):
     noted = softquery("tag", "--input", source, "--output", tmp_path / "again.jsonl",
                       "--model", tagger[0])  # fmt: skip
     assert "was written with another model or backend" in noted.err
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.runtime.partial_file import Partial\n"
-        "plain = Partial.append\n"
-        "def append(self, lines):\n"
-        "    plain(self, lines)\n"
-        "    os._exit(9)\n"
-        "Partial.append = append\n"
-    )
     (tmp_path / "again.jsonl.partial").unlink()
     words = ("tag", "--input", source, "--output", tmp_path / "again.jsonl", "--model", tagger[0])
-    assert finish(start(*words, code=code)).code == 9
-    resumed = finish(start(*words))
+    assert finish(start_warm(*words, code=DIES_AFTER_A_PART)).code == 9
+    resumed = softquery(*words)
     assert resumed.code == 0, resumed.err
     assert "(256 of them before)" in resumed.err
     assert (tmp_path / "again.jsonl").read_bytes() == b"".join(lines)
@@ -124,20 +115,10 @@ def test_a_run_is_resumed_to_the_same_weights(place):
     assert train("tagger", place, "whole", **common).code == 0
     stopped = train("tagger", place, "halves", "--set", "training.max_steps=20", **common)
     assert stopped.code == 0
-    code = (
-        "from softquery.cli import main; import os\n"
-        "from softquery.training.loop import Fit\n"
-        "plain = Fit.measure\n"
-        "def measure(self, observer):\n"
-        "    plain(self, observer)\n"
-        "    self._save()\n"
-        "    os._exit(9)\n"
-        "Fit.measure = measure\n"
-    )
     words = ("train", "tagger", "--data", place / "data", "--output", place / "parts",
              *settings(**common))  # fmt: skip
-    assert finish(start(*words, code=code)).code == 9
-    resumed = finish(start(*words, "--resume"))
+    assert finish(start_warm(*words, code=DIES_AFTER_AN_EPOCH)).code == 9
+    resumed = softquery(*words, "--resume")
     assert resumed.code == 0, resumed.err
     assert_equal(weights(place / "parts"), weights(place / "whole"), atol=1e-6)
 

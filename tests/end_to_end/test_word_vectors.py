@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 pytest.importorskip("numba", reason="the CPU engine needs the extra [train]")
 
-from running import finish, softquery, start
+from running import finish, softquery, start, start_warm
 
 from softquery import load_vectors
 from softquery.bundle import read_bundle
@@ -190,7 +190,7 @@ def test_a_run_that_is_interrupted_goes_on_to_the_same_bits(tmp_path):
     (tmp_path / "corpus.txt").write_text(topics(60_000))
     whole = softquery(*long_run(tmp_path, tmp_path / "whole"))
     assert whole.code == 0, whole.err
-    process = start(*long_run(tmp_path, tmp_path / "part"))
+    process = start_warm(*long_run(tmp_path, tmp_path / "part"))
     for line in process.stderr:
         if line.startswith("epoch 1:"):
             break
@@ -214,7 +214,7 @@ def test_a_run_that_is_interrupted_goes_on_to_the_same_bits(tmp_path):
 @pytest.mark.slow
 def test_a_run_that_is_killed_while_reading_starts_over(tmp_path):
     (tmp_path / "corpus.txt").write_text(topics(200_000))
-    process = start(*long_run(tmp_path, tmp_path / "model"))
+    process = start_warm(*long_run(tmp_path, tmp_path / "model"))
     while not (tmp_path / "model.partial").exists() and process.poll() is None:
         time.sleep(0.01)
     process.kill()

@@ -1,7 +1,6 @@
 """An exported tagger scores as torch does, whatever reads the characters, with and without ELMo."""
 
 import json
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -9,10 +8,8 @@ import pytest
 import torch
 
 from small_taggers import ODD, PIPELINE, PLAIN, SPANS, make_tagger, random_sentences
-from softquery.bundle import read_bundle, write_bundle
+from softquery.bundle import read_bundle
 from softquery.export import export_tagger
-from softquery.export.tag_bundle import tagger_graphs
-from softquery.export.tagger import TagRanges
 from softquery.runtime.onnx_tagger import OnnxTagBackend
 from softquery.runtime.tagger import load_tagger
 from softquery.text import spell_sentences
@@ -107,18 +104,8 @@ ELMO = [
 @pytest.mark.parametrize("kind", ["cnn", "none"])
 def test_vectors_in_context_come_in_from_outside(elmo, kind, tmp_path):
     path = make_tagger(tmp_path / "plain", elmo=elmo, spelling={"kind": kind})
-    theirs, bundle = load_tagger(path, backend="torch", device="cpu"), read_bundle(path)
-    stored = bundle.read_weights()
-    settings = bundle.config.model["config"]
-    written = write_bundle(
-        tmp_path / "exported",
-        config=replace(bundle.config),
-        tokenizer_json=bundle.tokenizer_path.read_text(),
-        weights=stored,
-        metrics={},
-        card="# with ELMo",
-        graphs=tagger_graphs(settings, stored, TagRanges()),
-    )
+    theirs = load_tagger(path, backend="torch", device="cpu")
+    written = export_tagger(read_bundle(path), tmp_path / "exported").bundle
     context = TorchLayers(theirs.backend.model.embedder.bilm)
     ours = OnnxTagBackend(read_bundle(written), PIPELINE, 1, context)
     wanted = theirs.backend.scores(ODD)[0]

@@ -21,18 +21,24 @@ from softquery.models.pair_output import PairOutput
 from softquery.nn import Crf, NoAnswer, SpanOutput
 
 Decoder = Literal["crf", "softmax"]
+Segments = Int[Tensor, "B T"] | None
 
 
-def _bare() -> BertConfig:
+def _judging_rows() -> BertConfig:
     """The paper's base model without what it was pretrained with."""
     return BertConfig(heads="none")
+
+
+def _judging_pieces() -> BertConfig:
+    """Likewise, and without the layer upon the first token."""
+    return BertConfig(heads="none", pooler=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertClassifierConfig:
     """One text, one class (Figure 4b)."""
 
-    encoder: BertConfig = field(default_factory=_bare)
+    encoder: BertConfig = field(default_factory=_judging_rows)
     output_size: int = 2
     """Classes."""
     dropout: float = 0.1
@@ -42,11 +48,43 @@ class BertClassifierConfig:
         _check(self, pooler="there")
 
 
+class BertClassifier(nn.Module):
+    """The class of one text, from the pooled state of its first token (Section 4.1).
+
+    Args:
+        config: The sizes.
+    """
+
+    def __init__(self, config: BertClassifierConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder, self.dropout, self.output = _parts(config)
+
+    def forward(self, batch: TextBatch) -> ClassOutput:
+        """Logits of each text."""
+        return ClassOutput(self.scores(batch.tokens))
+
+    def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B C"]:
+        """Logits of each row."""
+        return _judged(self, _summaries(self.encoder, tokens, segments))
+
+    def looks(self, tokens: Tokens) -> Float[Tensor, "B T"]:
+        """Whom the first token asked in the highest layer, mean over heads.
+
+        A hint at what was looked at, and no proof of what decided.
+        """
+        return self.encoder.look(tokens)[:, -1].mean(dim=1)[:, 0]
+
+    def layers_above(self, name: str) -> int:
+        """How many layers lie between a parameter and the head."""
+        return layers_above(name, self.config.encoder.num_layers)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertMatcherConfig:
     """Two texts in one row, one class or grade (Figure 4a)."""
 
-    encoder: BertConfig = field(default_factory=_bare)
+    encoder: BertConfig = field(default_factory=_judging_rows)
     output_size: int = 2
     """Classes; 1 for a grade."""
     dropout: float = 0.1
@@ -55,11 +93,36 @@ class BertMatcherConfig:
         _check(self, pooler="there")
 
 
+class BertMatcher(nn.Module):
+    """What two texts are to each other, read as one row: `[CLS] a [SEP] b [SEP]` (Section 3.2).
+
+    Args:
+        config: The sizes.
+    """
+
+    def __init__(self, config: BertMatcherConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder, self.dropout, self.output = _parts(config)
+
+    def forward(self, batch: PieceBatch) -> PairOutput:
+        """Logits of each pair."""
+        return PairOutput(self.scores(batch.tokens, batch.segments))
+
+    def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B C"]:
+        """Logits of each row."""
+        return _judged(self, _summaries(self.encoder, tokens, segments))
+
+    def layers_above(self, name: str) -> int:
+        """How many layers lie between a parameter and the head."""
+        return layers_above(name, self.config.encoder.num_layers)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertTaggerConfig:
     """A tag for every word (Figure 4d)."""
 
-    encoder: BertConfig = field(default_factory=lambda: BertConfig(heads="none", pooler=False))
+    encoder: BertConfig = field(default_factory=_judging_pieces)
     output_size: int = 2
     """Tags."""
     dropout: float = 0.1
@@ -72,11 +135,40 @@ class BertTaggerConfig:
         _check(self, pooler="none")
 
 
+class BertTagger(nn.Module):
+    """A tag for every word, by the state of its first piece (Section 5.3).
+
+    Args:
+        config: The sizes.
+    """
+
+    def __init__(self, config: BertTaggerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder, self.dropout, self.output = _parts(config)
+        self.crf = Crf(config.output_size) if config.decoder == "crf" else None
+
+    def forward(self, batch: WordPieceBatch) -> TagOutput:
+        """Scores of all tags at every word."""
+        scores = self.scores(batch.tokens)
+        places = batch.places.unsqueeze(-1).expand(-1, -1, scores.shape[-1])
+        transitions = None if self.crf is None else self.crf()
+        return TagOutput(scores.gather(1, places), batch.word_mask, transitions)
+
+    def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B T C"]:
+        """Of all tags at every piece."""
+        return _judged(self, self.encoder.encode(tokens, segments).states)
+
+    def layers_above(self, name: str) -> int:
+        """How many layers lie between a parameter and the head."""
+        return layers_above(name, self.config.encoder.num_layers)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertReaderConfig:
     """Where in a context the answer to a question stands (Figure 4c)."""
 
-    encoder: BertConfig = field(default_factory=lambda: BertConfig(heads="none", pooler=False))
+    encoder: BertConfig = field(default_factory=_judging_pieces)
     output_size: int = 2
     """Scores a piece: of the beginning and of the end."""
     dropout: float = 0.0
@@ -92,113 +184,6 @@ class BertReaderConfig:
         _check(self, pooler="none")
 
 
-BertHeadConfig = BertClassifierConfig | BertMatcherConfig | BertTaggerConfig | BertReaderConfig
-
-
-class BertClassifier(nn.Module):
-    """The class of one text, from the pooled state of its first token (Section 4.1).
-
-    Args:
-        config: The sizes.
-    """
-
-    def __init__(self, config: BertClassifierConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Bert(config.encoder)
-        self.dropout = nn.Dropout(config.dropout)
-        self.output = _output_layer(config.encoder.hidden_size, config.output_size)
-
-    def forward(self, batch: TextBatch) -> ClassOutput:
-        """Logits of each text."""
-        return ClassOutput(self.scores(batch.tokens))
-
-    def scores(
-        self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None
-    ) -> Float[Tensor, "B C"]:
-        """Logits of each row."""
-        pooled = _pooled(self.encoder, tokens, segments)
-        scores: Tensor = self.output(self.dropout(pooled))
-        return scores
-
-    def looks(self, tokens: Tokens) -> Float[Tensor, "B T"]:
-        """Whom the first token asked in the highest layer, mean over heads.
-
-        A hint at what was looked at, and no proof of what decided.
-        """
-        return self.encoder.look(tokens)[:, -1].mean(dim=1)[:, 0]
-
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
-
-
-class BertMatcher(nn.Module):
-    """What two texts are to each other, read as one row: `[CLS] a [SEP] b [SEP]` (Section 3.2).
-
-    Args:
-        config: The sizes.
-    """
-
-    def __init__(self, config: BertMatcherConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Bert(config.encoder)
-        self.dropout = nn.Dropout(config.dropout)
-        self.output = _output_layer(config.encoder.hidden_size, config.output_size)
-
-    def forward(self, batch: PieceBatch) -> PairOutput:
-        """Logits of each pair."""
-        return PairOutput(self.scores(batch.tokens, batch.segments))
-
-    def scores(
-        self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None
-    ) -> Float[Tensor, "B C"]:
-        """Logits of each row."""
-        pooled = _pooled(self.encoder, tokens, segments)
-        scores: Tensor = self.output(self.dropout(pooled))
-        return scores
-
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
-
-
-class BertTagger(nn.Module):
-    """A tag for every word, by the state of its first piece (Section 5.3).
-
-    Args:
-        config: The sizes.
-    """
-
-    def __init__(self, config: BertTaggerConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.encoder = Bert(config.encoder)
-        self.dropout = nn.Dropout(config.dropout)
-        self.output = _output_layer(config.encoder.hidden_size, config.output_size)
-        self.crf = Crf(config.output_size) if config.decoder == "crf" else None
-
-    def forward(self, batch: WordPieceBatch) -> TagOutput:
-        """Scores of all tags at every word."""
-        scores = self.scores(batch.tokens)
-        places = batch.places.unsqueeze(-1).expand(-1, -1, scores.shape[-1])
-        transitions = None if self.crf is None else self.crf()
-        return TagOutput(scores.gather(1, places), batch.word_mask, transitions)
-
-    def scores(
-        self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None
-    ) -> Float[Tensor, "B T C"]:
-        """Of all tags at every piece."""
-        states = self.encoder.encode(tokens, segments).states
-        scores: Tensor = self.output(self.dropout(states))
-        return scores
-
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
-
-
 class BertReader(nn.Module):
     """The beginning and the end of the answer, in `[CLS] question [SEP] context [SEP]`.
 
@@ -211,9 +196,7 @@ class BertReader(nn.Module):
     def __init__(self, config: BertReaderConfig) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Bert(config.encoder)
-        self.dropout = nn.Dropout(config.dropout)
-        self.output = _output_layer(config.encoder.hidden_size, config.output_size)
+        self.encoder, self.dropout, self.output = _parts(config)
 
     def forward(self, batch: PieceBatch) -> SpanOutput:
         """Scores of every piece, as low as can be outside of the context."""
@@ -226,19 +209,16 @@ class BertReader(nn.Module):
         )
         return SpanOutput(start, end, mask, none)
 
-    def scores(
-        self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None
-    ) -> Float[Tensor, "B T 2"]:
+    def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B T 2"]:
         """Of beginning and end at every piece."""
-        states = self.encoder.encode(tokens, segments).states
-        scores: Tensor = self.output(self.dropout(states))
-        return scores
+        return _judged(self, self.encoder.encode(tokens, segments).states)
 
     def layers_above(self, name: str) -> int:
         """How many layers lie between a parameter and the head."""
         return layers_above(name, self.config.encoder.num_layers)
 
 
+BertHeadConfig = BertClassifierConfig | BertMatcherConfig | BertTaggerConfig | BertReaderConfig
 BertHead = BertClassifier | BertMatcher | BertTagger | BertReader
 
 
@@ -256,17 +236,24 @@ def layers_above(name: str, num_layers: int) -> int:
     return 0
 
 
-def _pooled(
-    encoder: Bert, tokens: Tokens, segments: Int[Tensor, "B T"] | None
-) -> Float[Tensor, "B D"]:
+def _parts(config: BertHeadConfig) -> tuple[Bert, nn.Dropout, nn.Linear]:
+    """What every head is made of: the encoder, dropout, and the one layer that a task adds."""
+    encoder = Bert(config.encoder)
+    output = nn.Linear(encoder.output_size, config.output_size)
+    nn.init.normal_(output.weight, std=INITIAL_STD)
+    nn.init.zeros_(output.bias)
+    return encoder, nn.Dropout(config.dropout), output
+
+
+def _judged(head: BertHead, states: Float[Tensor, "*N D"]) -> Float[Tensor, "*N C"]:
+    """What the head's own layer says of states."""
+    scores: Tensor = head.output(head.dropout(states))
+    return scores
+
+
+def _summaries(encoder: Bert, tokens: Tokens, segments: Segments) -> Float[Tensor, "B D"]:
+    """A vector for each row: the pooled state of its first token."""
     return encoder.pool(encoder.encode(tokens, segments).states[:, 0])
-
-
-def _output_layer(size: int, output_size: int) -> nn.Linear:
-    layer = nn.Linear(size, output_size)
-    nn.init.normal_(layer.weight, std=INITIAL_STD)
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 def _check(config: BertHeadConfig, *, pooler: Literal["there", "none"]) -> None:

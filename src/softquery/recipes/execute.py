@@ -5,8 +5,7 @@ complete.
 """
 
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,25 +25,15 @@ from softquery.recipes.nesting import (
     recordable,
     spelt_alike,
 )
-from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.prepare import prepare, read_source
-from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.run import Run
+from softquery.recipes.stage import Outcome, Stage, enter
 from softquery.recipes.start import Start, read_start
-from softquery.recipes.work import Prepared, Say, Work
+from softquery.recipes.work import Folder, Prepared, Say, Source, Work
 from softquery.recipes.works import work_of
 from softquery.runtime.network import TASK_MODELS, TaskModel, build_model, config_of
-from softquery.training import (
-    BEST,
-    Fit,
-    Fitted,
-    Observer,
-    Plan,
-    draw_curves,
-    launch,
-    leave,
-    load_tensors,
-)
+from softquery.text import TextPipeline
+from softquery.training import BEST, Observer, Plan, draw_curves, load_tensors
 
 
 def train(
@@ -72,67 +61,96 @@ def train(
         devices: Processes, started by torchrun where there are several.
         rename: Our column names to those of the files.
     """
-    target, folder = Path(output), partial_folder(output)
-    finished = resume and is_finished(target, folder)
-    if not finished:
-        check_places(target, folder, resume=resume)
-    fabric = launch(devices=devices, precision=run.training.precision, seed=run.training.seed)
-    lines: Say = say if fabric.is_global_zero else (lambda line: None)
-    if finished:
-        if fabric.is_global_zero:
-            clear_up(folder, target)
-        return target
-    work = work_of(run)
-    source = read_source(run, work, data, rename, lines)
+    stage = enter(output, run.training, resume=resume, devices=devices, say=say)
+    if stage is None:
+        return Path(output)
+    ready = _make_ready(run, data, rename, init, stage)
+    prepared, model = ready.prepared, ready.model
+    with stage.kept():
+        if stage.is_first:
+            stage.note(prepared.run.to_dict(), prepared.source.fingerprint)
+        stage.fabric.barrier()
+        outcome = stage.fit(
+            model,
+            ready.plan,
+            observer,
+            loss=penalised(prepared.task.loss, getattr(model, "embedder", None)),
+            optim=prepared.run.optim,
+            schedule=prepared.run.schedule,
+            training=recordable(prepared.run),
+        )
+        if stage.is_first:
+            _finish(ready, outcome, stage)
+    return stage.leave()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """All that is there before the first step."""
+
+    work: Work
+    prepared: Prepared
+    model: TaskModel
+    plan: Plan
+    dev: Any
+    """Its rows as tensors."""
+
+
+def _make_ready(
+    run: Run,
+    data: Folder,
+    rename: Mapping[str, str] | None,
+    init: Folder | None,
+    stage: Stage,
+) -> Ready:
+    """Read the rows, settle what follows from them, and build the model."""
+    work, say, device = work_of(run), stage.say, stage.fabric.device
+    source = read_source(run, work, data, rename, say)
+    run, begun = _begin(run, source, init, say)
+    prepared = prepare(
+        run, work, source, say, pipeline=begun.pipeline, source_pipeline=begun.source_pipeline
+    )
+    model, prepared = _build(prepared, begun, say)
+    model.to(device)
+    plan = _plan(work, prepared, model, device, say)
+    # A bad row is told now, not after hours.
+    dev = work.encode(source.dev, prepared, say, "dev")
+    return Ready(work=work, prepared=prepared, model=model, plan=plan, dev=dev)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """What the run starts from, where it does."""
+
+    start: Start | None
+    """A bundle of the same kind, gone on from."""
+    base: BertBase | None
+    """A pretrained encoder, on which a head is put."""
+    pipeline: TextPipeline | None
+
+    @property
+    def source_pipeline(self) -> TextPipeline | None:
+        """By what the start reads sources, where they have a vocabulary of their own."""
+        return None if self.start is None else self.start.source_pipeline
+
+
+def _begin(run: Run, source: Source, init: Folder | None, say: Say) -> tuple[Run, Begun]:
+    """The run with the sizes and the text pipeline of what it starts from."""
     run, init = with_base(run, init)
     base = read_base(run, init)
     start = None if init is None else read_start(init)
     if start is not None:
-        run = start.shape(run, source, lines)
+        run = start.shape(run, source, say)
     if base is not None:
-        run = base.shape(run, lines)
+        run = base.shape(run, say)
     given = base or start
     pipeline = None if given is None else given.pipeline
     if run.bert is not None:
-        run, pipeline = fitting_text(run, pipeline, lines, goes_on=start is not None)
-    reading = None if start is None else start.source_pipeline
-    prepared = prepare(run, work, source, lines, pipeline=pipeline, source_pipeline=reading)
-    model, prepared = _build(prepared, start, base, lines)
-    model.to(fabric.device)
-    plan = _plan(work, prepared, model, fabric.device, lines)
-    # A bad row is told now, not after hours.
-    dev = work.encode(source.dev, prepared, lines, "dev")
-    with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
-        if fabric.is_global_zero:
-            note_settings(
-                folder, prepared.run.to_dict(), fingerprint=source.fingerprint, resume=resume
-            )
-        fabric.barrier()
-        fit = Fit(
-            fabric,
-            model,
-            plan,
-            loss=penalised(prepared.task.loss, getattr(model, "embedder", None)),
-            optim=run.optim,
-            schedule=run.schedule,
-            training=recordable(run),
-            folder=folder,
-        )
-        try:
-            fitted = fit.run(observer, resume=resume)
-        finally:
-            with suppress(OSError):  # a full disk has been told of already
-                fit.history.close()
-        if fabric.is_global_zero:
-            _finish(prepared, work, model, dev, fitted, fit.progress.rows, folder, target)
-            lines(f"bundle written: {target}")
-    leave(fabric)
-    return target
+        run, pipeline = fitting_text(run, pipeline, say, goes_on=start is not None)
+    return run, Begun(start=start, base=base, pipeline=pipeline)
 
 
-def _build(
-    prepared: Prepared, start: Start | None, base: BertBase | None, say: Say
-) -> tuple[TaskModel, Prepared]:
+def _build(prepared: Prepared, begun: Begun, say: Say) -> tuple[TaskModel, Prepared]:
     """The model, filled from pretrained vectors or from the bundle that the run starts from.
 
     A biLM inside has its say about the run: how words are spelt.
@@ -147,12 +165,12 @@ def _build(
     words = getattr(model, "embedder", None) if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))
-    if start is not None:
-        start.fill(model, prepared.task, say)
+    if begun.start is not None:
+        begun.start.fill(model, prepared.task, say)
     if run.bert is not None:
-        stand(model, run.bert, base, say)
+        stand(model, run.bert, begun.base, say)
     if run.vocabulary.frozen and words is not None:
-        if prepared.table is None and start is None:
+        if prepared.table is None and begun.start is None:
             say("no vectors are given, so that the table of words learns along")
         else:
             words.requires_grad_(False)
@@ -170,40 +188,27 @@ def _plan(work: Work, prepared: Prepared, model: TaskModel, device: torch.device
     )
 
 
-def _finish(
-    prepared: Prepared,
-    work: Work,
-    model: TaskModel,
-    dev: Any,
-    fitted: Fitted,
-    rows: list[dict[str, float]],
-    folder: Path,
-    target: Path,
-) -> None:
+def _finish(ready: Ready, outcome: Outcome, stage: Stage) -> None:
     """Measure the best weights on dev and write the bundle."""
-    best, _ = load_tensors(folder / BEST)
+    prepared, model = ready.prepared, ready.model
+    best, _ = load_tensors(stage.folder / BEST)
     model.load_state_dict(best)
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     device = next(model.parameters()).device
-    report = work.report(prepared, model, read_beforehand(dev.to(device), model))
     metrics = {
-        "dev": report,
-        "tune": {prepared.task.steers_by: fitted.best, "n": len(prepared.source.tune)},
+        "dev": ready.work.report(prepared, model, read_beforehand(ready.dev.to(device), model)),
+        "tune": {prepared.task.steers_by: outcome.fitted.best, "n": len(prepared.source.tune)},
         "training": {
-            "epochs": fitted.num_epochs,
-            "best_epoch": fitted.best_epoch + 1,
-            "steps": fitted.num_steps,
-            "seconds": round(fitted.seconds, 1),
-            "seed": prepared.run.training.seed,
+            **outcome.facts(prepared.run.training.seed),
             "dev_rows_in_train": prepared.source.num_shared,
         },
     }
-    base, reading = base_of(model), prepared.source_pipeline
-    draw_curves(rows, f"tune_{prepared.task.steers_by}", folder / RECORDS / "curves.png")
+    base, reading, records = base_of(model), prepared.source_pipeline, stage.folder / RECORDS
+    draw_curves(outcome.rows, f"tune_{prepared.task.steers_by}", records / "curves.png")
     write_bundle(
-        target,
+        stage.target,
         config=BundleConfig(
-            kind=work.kind,
+            kind=ready.work.kind,
             model={"name": prepared.run.model_name(), "config": config_of(model)},
             task=prepared.task.to_dict(),
             text=prepared.pipeline.config.to_dict(),
@@ -215,7 +220,7 @@ def _finish(
         source_tokenizer_json=None if reading is None else reading.tokenizer.to_str(),
         weights=own_weights(model, base),
         metrics=metrics,
-        card=run_card(prepared, work, metrics, name=target.name),
-        records=folder / RECORDS,
+        card=run_card(prepared, ready.work, metrics, name=stage.target.name),
+        records=records,
     )
-    clear_up(folder, target)
+    stage.clear()

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from softquery.errors import ConfigError
 from softquery.recipes import AnyRun, BertRun, LanguageRun, Run, WordRun, execute
-from softquery.recipes.bert_pretrain import pretrain_bert
+from softquery.recipes.bert_pretrain import BertPretraining
+from softquery.recipes.language_pretrain import LanguagePretraining
 from softquery.recipes.pretrain import pretrain
 from softquery.recipes.train_words import train_words
 from softquery.recipes.work import Say
@@ -47,11 +49,11 @@ class Kind:
 KINDS: dict[type[AnyRun], Kind] = {
     Run: Kind(train=execute.train),
     LanguageRun: Kind(
-        train=pretrain,
+        train=partial(pretrain, LanguagePretraining()),
         refused={"vectors": "reads characters, not word vectors"},
     ),
     BertRun: Kind(
-        train=pretrain_bert,
+        train=partial(pretrain, BertPretraining()),
         refused={"vectors": "learns the vectors of its pieces by itself"},
     ),
     WordRun: Kind(

@@ -1,80 +1,114 @@
-"""Train a language model on raw text: number the words, train, measure, and leave a bundle.
+"""Pretrain a model on raw text: number the text, train, measure, and leave a bundle.
 
-As in `execute`, everything lies in `OUTPUT.partial` until the bundle is complete, the corpus as
-numbers among it.
+As in `execute`, everything lies in `OUTPUT.partial` until the bundle is complete, the text as
+numbers among it. What differs between models is a `Pretraining`.
 """
 
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
-from lightning_fabric import Fabric
+from torch import Tensor, nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.data import (
-    Corpus,
-    Streams,
-    corpus_fingerprint,
-    is_corpus,
-    read_corpus,
-    write_corpus,
-)
-from softquery.errors import InputError
-from softquery.files import read_texts
-from softquery.models import Elmo
-from softquery.recipes.language_card import language_card
+from softquery.recipes.bert_run import BertRun
 from softquery.recipes.language_run import LanguageRun
-from softquery.recipes.language_start import LanguageStart, read_language_start
-from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
-from softquery.recipes.records import clear_up, is_finished, note_settings
-from softquery.recipes.stream_plan import StreamMemory, StreamPlan
+from softquery.recipes.stage import Outcome, Stage, enter
 from softquery.recipes.text_source import TextSource, numbered_source, text_source
 from softquery.recipes.work import Say
-from softquery.runtime.network import build_embedder, config_of
-from softquery.runtime.perplexity import text_likelihood
-from softquery.tasks import LanguageModel
-from softquery.text import TextPipeline, pipeline_from_words, spell_vocabulary
-from softquery.training import (
-    BEST,
-    Fit,
-    Fitted,
-    Observer,
-    Training,
-    draw_curves,
-    launch,
-    leave,
-    load_tensors,
-)
+from softquery.text import TextPipeline
+from softquery.training import BEST, Observer, Plan, Training, draw_curves, load_tensors
 
 CORPUS = "corpus"
 """The folder with the numbered text, inside that of the run."""
 RESIDENT_SHARE = 0.25
 """Of a GPU's free memory that numbered text may take; more stays on the disk."""
-MEASURED_STREAMS = 128
-"""Streams in which the text of `valid` is measured at most."""
-TYPES_MULTIPLE = {"cpu": 8, "cuda": 256}
-"""Distinct types of a batch are filled up to it; on a GPU, each shape is recorded."""
-TASK = LanguageModel()
+
+AnyTextRun = TypeVar("AnyTextRun", LanguageRun, BertRun)
+Start = TypeVar("Start")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled:
-    """A run once its text has been numbered."""
+class Learner(Protocol):
+    """A run once its text has been numbered: what learns, from what, and what is left of it."""
 
-    run: LanguageRun
-    corpus: Corpus
-    pipeline: TextPipeline
-    """With the vocabulary that is predicted."""
-    source: TextSource
+    @property
+    def model(self) -> nn.Module:
+        """What learns."""
+
+    @property
+    def plan(self) -> Plan:
+        """What it learns from."""
+
+    @property
+    def pipeline(self) -> TextPipeline:
+        """By what the text was numbered."""
+
+    @property
+    def training(self) -> Training:
+        """How, once what it learns is known."""
+
+    @property
+    def amount(self) -> dict[str, int]:
+        """How much text there is to learn from, by what it is counted in."""
+
+    def measured(self) -> dict[str, Any]:
+        """How well the model does on `valid`."""
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Settings and weights for the bundle."""
+
+    def card(self, metrics: Mapping[str, Any], name: str) -> str:
+        """What the bundle says of itself."""
+
+
+class Pretraining(Protocol[AnyTextRun, Start]):
+    """What differs between models on the one way from raw text to a bundle."""
+
+    @property
+    def kind(self) -> str:
+        """Of the bundle."""
+
+    @property
+    def curve(self) -> str:
+        """The column of the log that is drawn."""
+
+    @property
+    def task(self) -> Any:
+        """What is learnt: its loss, and what the bundle says of it."""
+
+    def mark(self, folder: Path) -> str | None:
+        """By what a folder of numbers is known again; None where it holds text."""
+
+    def begin(
+        self, run: AnyTextRun, init: str | PathLike[str], say: Say
+    ) -> tuple[AnyTextRun, Start]:
+        """Open a bundle to start from, and take over its sizes."""
+
+    def check(self, run: AnyTextRun) -> None:
+        """Refuse sizes that cannot be now, not after the text was read."""
+
+    def number(
+        self, run: AnyTextRun, source: TextSource, folder: Path, start: Start | None, say: Say
+    ) -> None:
+        """Write the text as numbers."""
+
+    def settle(
+        self,
+        run: AnyTextRun,
+        source: TextSource,
+        numbers: Path,
+        start: Start | None,
+        stage: Stage,
+    ) -> Learner:
+        """Open the numbers, and build what learns from them."""
 
 
 def pretrain(
-    run: LanguageRun,
+    pretraining: Pretraining[AnyTextRun, Start],
+    run: AnyTextRun,
     *,
     data: str | PathLike[str],
     output: str | PathLike[str],
@@ -85,213 +119,80 @@ def pretrain(
     devices: int = 1,
     rename: Mapping[str, str] | None = None,
 ) -> Path:
-    """Train a language model and write its bundle; the arguments are those of `execute.train`."""
-    target, folder = Path(output), partial_folder(output)
-    finished = resume and is_finished(target, folder)
-    if not finished:
-        check_places(target, folder, resume=resume)
-    fabric = launch(devices=devices, precision=run.training.precision, seed=run.training.seed)
-    lines: Say = say if fabric.is_global_zero else (lambda line: None)
-    if finished:
-        if fabric.is_global_zero:
-            clear_up(folder, target)
-        return target
-    source = _find_source(run, Path(data), rename)
-    start = None if init is None else read_language_start(init)
-    if start is not None:
-        run = start.shape(run, lines)
-    with torch.device("meta"):  # sizes that cannot be are told now, not after the text was read
-        build_embedder(run.model_name(), asdict(run.model))
-    with kept_if_resumable(folder, lines) if fabric.is_global_zero else nullcontext():
-        if fabric.is_global_zero:
-            note_settings(folder, run.to_dict(), fingerprint=source.fingerprint, resume=resume)
-            _number(run, source, folder / CORPUS, start, lines)
-        fabric.barrier()
-        corpus = read_corpus(source.folder if source.is_numbered else folder / CORPUS)
-        settled = _settle(run, source, corpus, start, lines)
-        model = _build(settled, start, lines)
-        fit = Fit(
-            fabric,
-            model,
-            _plan(settled, model.to(fabric.device), fabric, lines),
-            loss=TASK.loss,
+    """Pretrain a model and write its bundle; the other arguments are those of `execute.train`."""
+    stage = enter(output, run.training, resume=resume, devices=devices, say=say)
+    if stage is None:
+        return Path(output)
+    mark = pretraining.mark(Path(data))
+    if mark is None:
+        source = text_source(Path(data), run.data.train, run.data.valid, rename)
+    else:
+        source = numbered_source(Path(data), mark)
+    start = None
+    if init is not None:
+        run, start = pretraining.begin(run, init, stage.say)
+    pretraining.check(run)
+    with stage.kept():
+        numbers = source.folder if source.is_numbered else stage.folder / CORPUS
+        if stage.is_first:
+            stage.note(run.to_dict(), source.fingerprint)
+            if not numbers.exists():
+                pretraining.number(run, source, numbers, start, stage.say)
+        stage.fabric.barrier()
+        learner = pretraining.settle(run, source, numbers, start, stage)
+        outcome = stage.fit(
+            learner.model,
+            learner.plan,
+            observer,
+            loss=pretraining.task.loss,
             optim=run.optim,
             schedule=run.schedule,
-            training=_recordable(run),
-            folder=folder,
+            training=learner.training,
         )
-        try:
-            fitted = fit.run(observer, resume=resume)
-        finally:
-            with suppress(OSError):  # a full disk has been told of already
-                fit.history.close()
-        if fabric.is_global_zero:
-            _finish(settled, model, fitted, fit.progress.rows, folder, target, lines)
-    leave(fabric)
-    return target
+        if stage.is_first:
+            _finish(pretraining, run, learner, outcome, stage)
+    return stage.leave()
 
 
-def _find_source(run: LanguageRun, folder: Path, rename: Mapping[str, str] | None) -> TextSource:
-    if is_corpus(folder):
-        return numbered_source(folder, corpus_fingerprint(folder))
-    return text_source(folder, run.data.train, run.data.valid, rename)
-
-
-def _number(
-    run: LanguageRun, source: TextSource, folder: Path, start: LanguageStart | None, say: Say
-) -> None:
-    """Turn the text into numbers, unless that has been done."""
-    if folder.exists() or source.is_numbered:
-        return
-    count = len(source.train)
-    say(f"reading {count} file{'s' * (count != 1)} of training text, twice")
-    write_corpus(
-        folder,
-        train=lambda: read_texts(source.train, rename=source.rename),
-        valid=lambda: read_texts(source.valid, rename=source.rename),
-        config=run.text,
-        known=[] if start is None else start.vocabulary,
-        max_characters=run.model.characters.max_characters,
-        source=source.folder,
-    )
-
-
-def _settle(
-    run: LanguageRun, source: TextSource, corpus: Corpus, start: LanguageStart | None, say: Say
-) -> Settled:
-    """Decide which words are predicted."""
-    if start is not None and start.vocabulary:
-        if corpus.types[: len(start.vocabulary)] != start.vocabulary:  # numbered without --init
-            raise InputError(
-                f"is numbered otherwise than {start.bundle.path}; give the text itself",
-                source=source.folder,
-            )
-        size, origin = len(start.vocabulary), f", those of {start.bundle.path}"
-    else:
-        size = corpus.known(size=run.targets.size, min_count=run.targets.min_count)
-        origin = f" of {len(corpus.types):,}"
-    total = int(corpus.counts.sum())
-    unknown = int(corpus.counts[size:].sum())
-    say(f"predicted: {size:,} words{origin}; {unknown / total:.2%} of the text is beyond them")
-    model = replace(run.model, vocab_size=size)
-    pipeline = pipeline_from_words(corpus.types[:size], run.text)
-    return Settled(run=replace(run, model=model), corpus=corpus, pipeline=pipeline, source=source)
-
-
-def _build(settled: Settled, start: LanguageStart | None, say: Say) -> Elmo:
-    run = settled.run
-    model = build_embedder(run.model_name(), asdict(run.model))
-    entries = settled.pipeline.vocabulary()
-    model.spell(torch.from_numpy(spell_vocabulary(entries, run.model.characters.max_characters)))
-    if run.model.softmax.sampler == "unigram":
-        model.set_noise(torch.from_numpy(settled.corpus.counts[: len(entries)]).float())
-    if start is not None:
-        start.fill(model, say)
-    return model
-
-
-def _plan(settled: Settled, model: Elmo, fabric: Fabric, say: Say) -> StreamPlan:
-    files = settled.run.data
-    whole = _streams(settled, "train", fabric.device)
-    num_held = max(2, round(files.tune_share * len(whole.forwards)))
-    num_kept = len(whole.forwards) - num_held
-    train = whole.part(0, num_kept, num_streams=files.num_streams).cropped(
-        widest=max(settled.run.model.characters.widths),
-        multiple=TYPES_MULTIPLE[fabric.device.type],
-    )
-    if train.num_steps(files.unroll) < files.rounds:
-        needed = files.num_streams * (files.rounds * files.unroll + 1)
-        raise InputError(
-            f"{max(0, num_kept):,} words are too few for {files.num_streams} streams of "
-            f"{files.unroll} words ({needed:,}); lower data.num_streams or data.unroll",
-            source=settled.source.folder,
-        )
-    say(f"{num_kept:,} words to train on, {num_held:,} held back to steer by")
-    tune_streams = _num_measured(num_held, files.num_streams)
-    memory = StreamMemory(
-        model.initial_state(files.num_streams),
-        rounds=files.rounds,
-        is_first=fabric.is_global_zero,
-    )
-    return StreamPlan(
-        train=train,
-        tune=whole.part(num_kept, num_kept + num_held, num_streams=tune_streams),
-        memory=memory,
-        unroll=files.unroll,
-        rounds=files.rounds,
-        fresh_share=files.fresh_share,
-    )
-
-
-def _recordable(run: LanguageRun) -> Training:
-    """Two kinds of softmax choose by content what they compute, which no recording can."""
-    if run.model.softmax.kind in ("adaptive", "characters"):
-        return replace(run.training, graphs="off")
-    return run.training
-
-
-def _num_measured(num_words: int, most: int) -> int:
-    """So many streams that each has some hundred words to warm up in."""
-    return max(1, min(most, num_words // 500))
-
-
-def _streams(settled: Settled, split: str, device: torch.device) -> Streams:
-    """A split mapped from the disk, or on the GPU where it takes a small part of it."""
-    model = settled.run.model
-    streams = settled.corpus.streams(split, vocab_size=model.vocab_size, num_streams=1)
+def fits_on(device: torch.device, tensors: list[Tensor]) -> bool:
+    """Whether numbered text is to lie on a GPU, because it takes a small part of it."""
     if device.type != "cuda":
-        return streams
-    streams = replace(streams, characters=streams.characters.to(device))
-    size = 2 * streams.forwards.numel() * streams.forwards.element_size()
-    if size > RESIDENT_SHARE * torch.cuda.mem_get_info(device)[0]:
-        return streams
-    return replace(
-        streams, forwards=streams.forwards.to(device), backwards=streams.backwards.to(device)
-    )
+        return False
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    return size <= RESIDENT_SHARE * torch.cuda.mem_get_info(device)[0]
 
 
 def _finish(
-    settled: Settled,
-    model: Elmo,
-    fitted: Fitted,
-    rows: list[dict[str, float]],
-    folder: Path,
-    target: Path,
-    say: Say,
+    pretraining: Pretraining[AnyTextRun, Start],
+    run: AnyTextRun,
+    learner: Learner,
+    outcome: Outcome,
+    stage: Stage,
 ) -> None:
     """Measure the best weights on `valid` and write the bundle."""
-    best, measured = load_tensors(folder / BEST)
-    model.load_state_dict(best)
-    valid = _streams(settled, "valid", next(model.parameters()).device)
-    count = _num_measured(len(valid.forwards), MEASURED_STREAMS)
-    found = text_likelihood(model, replace(valid, num_streams=count))
-    metrics: dict[str, Any] = {
-        "dev": {**found.report(), "vocabulary": settled.run.model.vocab_size, "streams": count},
-        "tune": {name.removeprefix("tune_"): value for name, value in measured.items()},
-        "training": {
-            "epochs": fitted.num_epochs,
-            "best_epoch": fitted.best_epoch + 1,
-            "steps": fitted.num_steps,
-            "seconds": round(fitted.seconds, 1),
-            "seed": settled.run.training.seed,
-            "words": int(settled.corpus.counts.sum()),
-        },
+    best, held_back = load_tensors(stage.folder / BEST)
+    learner.model.load_state_dict(best)
+    metrics = {
+        "dev": learner.measured(),
+        "tune": {name.removeprefix("tune_"): value for name, value in held_back.items()},
+        "training": {**outcome.facts(run.training.seed), **learner.amount},
     }
-    draw_curves(rows, "tune_perplexity", folder / RECORDS / "curves.png")
+    records = stage.folder / RECORDS
+    draw_curves(outcome.rows, pretraining.curve, records / "curves.png")
+    settings, weights = learner.stored()
     write_bundle(
-        target,
+        stage.target,
         config=BundleConfig(
-            kind="embedder",
-            model={"name": settled.run.model_name(), "config": config_of(model)},
-            task=TASK.to_dict(),
-            text=settled.pipeline.config.to_dict(),
+            kind=pretraining.kind,
+            model={"name": run.model_name(), "config": settings},
+            task=pretraining.task.to_dict(),
+            text=learner.pipeline.config.to_dict(),
             library_version=__version__,
         ),
-        tokenizer_json=settled.pipeline.tokenizer.to_str(),
-        weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
+        tokenizer_json=learner.pipeline.tokenizer.to_str(),
+        weights={name: value.cpu().numpy() for name, value in weights.items()},
         metrics=metrics,
-        card=language_card(settled.run, metrics, name=target.name),
-        records=folder / RECORDS,
+        card=learner.card(metrics, stage.target.name),
+        records=records,
     )
-    clear_up(folder, target)
-    say(f"bundle written: {target}")
+    stage.clear()

@@ -22,6 +22,12 @@ class TextSource:
         """Whether `folder` holds numbers instead of text."""
         return not self.train
 
+    @property
+    def shown(self) -> str:
+        """How much is read, in words."""
+        count = len(self.train)
+        return f"{count} file{'s' * (count != 1)} of training text"
+
 
 def text_source(
     folder: Path, train: Sequence[str], valid: str, rename: Mapping[str, str] | None

@@ -1,0 +1,216 @@
+"""Pretrain a language model: number the words of a text, and foretell each from those beside it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from softquery.data import Corpus, Streams, corpus_fingerprint, is_corpus, read_corpus, write_corpus
+from softquery.errors import InputError
+from softquery.files import read_texts
+from softquery.models import Elmo
+from softquery.recipes.language_card import language_card
+from softquery.recipes.language_run import LanguageRun
+from softquery.recipes.language_start import LanguageStart, read_language_start
+from softquery.recipes.pretrain import fits_on
+from softquery.recipes.stage import Stage
+from softquery.recipes.stream_plan import StreamMemory, StreamPlan
+from softquery.recipes.text_source import TextSource
+from softquery.recipes.work import Say
+from softquery.runtime.network import build_embedder, config_of
+from softquery.runtime.perplexity import text_likelihood
+from softquery.tasks import LanguageModel
+from softquery.text import TextPipeline, pipeline_from_words, spell_vocabulary
+from softquery.training import Training
+
+MEASURED_STREAMS = 128
+"""Streams in which the text of `valid` is measured at most."""
+TYPES_MULTIPLE = {"cpu": 8, "cuda": 256}
+"""Distinct types of a batch are filled up to it; on a GPU, each shape is recorded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageLearner:
+    """A language model and its text; see `softquery.recipes.pretrain.Learner`."""
+
+    run: LanguageRun
+    corpus: Corpus
+    pipeline: TextPipeline
+    """With the vocabulary that is predicted."""
+    model: Elmo
+    plan: StreamPlan
+
+    @property
+    def training(self) -> Training:
+        """Two kinds of softmax choose by content what they compute, which no recording can."""
+        if self.run.model.softmax.kind in ("adaptive", "characters"):
+            return replace(self.run.training, graphs="off")
+        return self.run.training
+
+    @property
+    def amount(self) -> dict[str, int]:
+        """The words of the training text."""
+        return {"words": int(self.corpus.counts.sum())}
+
+    def measured(self) -> dict[str, Any]:
+        """Perplexity of `valid`."""
+        size, device = self.run.model.vocab_size, next(self.model.parameters()).device
+        valid = _streams(self.corpus, "valid", size, device)
+        count = _num_measured(len(valid.forwards), MEASURED_STREAMS)
+        found = text_likelihood(self.model, replace(valid, num_streams=count))
+        return {**found.report(), "vocabulary": size, "streams": count}
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """All of the model."""
+        return config_of(self.model), self.model.state_dict()
+
+    def card(self, metrics: Mapping[str, Any], name: str) -> str:
+        """What the bundle says of itself."""
+        return language_card(self.run, metrics, name=name)
+
+
+class LanguagePretraining:
+    """Words foretold from their neighbours; see `softquery.recipes.pretrain.Pretraining`."""
+
+    kind: ClassVar[str] = "embedder"
+    curve: ClassVar[str] = "tune_perplexity"
+    task: ClassVar[LanguageModel] = LanguageModel()
+
+    def mark(self, folder: Path) -> str | None:
+        """The fingerprint of a numbered corpus."""
+        return corpus_fingerprint(folder) if is_corpus(folder) else None
+
+    def begin(
+        self, run: LanguageRun, init: str | PathLike[str], say: Say
+    ) -> tuple[LanguageRun, LanguageStart]:
+        """Start from a biLM."""
+        start = read_language_start(init)
+        return start.shape(run, say), start
+
+    def check(self, run: LanguageRun) -> None:
+        """Build it without memory."""
+        with torch.device("meta"):
+            build_embedder(run.model_name(), asdict(run.model))
+
+    def number(
+        self,
+        run: LanguageRun,
+        source: TextSource,
+        folder: Path,
+        start: LanguageStart | None,
+        say: Say,
+    ) -> None:
+        """Write the text as numbers of its words."""
+        say(f"reading {source.shown}, twice")
+        write_corpus(
+            folder,
+            train=lambda: read_texts(source.train, rename=source.rename),
+            valid=lambda: read_texts(source.valid, rename=source.rename),
+            config=run.text,
+            known=[] if start is None else start.vocabulary,
+            max_characters=run.model.characters.max_characters,
+            source=source.folder,
+        )
+
+    def settle(
+        self,
+        run: LanguageRun,
+        source: TextSource,
+        numbers: Path,
+        start: LanguageStart | None,
+        stage: Stage,
+    ) -> LanguageLearner:
+        """Decide which words are predicted, and build what does it."""
+        corpus = read_corpus(numbers)
+        size = _num_predicted(run, source, corpus, start, stage.say)
+        run = replace(run, model=replace(run.model, vocab_size=size))
+        pipeline = pipeline_from_words(corpus.types[:size], run.text)
+        model = _build(run, corpus, pipeline.vocabulary(), start, stage.say)
+        model.to(stage.fabric.device)
+        plan = _plan(run, corpus, source, model, stage)
+        return LanguageLearner(run=run, corpus=corpus, pipeline=pipeline, model=model, plan=plan)
+
+
+def _num_predicted(
+    run: LanguageRun, source: TextSource, corpus: Corpus, start: LanguageStart | None, say: Say
+) -> int:
+    """How many words are predicted, the most frequent ones or those of the start."""
+    if start is not None and start.vocabulary:
+        if corpus.types[: len(start.vocabulary)] != start.vocabulary:  # numbered without --init
+            raise InputError(
+                f"is numbered otherwise than {start.bundle.path}; give the text itself",
+                source=source.folder,
+            )
+        size, origin = len(start.vocabulary), f", those of {start.bundle.path}"
+    else:
+        size = corpus.known(size=run.targets.size, min_count=run.targets.min_count)
+        origin = f" of {len(corpus.types):,}"
+    total = int(corpus.counts.sum())
+    unknown = int(corpus.counts[size:].sum())
+    say(f"predicted: {size:,} words{origin}; {unknown / total:.2%} of the text is beyond them")
+    return size
+
+
+def _build(
+    run: LanguageRun, corpus: Corpus, entries: list[str], start: LanguageStart | None, say: Say
+) -> Elmo:
+    model = build_embedder(run.model_name(), asdict(run.model))
+    model.spell(torch.from_numpy(spell_vocabulary(entries, run.model.characters.max_characters)))
+    if run.model.softmax.sampler == "unigram":
+        model.set_noise(torch.from_numpy(corpus.counts[: len(entries)]).float())
+    if start is not None:
+        start.fill(model, say)
+    return model
+
+
+def _plan(
+    run: LanguageRun, corpus: Corpus, source: TextSource, model: Elmo, stage: Stage
+) -> StreamPlan:
+    files, device = run.data, stage.fabric.device
+    whole = _streams(corpus, "train", run.model.vocab_size, device)
+    num_held = max(2, round(files.tune_share * len(whole.forwards)))
+    num_kept = len(whole.forwards) - num_held
+    train = whole.part(0, num_kept, num_streams=files.num_streams).cropped(
+        widest=max(run.model.characters.widths),
+        multiple=TYPES_MULTIPLE[device.type],
+    )
+    if train.num_steps(files.unroll) < files.rounds:
+        needed = files.num_streams * (files.rounds * files.unroll + 1)
+        raise InputError(
+            f"{max(0, num_kept):,} words are too few for {files.num_streams} streams of "
+            f"{files.unroll} words ({needed:,}); lower data.num_streams or data.unroll",
+            source=source.folder,
+        )
+    stage.say(f"{num_kept:,} words to train on, {num_held:,} held back to steer by")
+    tune_streams = _num_measured(num_held, files.num_streams)
+    state = model.initial_state(files.num_streams)
+    return StreamPlan(
+        train=train,
+        tune=whole.part(num_kept, num_kept + num_held, num_streams=tune_streams),
+        memory=StreamMemory(state, rounds=files.rounds, is_first=stage.is_first),
+        unroll=files.unroll,
+        rounds=files.rounds,
+        fresh_share=files.fresh_share,
+    )
+
+
+def _num_measured(num_words: int, most: int) -> int:
+    """So many streams that each has some hundred words to warm up in."""
+    return max(1, min(most, num_words // 500))
+
+
+def _streams(corpus: Corpus, split: str, vocab_size: int, device: torch.device) -> Streams:
+    """A split mapped from the disk, or on the GPU where it takes a small part of it."""
+    streams = corpus.streams(split, vocab_size=vocab_size, num_streams=1)
+    if device.type != "cuda":
+        return streams
+    streams = replace(streams, characters=streams.characters.to(device))
+    if not fits_on(device, [streams.forwards, streams.backwards]):
+        return streams
+    return replace(
+        streams, forwards=streams.forwards.to(device), backwards=streams.backwards.to(device)
+    )
