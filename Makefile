@@ -27,9 +27,10 @@ help: ## say what can be made
 demo: $(DEMO)/.installed ## install without torch, then match, rank, explain and search on the shipped models
 	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
 
+# Doctests take less time than a second process would need to import what they stand in.
 test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
 	@status=0; \
-	$(BIN)/python -m pytest -n $(WORKERS) --doctest-modules --pyargs softquery || status=1; \
+	$(BIN)/python -m pytest --doctest-modules --pyargs softquery || status=1; \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile || status=1; \
 	exit $$status
 
