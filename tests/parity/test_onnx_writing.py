@@ -83,6 +83,13 @@ def test_both_write_the_same(case, folder):
         )
 
 
+def test_few_learned_positions_are_enough_to_compare(folder):
+    case = GeneratorCase(name="transformer", settings={"positions": "learned", "max_length": 26})
+    made = make_writer(folder / "short", case)
+    report = export_generator(read_bundle(made), folder / "short-onnx")
+    assert report.difference < 1e-4
+
+
 @pytest.mark.parametrize("name", ["seq2seq", "transformer"])
 def test_both_look_at_the_same(name, folder):
     case = GeneratorCase(name=name, settings={})

@@ -35,6 +35,8 @@ from softquery.runtime.writing_weights import writing_weights
 TOLERANCE = 1e-3
 """How far the log-likelihood of a text, in nats a token, may lie from torch's."""
 NUM_CHECKED = 16
+COMPARED = 32
+"""Tokens of an answer that both are compared on."""
 NUM_WATCHED = 256
 """Rows by which the ranges of int8 are measured."""
 LIMITS = {"bleu": 0.3, "perplexity": 0.5}
@@ -214,7 +216,8 @@ def _quantised(
 def _difference(trained: Writer, exported: Writer) -> float:
     """The largest difference in log-likelihood, in nats a token, on what torch writes greedily."""
     texts = _made_up(trained)
-    written = trained.generate(texts, Request(strategy=Greedy(), max_length=32))
+    longest = min(COMPARED, trained.backend.max_length or COMPARED)
+    written = trained.generate(texts, Request(strategy=Greedy(), max_length=longest))
     answers = [each[0].text if each else "" for each in written]
     ours, counts = exported.log_likelihoods(texts, answers)
     theirs, _ = trained.log_likelihoods(texts, answers)
