@@ -126,6 +126,18 @@ def _remembered(graph: Graph, config: dict[str, Any], states: str, name: str) ->
     return key, value
 
 
+def attended(
+    graph: Graph, query: str, memory: tuple[str, ...], hidden: str | None, size: int
+) -> tuple[str, str]:
+    """What each head mixes, and its weights; `hidden` is added to scores of what is not there."""
+    query = graph.node("Mul", query, graph.constant(float(size) ** -0.5, np.float32))
+    scores = graph.node("MatMul", query, graph.node("Transpose", memory[0], perm=[0, 1, 3, 2]))
+    if hidden is not None:
+        scores = graph.node("Add", scores, hidden)
+    weights = graph.node("Softmax", scores, axis=-1)
+    return graph.node("MatMul", weights, memory[1]), weights
+
+
 def _asked(
     graph: Graph,
     config: dict[str, Any],
@@ -137,12 +149,7 @@ def _asked(
     """The heads' answer [N, T, D] and their weights [N, H, T, K]."""
     size = config["hidden_size"] // config["num_heads"]
     query = _split(graph, config, graph.linear(states, f"{name}.query_projection"))
-    query = graph.node("Mul", query, graph.constant(float(size) ** -0.5, np.float32))
-    scores = graph.node("MatMul", query, graph.node("Transpose", memory[0], perm=[0, 1, 3, 2]))
-    if hidden is not None:
-        scores = graph.node("Add", scores, hidden)
-    weights = graph.node("Softmax", scores, axis=-1)
-    mixed = graph.node("MatMul", weights, memory[1])
+    mixed, weights = attended(graph, query, memory, hidden, size)
     joined = graph.node("Transpose", mixed, perm=[0, 2, 1, 3])
     shape = graph.constant([0, 0, config["hidden_size"]], np.int64)
     joined = graph.node("Reshape", joined, shape)

@@ -14,7 +14,15 @@ import numpy as np
 from onnx import TensorProto
 
 from softquery.export.graph import Graph
-from softquery.export.transformer import entered, left, lowered_rows, normed, scaled_words, thought
+from softquery.export.transformer import (
+    attended,
+    entered,
+    left,
+    lowered_rows,
+    normed,
+    scaled_words,
+    thought,
+)
 from softquery.runtime.writing_weights import TOGETHER
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
@@ -94,11 +102,6 @@ def _asked(
 ) -> tuple[str, str]:
     """The heads' answer [N, D] and their weights [N, H, 1, K]."""
     size = config["hidden_size"] // config["num_heads"]
-    query = graph.node("Mul", query, graph.constant(float(size) ** -0.5, np.float32))
-    scores = graph.node("MatMul", query, graph.node("Transpose", memory[0], perm=[0, 1, 3, 2]))
-    if hidden is not None:
-        scores = graph.node("Add", scores, hidden)
-    weights = graph.node("Softmax", scores, axis=-1)
-    mixed = graph.node("MatMul", weights, memory[1])
+    mixed, weights = attended(graph, query, memory, hidden, size)
     joined = graph.node("Reshape", mixed, graph.constant([0, config["hidden_size"]], np.int64))
     return graph.linear(joined, f"{name}.output_projection"), weights

@@ -28,7 +28,7 @@ def serves(window: int, size: int) -> bool:
     return _power(2 * window) * _power(size) <= LARGEST
 
 
-def builds(device: torch.device) -> bool:
+def builds(device: torch.device, *, mixed: bool) -> bool:
     """Whether kernels can be built here, for which Triton needs a C compiler."""
     tables = Tables(torch.zeros(1, 1, device=device), torch.zeros(1, 1, device=device), None)
     nothing = torch.zeros(1, 1, dtype=torch.int64, device=device)
@@ -36,7 +36,7 @@ def builds(device: torch.device) -> bool:
     rates = torch.ones(2, device=device)
     empty = Round(nothing, nothing.bool(), nothing[0], nothing, none, none.clone(), rates, rates)
     try:
-        FusedStep(tables, batch_size=1, max_pull=1.0, mixed=True).take(empty)
+        FusedStep(tables, batch_size=1, max_pull=1.0, mixed=mixed).take(empty)
     except (RuntimeError, OSError, SubprocessError, triton.TritonError):
         return False
     return True

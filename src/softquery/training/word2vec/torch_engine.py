@@ -69,6 +69,7 @@ class TorchEngine:
             self._bags = Bags(self._placed(subject.rows.starts), self._placed(rows))
         self._tables = self._tables_of(subject.first_state())
         self._fused = self._fused_step()
+        self.name += ", fused" if self._fused is not None else ""
         self._round: Round | None = None
         self._graph: torch.cuda.CUDAGraph | None = None
 
@@ -193,13 +194,14 @@ class TorchEngine:
 
         if not fused_step.serves(training.window, config.embedding_size):
             return None
-        if not fused_step.builds(self.device):
+        mixed = config.architecture == "cbow"
+        if not fused_step.builds(self.device, mixed=mixed):
             return None
         return fused_step.FusedStep(
             self._tables,
             batch_size=training.batch_size,
             max_pull=training.max_pull,
-            mixed=config.architecture == "cbow",
+            mixed=mixed,
         )
 
     def _batch(self, rows: Tensor, live: Tensor) -> Batch:

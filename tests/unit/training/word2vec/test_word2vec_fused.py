@@ -90,7 +90,7 @@ def test_windows_that_do_not_fit_are_left_to_plain_torch():
 def test_whether_kernels_can_be_built_is_found_out():
     program = (
         "import torch; from softquery.training.word2vec.fused_step import builds; "
-        "print(builds(torch.device('cpu')))"
+        "print([builds(torch.device('cpu'), mixed=mixed) for mixed in (True, False)])"
     )
     answers = {}
     for interpreted in ("0", "1"):
@@ -99,4 +99,4 @@ def test_whether_kernels_can_be_built_is_found_out():
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True
         )
         answers[interpreted] = ran.stdout.strip() or ran.stderr
-    assert answers == {"0": "False", "1": "True"}
+    assert answers == {"0": "[False, False]", "1": "[True, True]"}
