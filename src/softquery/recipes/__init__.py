@@ -67,6 +67,7 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "couplet-zh": translating.couplet_zh,
     "reader": reading.reader,
     "reader-elmo": reading.reader_elmo,
+    "read-en": reading.read_en,
     "reader-zh": reading.reader_zh,
     "elmo": language.elmo,
     "elmo-medium": language.elmo_medium,

@@ -41,6 +41,24 @@ def reader_elmo() -> Run:
     )
 
 
+def read_en() -> Run:
+    """The recipe of `read-en`: the same, narrow and with few words, so that it is small.
+
+    Rare words are left to their characters.
+    """
+    return replace(
+        reader(),
+        name="read-en",
+        summary="What made the shipped read-en: a small BiDAF (SQuAD 1.1)",
+        model=BiDafConfig(
+            embedding_size=50,
+            spelling=SpellingConfig(size=16, output_size=64, width=5, max_characters=16),
+            hidden_size=64,
+        ),
+        vocabulary=Vocabulary(min_count=2, size=10_000),
+    )
+
+
 def reader_zh() -> Run:
     """The same for Chinese: characters in place of words, answers compared as CMRC 2018 does."""
     return replace(
