@@ -12,17 +12,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from records import LEFT_BEHIND, recipe_settings
+
 from softquery.bundle import Card, CardData, CardNumber, make_card
 from softquery.bundle.update import with_section
-from softquery.errors import ConfigError
 from softquery.files import write_json, write_text
 from softquery.recipes import recipe
 
 NAME = "elmo-en"
 LICENCE = "cc-by-sa-4.0"
-KEPT = ("curves.png", "run.json")
-OWN_WORDS = ("name", "summary")
-"""Settings that change no weight."""
 
 
 def main() -> None:
@@ -37,26 +35,18 @@ def main() -> None:
 
 def finish(exported: Path, yardstick: Path, output: Path) -> None:
     """Copy the bundle, less what training left behind, and write its card."""
-    settings = recipe_settings(json.loads((exported / "training" / "run.json").read_text("utf-8")))
+    run = json.loads((exported / "training" / "run.json").read_text("utf-8"))
+    settings = recipe_settings(run, recipe(NAME).to_dict())
     metrics = json.loads((exported / "metrics.json").read_text("utf-8"))
     runs = json.loads(yardstick.read_text("utf-8"))["runs"]
     size = metrics["dev"]["vocabulary"]
     best = next(run for run in runs if run["vocabulary"] == size)
-    shutil.copytree(exported, output, ignore=shutil.ignore_patterns("tensorboard", "log.csv"))
+    shutil.copytree(exported, output, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
     write_json(output / "training" / "run.json", settings)
     told = (exported / "README.md").read_text("utf-8")
     body = told.partition("## Export\n")[2].strip().splitlines()
     made = with_section(make_card(card(metrics, best), kind="embedder"), "Export", body)
     write_text(output / "README.md", made)
-
-
-def recipe_settings(run: dict[str, Any]) -> dict[str, Any]:
-    """The recipe's settings, if the run had the same ones."""
-    wanted = json.loads(json.dumps(recipe(NAME).to_dict()))
-    for key, value in wanted.items():
-        if key not in OWN_WORDS and run.get(key) != value:
-            raise ConfigError(f"{key} is not that of the recipe {NAME}: {run.get(key)} ≠ {value}")
-    return wanted
 
 
 def card(metrics: dict[str, Any], yardstick: dict[str, Any]) -> Card:

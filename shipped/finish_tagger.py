@@ -10,11 +10,11 @@ card has the figures of dev: of the shipped model, and the mean and spread over 
 
 import argparse
 import json
-import shutil
 import statistics
 from pathlib import Path
 from typing import Any
 
+from records import drop_leftovers, int8_line
 from seeds import without_paths
 
 from softquery.bundle import RECORDS, Bundle, Card, CardData, CardNumber, make_card, read_bundle
@@ -35,8 +35,6 @@ from softquery.runtime.tag_evaluation import evaluate_tags
 NAME = "tagger-en"
 LICENCE = "cc-by-sa-4.0"
 DATA = "UD English EWT 2.15"
-LEFT_BEHIND = ("tensorboard", "log.csv", "history.csv")
-"""What training notes for itself alone."""
 
 
 def main() -> None:
@@ -62,9 +60,7 @@ def finish(seeds: list[Bundle], data: Path, output: Path, gate: float) -> None:
     figures = [accuracy(bundle, rows) for bundle in seeds]
     shipped = evaluate_tags(load_tagger(output, backend="onnx"), rows).report()
     records = output / RECORDS
-    for path in records.iterdir() if records.is_dir() else ():
-        if path.name in LEFT_BEHIND:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    drop_leftovers(records)
     settings = records / "run.json"
     write_json(settings, without_paths(json.loads(settings.read_text("utf-8"))))
     card = make_card(told(best, shipped, figures, (num_train, len(rows))), kind="tagger")
@@ -87,12 +83,8 @@ def accuracy(bundle: Bundle, rows: list[TaggedSentence]) -> float:
 
 def exported(report: ExportReport) -> list[str]:
     """What the card says of int8."""
-    gate = report.gate
-    if gate is None or not gate.accepted:
-        raise BundleError(f"{report.bundle}: int8 was refused ({gate})")
     return [
-        f"- Weights: int8; accuracy {gate.float32:.4f} as float32, {gate.int8:.4f} as int8, on "
-        f"{gate.n:,} sentences of dev.",
+        int8_line(report, "sentences of dev"),
         "- The biLM is `elmo-en`, which comes with the package and is named by its fingerprint.",
     ]
 

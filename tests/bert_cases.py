@@ -12,7 +12,7 @@ from softquery.bundle import BundleConfig, write_bundle
 from softquery.data import NONE, MaskedBatch, PackedTokens, Sentences, Tokens
 from softquery.models import Bert, BertConfig
 from softquery.runtime.network import config_of
-from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces
+from softquery.text import BERT_RESERVED, TextConfig, TextPipeline, pipeline_from_pieces
 
 PIECES = [*BERT_RESERVED, *"abcdefghij", "##x", "##y", "##z", "the", "cat", "sat"]
 PAD, UNK, CLS, SEP, MASK = range(5)
@@ -100,10 +100,15 @@ def masked_batch() -> MaskedBatch:
     return MaskedBatch(laid._replace(ids=ids), places, targets, firsts, follows)
 
 
-def write_bert(folder: Path, model: Bert | None = None, **changes: object) -> Path:
+def write_bert(
+    folder: Path,
+    model: Bert | None = None,
+    pipeline: TextPipeline | None = None,
+    **changes: object,
+) -> Path:
     """Write a BERT as a bundle, that of a seed by default; `changes` are lies in its config."""
     model = model or BertCase().build()
-    pipeline = pipeline_from_pieces(
+    pipeline = pipeline or pipeline_from_pieces(
         PIECES, TextConfig(unit="bert", strip_accents=True, boundaries=True, max_tokens=16)
     )
     return write_bundle(

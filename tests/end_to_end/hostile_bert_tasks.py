@@ -1,8 +1,10 @@
 """Bad input for `softquery train bert-match` and the other heads of BERT."""
 
 import json
+from pathlib import Path
 
 from hostile_cases import ANY, Case, file, rows
+from safetensors.numpy import load_file, save_file
 from tiny_questions import english, squad
 
 MATCH = "train bert-match --data data --output new --init base"
@@ -18,6 +20,16 @@ def asked(**changes: object):
     if "start" in changes:
         paragraphs[0]["qas"][0]["answers"][0]["answer_start"] = changes["start"]
     return file("asked/train.json", json.dumps(squad(paragraphs)))
+
+
+def behead(place: Path) -> None:
+    """Leave nothing of a BERT but its encoder."""
+    config = json.loads((place / "base" / "config.json").read_text())
+    config["model"]["config"]["heads"] = "none"
+    (place / "base" / "config.json").write_text(json.dumps(config))
+    weights = place / "base" / "model.safetensors"
+    kept = {name: each for name, each in load_file(weights).items() if "head" not in name}
+    save_file(kept, weights)
 
 
 TRAIN_HEADS = [
@@ -100,9 +112,17 @@ TRAIN_HEADS = [
         needs=BASE,
     ),
     Case(
-        title="int8 of an encoder without a head",
+        title="int8 of an encoder, without text",
         command="export base --int8 --output new",
-        said="int8 is judged by a task; export what was fine-tuned for one",
+        said="int8 needs text for its gate; name a file with --data",
+        needs=BASE,
+    ),
+    Case(
+        title="int8 of an encoder without a head for hidden words",
+        command="export base --int8 --output new --data test.tsv",
+        said="int8 is judged by hidden words, and this encoder has no head to foretell them; "
+        "export what was fine-tuned for a task",
+        damage=behead,
         needs=BASE,
     ),
     Case(

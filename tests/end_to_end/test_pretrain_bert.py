@@ -330,7 +330,8 @@ def test_ours_is_opened_by_transformers_and_theirs_is_gone_on_with(trained, data
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["export", "MODEL", "--int8"], "int8 is judged by a task; export what was fine-tuned"),
+        (["export", "MODEL", "--int8"], "int8 needs text for its gate; name a file with --data"),
+        (["export", "MODEL", "--drop-softmax"], "--drop-softmax is for embedders"),
         (["export", "MODEL", "--form", "gguf"], "--form must be one of onnx, huggingface, got"),
         (["export", "MODEL", "--form", "huggingface"], "name it with --output"),
         (["embed", "FILE", "--model", "MODEL", "--output", "x.npz", "--stateful"], "by itself"),
@@ -344,6 +345,65 @@ def test_other_verbs_say_what_an_encoder_is_not(words, line, trained, data, tmp_
     assert (answer.code, answer.out) == (2, "")
     assert line in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def small(trained, data, tmp_path_factory):
+    """The same as int8, as a model of one's own that has a name."""
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "models" / "my-bert"
+    answer = softquery("export", trained[0], "--output", folder, "--int8", "--gate", 50, "--data",
+                       data / "valid.txt", "--json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["precision"] == "int8"
+    return home, json.loads(answer.out)
+
+
+def test_int8_foretells_about_as_well(trained, data, small):
+    home, report = small
+    figures = [
+        json.loads(softquery("evaluate", model, "--data", data / "valid.txt", "--json").out)
+        for model in (trained[0], home / "models" / "my-bert")
+    ]
+    gate = report["gate"]
+    assert gate["n"] == figures[0]["n"] == figures[1]["n"]
+    for figure, wanted in zip(figures, (gate["float32"], gate["int8"]), strict=True):
+        assert figure["mlm_loss"] == pytest.approx(np.log(wanted), rel=1e-4)
+    assert gate["lost_points"] < 5
+    assert report["size_bytes"] < sum(
+        path.stat().st_size for path in trained[0].rglob("*") if path.is_file()
+    )
+
+
+def test_a_named_encoder_embeds_and_is_gone_on_with(data, small, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTQUERY_HOME", str(small[0]))
+    answer = softquery("embed", "--text", "a man eats", "--model", "my-bert", "--json")
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert np.shape(found["vectors"]) == (3, len(found["tokens"]), 32)
+    answer = softquery("train", "bert-tiny", "--data", data, "--output", tmp_path / "more",
+                       "--init", "my-bert", *settings(**EPOCHS, training__max_steps=1))  # fmt: skip
+    assert answer.code == 0, answer.err
+    (line,) = (line for line in answer.err.splitlines() if line.startswith("started from "))
+    assert "new:" not in line
+    stored = load_file(tmp_path / "more" / "model.safetensors")
+    assert {values.dtype.name for values in stored.values()} == {"float32"}
+
+
+def test_a_head_stands_on_int8_by_its_name(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTQUERY_HOME", str(small[0]))
+    numbers = ((number, ("man", "child")[number % 2]) for number in range(60))
+    rows = "".join(f"a {who} eats {number}\t{who}\n" for number, who in numbers)
+    (tmp_path / "moods").mkdir()
+    for split in ("train", "dev"):
+        (tmp_path / "moods" / f"{split}.tsv").write_text("text\tlabel\n" + rows)
+    answer = softquery(
+        "train", "bert-classify", "--data", tmp_path / "moods", "--output", tmp_path / "head",
+        "--set", "bert.bundle=my-bert", "--set", "training.max_steps=2",
+        "--set", "data.tune_share=0.2",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert "new: output.bias, output.weight" in answer.err
 
 
 @pytest.mark.slow

@@ -4,10 +4,8 @@ from pathlib import Path
 
 import torch
 
-from softquery import __version__
-from softquery.bundle import BundleConfig, write_bundle
+from bert_cases import write_bert
 from softquery.models import Bert, BertConfig
-from softquery.runtime.network import config_of
 from softquery.text import TextConfig, build_pipeline
 
 SMALL = {
@@ -47,17 +45,4 @@ def write_base(folder: Path, texts: list[str], *, hidden_size: int = 16, seed: i
             heads="words",
         )
     )
-    return write_bundle(
-        folder,
-        config=BundleConfig(
-            kind="encoder",
-            model={"name": "bert", "config": config_of(model)},
-            task={"name": "masked-language-model"},
-            text=pipeline.config.to_dict(),
-            library_version=__version__,
-        ),
-        tokenizer_json=pipeline.tokenizer.to_str(),
-        weights={name: value.numpy() for name, value in model.state_dict().items()},
-        metrics={"n": 0},
-        card="# a small BERT\n",
-    )
+    return write_bert(folder, model, pipeline)

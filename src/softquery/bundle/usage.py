@@ -49,8 +49,10 @@ def usage_lines(kind: str, name: str, languages: Sequence[str] = ()) -> list[str
 
 def _lines(kind: str, name: str) -> list[str]:
     if kind == "encoder":  # it has no answers of its own
-        start = f"softquery train bert-classify --init {shlex.quote(name)} --data DIR --output mine"
-        return ["```sh", start, "```"]
+        quoted = shlex.quote(name)
+        start = f"softquery train bert-classify --init {quoted} --data DIR --output mine"
+        look = f'softquery embed --text "A man is eating." --model {quoted}'
+        return ["```sh", start, look, "```"]
     verb = _VERBS.get(kind)
     shell = f"softquery {verb} --model {shlex.quote(name)}" if verb else "softquery models"
     opened = "load_vectors" if kind == "vectors" else "load"

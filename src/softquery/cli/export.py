@@ -38,8 +38,8 @@ def export(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="For the gate and the check: labelled rows, tagged sentences, an embedder's text, "
-            "a generator's source and target."
+            help="For the gate and the check: labelled rows, tagged sentences, text for an "
+            "embedder or an encoder, a generator's source and target."
         ),
     ] = None,
     drop_softmax: Annotated[

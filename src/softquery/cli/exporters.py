@@ -137,8 +137,15 @@ def _bert(wish: Wish, rows: Sequence[Any]) -> "ExportReport":
 def _encoder(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_encoder
+    from softquery.files import read_lines
 
-    return export_encoder(wish.bundle, wish.target, int8=wish.int8)
+    return export_encoder(
+        wish.bundle,
+        wish.target,
+        int8=wish.int8,
+        limit=wish.points,
+        lines=[] if wish.data is None else read_lines([wish.data], rename=wish.rename),
+    )
 
 
 def _embedder(wish: Wish) -> "ExportReport":

@@ -1,6 +1,12 @@
-"""Export a BERT: write its graph, check it against torch, quantise a head's behind the gate."""
+"""Export a BERT: write its graph, check it against torch, quantise it behind the gate.
 
-from collections.abc import Sequence
+A head multiplies as int8 and is judged by its task. A bare encoder only stores int8, so that its
+states are those of torch with the same weights, and is judged by how well it foretells hidden
+words.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,16 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.bundle import Bundle, BundleConfig, read_bundle
+from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError
 from softquery.export.bert import answer_graph, encode_graph, measure_bert_limits
 from softquery.export.bert_judges import Judge, judge_of
-from softquery.export.gate import ExportReport
+from softquery.export.embedder import GATE_WORDS, first_words
+from softquery.export.gate import ExportReport, per_cent_grown
 from softquery.export.quantise import quantise
 from softquery.export.trial import CHECKED, Trial, Weights, check_wish
+from softquery.files import Line
+from softquery.models import Bert
 from softquery.runtime.bert_backends import open_bert
 from softquery.runtime.bert_rows import BertRow
 from softquery.runtime.fitting import fitting_pipeline
+from softquery.runtime.masked import HiddenWords, hidden_words
 from softquery.runtime.network import config_of, load_bert_head, load_encoder
 from softquery.runtime.onnx_pieces import OnnxPieces
 from softquery.runtime.torch_pieces import TorchPieces
@@ -62,30 +72,63 @@ def export_bert_head(
     return trial.run(output, weights, quantise(weights) if int8 else None, limit)
 
 
-def export_encoder(bundle: Bundle, output: Path, *, int8: bool) -> ExportReport:
-    """Write an exported bundle of a bare encoder, for `softquery embed`.
+def export_encoder(
+    bundle: Bundle,
+    output: Path,
+    *,
+    int8: bool = False,
+    limit: float = 0.5,
+    lines: Iterable[Line] = (),
+) -> ExportReport:
+    """Write an exported bundle of a bare encoder, for `softquery embed`; its heads come along.
 
     Args:
         bundle: What was pretrained.
         output: Where it goes; the bundle's own folder is replaced.
-        int8: Refused: an encoder by itself has no answers that a gate could judge.
+        int8: Try int8.
+        limit: Per cent by which the perplexity of hidden words may grow.
+        lines: Text for the gate.
     """
-    check_wish(bundle, "encoder", int8=False, limit=0.0, rows=())
-    if int8:
-        raise ConfigError("int8 is judged by a task; export what was fine-tuned for one")
-    settings = config_of(load_encoder(bundle))
-    config: BundleConfig = replace(bundle.config, model={**bundle.config.model, "config": settings})
-    made = _made_up(bundle)
+    check_wish(bundle, "encoder", int8=False, limit=limit, rows=())
+    model = load_encoder(bundle)
+    settings, made = config_of(model), _made_up(bundle)
+    weights: Weights = dequantised(bundle.read_weights())
+    # The same whatever the weights are stored as, for it computes in float32.
+    graph = encode_graph(arrange(weights), settings)
     trial = Trial(
         bundle=bundle,
-        config=config,
-        graphs=lambda some: [encode_graph(some, settings)],
+        config=replace(bundle.config, model={**bundle.config.model, "config": settings}),
+        graphs=lambda some: [graph],
         difference=lambda exported: _states_difference(bundle, exported, made),
         score=lambda exported: 0.0,
-        metric="none",
+        metric="mlm_perplexity",
         num_rows=0,
+        cost=per_cent_grown,
     )
-    return trial.run(output, dequantised(bundle.read_weights()), None, 0.0)
+    if not int8:
+        return trial.run(output, weights, None, limit)
+    with _hidden(bundle, model, lines) as hidden:
+        judged = replace(
+            trial,
+            score=lambda exported: hidden.scores(load_encoder(read_bundle(exported))).perplexity,
+            num_rows=hidden.num_words(),
+        )
+        return judged.run(output, weights, quantise(weights), limit)
+
+
+def _hidden(
+    bundle: Bundle, model: Bert, lines: Iterable[Line]
+) -> AbstractContextManager[HiddenWords]:
+    """The text of the gate with words hidden in it."""
+    if model.word_head is None:
+        raise ConfigError(
+            "int8 is judged by hidden words, and this encoder has no head to foretell them; export "
+            "what was fine-tuned for a task"
+        )
+    some = first_words(lines, GATE_WORDS, read=lambda line: line.text)
+    if not some:
+        raise ConfigError("int8 needs text for its gate; name a file with --data")
+    return hidden_words(model, fitting_pipeline(bundle), lambda: some, source="the gate's text")
 
 
 def _difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow], judge: Judge) -> float:

@@ -8,10 +8,10 @@ graphs needs onnx alone; torch, where it is there, checks them.
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from softquery.bundle import RECORDS, Bundle, BundleConfig, read_bundle, with_section, write_bundle
 from softquery.errors import BundleError, ConfigError, MissingExtra
 from softquery.export.elmo import context_graph, read_graph
-from softquery.export.gate import ExportReport, Gate
+from softquery.export.gate import ExportReport, Gate, per_cent_grown
 from softquery.export.graph import Graph
 from softquery.export.quantise import quantise
 from softquery.runtime.bilm_sizes import BiLmSizes
@@ -31,6 +31,7 @@ from softquery.runtime.words_in_context import sizes_of
 from softquery.text import TextConfig, pipeline_from_words
 
 Weights = dict[str, NDArray[Any]]
+Text = TypeVar("Text")
 Softmax = Literal["kept", "left out"]
 SOFTMAX = "softmax."
 """What the names of its weights begin with."""
@@ -77,7 +78,7 @@ def export_embedder(
     if not math.isfinite(limit):
         raise ConfigError(f"the gate must be a finite number of per cent, got {limit}")
     sizes = sizes_of(bundle)
-    some = _first_words(texts, GATE_WORDS)
+    some = first_words(texts, GATE_WORDS)
     if int8 and not some:
         raise ConfigError("int8 needs text for its gate; name a file with --data")
     whole = _content(bundle)
@@ -85,7 +86,7 @@ def export_embedder(
     gate = None
     with tempfile.TemporaryDirectory() as scratch:
         plain = _write(bundle, Path(scratch) / "float32", whole, sizes)
-        checked = _first_words(some, CHECKED_WORDS) or MADE_UP
+        checked = first_words(some, CHECKED_WORDS) or MADE_UP
         difference = _difference(bundle, plain, checked)
         if int8:
             tried = _write(bundle, Path(scratch) / "int8", small, sizes)
@@ -130,12 +131,24 @@ MADE_UP = [
 """Text for the check where none was given."""
 
 
-def _first_words(texts: Iterable[str], most: int) -> list[str]:
-    """The first texts that hold about so many words."""
-    found, count = [], 0
+def first_words(
+    texts: Iterable[Text], most: int, *, read: Callable[[Text], str] = str
+) -> list[Text]:
+    """The first texts that hold about so many words.
+
+    Args:
+        texts: Strings, or what holds one.
+        most: Words.
+        read: The string of a text.
+
+    >>> first_words(["one two", "three", "four"], 3)
+    ['one two', 'three']
+    """
+    found: list[Text] = []
+    count = 0
     for text in texts:
         found.append(text)
-        count += len(text.split())
+        count += len(read(text).split())
         if count >= most:
             break
     return found
@@ -250,7 +263,7 @@ def _by_perplexity(plain: Bundle, small: Bundle, texts: Sequence[str], limit: fl
             raise MissingExtra("train", needed_for="measuring perplexity") from None
         raise
     before, after = (perplexity(bundle, texts) for bundle in (plain, small))
-    lost = 100 * (after["perplexity"] / before["perplexity"] - 1)
+    lost = per_cent_grown(before["perplexity"], after["perplexity"])
     return Gate(
         metric="perplexity",
         float32=before["perplexity"],
@@ -264,7 +277,7 @@ def _by_perplexity(plain: Bundle, small: Bundle, texts: Sequence[str], limit: fl
 
 def _by_cosine(plain: Bundle, small: Bundle, texts: Sequence[str], limit: float) -> Gate:
     """By how many hundredths the vectors' mean cosine falls below one."""
-    some = _first_words(texts, CHECKED_WORDS)
+    some = first_words(texts, CHECKED_WORDS)
     embedders: list[Embedder] = [open_embedder(each, backend="onnx") for each in (plain, small)]
     one, other = (
         np.concatenate([each.reshape(-1, embedder.output_size) for each in embedder.embed(some)])

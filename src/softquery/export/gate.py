@@ -4,6 +4,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
+def points_lost(before: float, after: float) -> float:
+    """What a share between 0 and 1 lost, in points.
+
+    >>> points_lost(0.75, 0.5)
+    25.0
+    """
+    return 100 * (before - after)
+
+
+def per_cent_grown(before: float, after: float) -> float:
+    """By how many per cent a perplexity grew.
+
+    >>> per_cent_grown(40.0, 50.0)
+    25.0
+    """
+    return 100 * (after / before - 1)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gate:
     """What int8 cost, and whether that was within the limit."""

@@ -19,7 +19,7 @@ from softquery.bundle import RECORDS, Bundle, BundleConfig, with_section, write_
 from softquery.decoding import Greedy
 from softquery.errors import BundleError, ConfigError
 from softquery.export import seq2seq, transformer, transformer_step
-from softquery.export.gate import ExportReport, Gate
+from softquery.export.gate import ExportReport, Gate, per_cent_grown
 from softquery.export.graph import Graph
 from softquery.export.limits import measure_limits, watch
 from softquery.export.quantise import quantise
@@ -240,7 +240,7 @@ def _made_up(writer: Writer) -> list[str]:
 def _gate(plain: Path, small: Path, rows: Sequence[Row], metric: str, limit: float) -> Gate:
     measured = _bleu if metric == "bleu" else _perplexity
     before, after = (measured(load_writer(path, backend="onnx"), rows) for path in (plain, small))
-    lost = before - after if metric == "bleu" else 100 * (after / before - 1)
+    lost = before - after if metric == "bleu" else per_cent_grown(before, after)
     return Gate(
         metric=metric,
         float32=before,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export.embedder import bilm_graphs
-from softquery.export.gate import ExportReport, Gate
+from softquery.export.gate import ExportReport, Gate, points_lost
 from softquery.export.graph import Graph
 from softquery.runtime.nested_context import without_bilm
 from softquery.runtime.onnx_session import USED
@@ -60,6 +60,8 @@ class Trial:
     """What that figure is."""
     num_rows: int
     """How many rows it is measured on."""
+    cost: Callable[[float, float], float] = points_lost
+    """What the figure lost on the way from float32 to int8."""
 
     def run(
         self, output: Path, weights: Weights, small: Weights | None, limit: float
@@ -70,7 +72,7 @@ class Trial:
             output: Where it goes; the bundle's own folder is replaced.
             weights: As float32, by torch's names.
             small: The same as int8, where it is to be tried.
-            limit: Points of the metric that int8 may cost.
+            limit: What int8 may cost.
         """
         with tempfile.TemporaryDirectory() as scratch:
             plain = self._write(Path(scratch) / "float32", weights)
@@ -103,7 +105,7 @@ class Trial:
 
     def _gate(self, plain: Path, small: Path, limit: float) -> Gate:
         figures = [self.score(path) for path in (plain, small)]
-        lost = 100 * (figures[0] - figures[1])
+        lost = self.cost(*figures)
         return Gate(
             metric=self.metric,
             float32=figures[0],

@@ -75,6 +75,7 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "elmo-en": language.elmo_en,
     "bert-tiny": bert.bert_tiny,
     "bert-mini": bert.bert_mini,
+    "bert-mini-en": bert.bert_mini_en,
     "bert-small": bert.bert_small,
     "bert-base": bert.bert_base,
     "bert-large": bert.bert_large,

@@ -1,7 +1,10 @@
 """How well hidden words are foretold: a model over batches, a bundle over a file. Needs torch."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from torch import Tensor
 
 from softquery.bundle import Bundle
 from softquery.data import (
+    NONE,
     DocumentText,
     MaskedBatch,
     MaskedText,
@@ -21,11 +25,12 @@ from softquery.data import (
     write_documents,
 )
 from softquery.errors import BundleError, InputError
-from softquery.files import read_lines
+from softquery.files import Line, read_lines
 from softquery.models import Bert
 from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.network import load_encoder
 from softquery.tasks import MaskedScores
+from softquery.text import TextPipeline
 
 MakeBatch = Callable[[Tensor, int], MaskedBatch]
 MEASURED_TOKENS = 16_384
@@ -59,6 +64,62 @@ def measured_slots(documents: DocumentText, length: int, *, pairs: bool) -> list
     return [Slot(part, length) for part in torch.split(rows, size)]
 
 
+@dataclass(frozen=True, slots=True)
+class HiddenWords:
+    """A text in which always the same words are hidden, so that models can be compared."""
+
+    text: MaskedText
+    slots: list[Slot]
+    length: int
+    """Tokens of an excerpt."""
+    num_pieces: int
+
+    @property
+    def device(self) -> torch.device:
+        """Where models are measured."""
+        return self.text.ordinary.device
+
+    def num_words(self) -> int:
+        """How many words are hidden."""
+        batches = (self.text.batch(each.rows.to(self.device), each.length) for each in self.slots)
+        return sum(int((batch.targets != NONE).sum()) for batch in batches)
+
+    def scores(self, model: Bert) -> MaskedScores:
+        """How well a model foretells them."""
+        return masked_scores(model.to(self.device), self.text.batch, self.slots)
+
+
+@contextmanager
+def hidden_words(
+    model: Bert,
+    pipeline: TextPipeline,
+    lines: Callable[[], Iterable[Line]],
+    *,
+    source: str | PathLike[str] = "the text",
+    length: int = 128,
+) -> Iterator[HiddenWords]:
+    """Cut a text for a model, and hide words in it, for as long as they are asked for.
+
+    Args:
+        model: Says how long an excerpt may be, and whether it is a pair.
+        pipeline: The model's.
+        lines: Opens the text.
+        source: Where it comes from, for errors.
+        length: Tokens of an excerpt.
+    """
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "corpus"
+        write_documents(folder, pipeline, {"valid": lines}, source=source)
+        documents = read_documents(folder).documents("valid")
+        text = MaskedText.of(documents.ids, pipeline, Masking(), device=device)
+        length = min(length, model.config.max_length)
+        slots = measured_slots(documents, length, pairs=model.next_head is not None)
+        if not slots:
+            raise InputError("is too short to hide a word in", source=source)
+        yield HiddenWords(text, slots, length, documents.num_pieces)
+
+
 def evaluate_masked(
     bundle: Bundle, data: Path, *, rename: Mapping[str, str] | None = None, length: int = 128
 ) -> dict[str, Any]:
@@ -73,16 +134,10 @@ def evaluate_masked(
     model, pipeline = load_encoder(bundle), fitting_pipeline(bundle)
     if model.word_head is None:
         raise BundleError(f"{bundle.path}: was kept without its heads; there is nothing to measure")
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "corpus"
-        splits = {"valid": lambda: read_lines([data], rename=rename)}
-        write_documents(folder, pipeline, splits, source=data)
-        documents = read_documents(folder).documents("valid")
-        text = MaskedText.of(documents.ids, pipeline, Masking(), device=device)
-        length = min(length, model.config.max_length)
-        slots = measured_slots(documents, length, pairs=model.next_head is not None)
-        if not slots:
-            raise InputError("is too short to hide a word in", source=data)
-        report: dict[str, Any] = masked_scores(model.to(device), text.batch, slots).report()
-    return {**report, "pieces": documents.num_pieces, "length": length}
+
+    def lines() -> Iterator[Line]:
+        return read_lines([data], rename=rename)
+
+    with hidden_words(model, pipeline, lines, source=data, length=length) as hidden:
+        report: dict[str, Any] = hidden.scores(model).report()
+    return {**report, "pieces": hidden.num_pieces, "length": hidden.length}

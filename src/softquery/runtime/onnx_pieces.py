@@ -1,4 +1,7 @@
-"""A bare encoder on ONNX Runtime: the states of pieces on every layer. Needs no torch."""
+"""A bare encoder on ONNX Runtime: the states of pieces on every layer. Needs no torch.
+
+int8 is a way of storing its weights; it computes in float32.
+"""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +14,7 @@ from softquery.errors import BundleError
 from softquery.runtime.bert_rows import BertRow, Floats, batches, padded
 from softquery.runtime.onnx_backend import stored_weights
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
-from softquery.runtime.weights import arrange
+from softquery.runtime.weights import arrange, dequantised
 
 GRAPH = "encode"
 
@@ -26,7 +29,11 @@ class OnnxPieces:
 
     def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
         stored = stored_weights(bundle)
-        self._session = open_session(bundle.path, GRAPH, arrange(stored))
+        try:
+            wide = dequantised(stored)
+        except BundleError as error:
+            raise BundleError(f"{bundle.weights_path}: {error}") from None
+        self._session = open_session(bundle.path, GRAPH, arrange(wide))
         count = threads or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(count, "softquery") if count > 1 else None
         try:

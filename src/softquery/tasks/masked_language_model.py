@@ -67,6 +67,15 @@ class MaskedScores:
         return self.log_likelihood / max(1, self.num_words)
 
     @property
+    def perplexity(self) -> float:
+        """Of hidden words.
+
+        >>> round(MaskedScores(log_likelihood=-2 * math.log(8), num_words=2).perplexity, 6)
+        8.0
+        """
+        return math.exp(min(-self.mean, 700.0))
+
+    @property
     def is_finite(self) -> bool:
         """Whether the model gave every hidden word a probability."""
         return math.isfinite(self.log_likelihood)
