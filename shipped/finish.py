@@ -11,17 +11,25 @@ calibration too far off, and with 2 where the input cannot be used.
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from data_facts import Facts, read_facts
 from dev_rows import read_dev, skewed_sets, split_halves
+from placing import (
+    Check,
+    gate_check,
+    keep_records,
+    put_in_place,
+    refuse_existing,
+    run_script,
+    show_checks,
+    size_check,
+)
 from probes import FOLDER, read_probes, show
-from seeds import LABELS, SETTINGS, SeedRun, differing_settings, read_seeds, without_paths
+from seeds import LABELS, SeedRun, differing_settings, read_seeds
 from shipped_card import make_shipped_card
 from shipping import (
     Machine,
@@ -32,34 +40,19 @@ from shipping import (
     source_figures,
 )
 
-from softquery.bundle import RECORDS, make_card, read_bundle, write_bundle
-from softquery.cli.console import note, print_json, print_table
-from softquery.errors import InputError, MissingExtra, SoftqueryError
-from softquery.files import write_json
+from softquery.bundle import RECORDS, make_card, read_bundle
+from softquery.cli.console import note, print_table
+from softquery.errors import MissingExtra
 from softquery.runtime.calibrating import Aim, Fitted
 from softquery.zoo.glance import folder_size
 
 LARGEST_MB = 15.0
 WORST_ECE = 0.02
-GRAPHS = "onnx"
-KEPT = ("curves.png",)
-"""Records of training that a shipped model carries as they are."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """Something that must hold before a model is shipped."""
-
-    what: str
-    found: str
-    passed: bool
 
 
 def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
     """Do all of it; the metrics that were written, and whether they are good enough."""
-    if options.output.exists() and not options.replace:
-        message = "exists already; name another --output or say --replace"
-        raise InputError(message, source=options.output)
+    refuse_existing(options.output, replace=options.replace)
     facts = read_facts(options.data_facts, options.licence)
     runs = read_seeds(options.name, options.seeds)
     halves, tune = split_halves(read_dev(options.dev)), read_dev(options.tune)
@@ -98,53 +91,35 @@ def write(
     bundle = read_bundle(exported.folder)
     calibration = exported.fitted.to_dict()
     card = make_shipped_card(options.name, metrics, facts, run, exported.probes)
-    write_bundle(
+    records = keep_records(run, exported.folder.parent / RECORDS)
+    draw_calibration(exported.fitted, records)
+    put_in_place(
         options.output,
-        config=bundle.config,
-        tokenizer_json=bundle.tokenizer_path.read_text(encoding="utf-8"),
-        weights=bundle.read_weights(),
+        bundle,
         metrics=metrics,
         card=make_card(card, kind=bundle.config.kind, calibration=calibration),
         calibration=calibration,
-        graphs={path.name: path.read_bytes() for path in (bundle.path / GRAPHS).iterdir()},
-        records=keep_records(run, exported.fitted, exported.folder.parent / RECORDS),
+        records=records,
         replace=options.replace,
     )
 
 
-def keep_records(run: SeedRun, fitted: Fitted, folder: Path) -> Path:
-    """The settings without this machine's paths, the curves, and the picture of the calibration."""
-    folder.mkdir()
-    if run.settings:
-        write_json(folder / SETTINGS, without_paths(run.settings))
-    for name in KEPT:
-        if (run.bundle.path / RECORDS / name).is_file():
-            shutil.copy(run.bundle.path / RECORDS / name, folder / name)
+def draw_calibration(fitted: Fitted, folder: Path) -> None:
+    """The picture of the calibration, where it can be drawn."""
     try:
         from softquery.explain.reliability import draw_reliability
 
         draw_reliability(fitted.before, fitted.after, folder / "reliability.png")
     except MissingExtra as error:
         note(str(error))
-    return folder
 
 
 def checks(size_bytes: int, metrics: dict[str, Any], fitted: Fitted) -> list[Check]:
     """What must hold."""
-    size, gate, error = size_bytes / 1e6, metrics["int8"], fitted.facts["ece_after"]
-    chance = metrics["calibration"]["ece_by_chance"]
-    lost = f"{gate['lost_points']:+.2f} points lost on {gate['n']:,} rows"
+    error, chance = fitted.facts["ece_after"], metrics["calibration"]["ece_by_chance"]
     return [
-        Check(
-            what=f"size under {LARGEST_MB:g} MB",
-            found=f"{size:.2f} MB",
-            passed=size < LARGEST_MB,
-        ),
-        Check(
-            what=f"int8 within {gate['limit_points']:g} points",
-            found=lost,
-            passed=gate["accepted"],
-        ),
+        size_check(size_bytes, LARGEST_MB),
+        gate_check(metrics["int8"]),
         Check(
             what=f"ECE at most {WORST_ECE:g}, pooled",
             found=f"{error:.4f} on {fitted.facts['measured_on']:,} rows (by chance {chance:.4f})",
@@ -169,8 +144,7 @@ def show_summary(metrics: dict[str, Any], found: list[Check]) -> None:
         for name, part in metrics["sources"].items()
     ]
     print_table("accuracy and calibration by set", columns, rows)
-    verdicts = [(each.what, each.found, "pass" if each.passed else "FAIL") for each in found]
-    print_table("must hold", ("check", "found", ""), verdicts)
+    show_checks(found)
 
 
 def parse_aim(text: str) -> Aim:
@@ -200,17 +174,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def main() -> int:
     """Parse, finish and print."""
-    options = options_of()
-    try:
-        metrics, found = finish(options)
-    except SoftqueryError as error:
-        print(f"finish: {error}", file=sys.stderr)
-        return 2
-    if options.json:
-        print_json({"metrics": metrics, "checks": [asdict(each) for each in found]})
-    else:
-        show_summary(metrics, found)
-    return 0 if all(each.passed for each in found) else 1
+    return run_script(finish, options_of(), show_summary)
 
 
 if __name__ == "__main__":

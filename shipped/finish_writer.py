@@ -11,16 +11,25 @@ be used.
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from data_facts import Facts, read_facts
-from seeds import SETTINGS, SeedRun, differing_settings, read_runs, without_paths
+from placing import (
+    Check,
+    gate_check,
+    keep_records,
+    named,
+    put_in_place,
+    refuse_existing,
+    run_script,
+    size_check,
+)
+from seeds import SETTINGS, SeedRun, differing_settings, read_runs
 
 from softquery.bundle import (
     RECORDS,
@@ -30,19 +39,14 @@ from softquery.bundle import (
     make_card,
     read_bundle,
     with_section,
-    write_bundle,
 )
-from softquery.cli.console import note, print_json, print_table
-from softquery.errors import InputError, SoftqueryError
+from softquery.cli.console import note
+from softquery.errors import InputError
 from softquery.export import export_generator
-from softquery.files import Row, read_rows, write_json
+from softquery.files import Row, read_rows
 from softquery.runtime import load_writer
 from softquery.runtime.write_evaluation import evaluate_writer
 from softquery.zoo.glance import folder_size
-
-GRAPHS = "onnx"
-KEPT = ("curves.png",)
-"""Records of training that a shipped model carries as they are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,20 +103,9 @@ EXACT = ("same_length", "same_signs")
 """Rules that every couplet must keep."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
-    """Something that must hold before a model is shipped."""
-
-    what: str
-    found: str
-    passed: bool
-
-
 def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
     """Do all of it; the metrics that were written, and whether they are good enough."""
-    if options.output.exists() and not options.replace:
-        message = "exists already; name another --output or say --replace"
-        raise InputError(message, source=options.output)
+    refuse_existing(options.output, replace=options.replace)
     model, facts = MODELS[options.name], read_facts(options.facts, options.licence)
     runs = read_runs(options.runs, kind="generator")
     for line in differing_settings(runs):
@@ -165,22 +158,14 @@ def _write(
     records: Path,
 ) -> None:
     """Put the bundle into its place, whole or not at all, and only with the records it needs."""
-    records.mkdir()
-    write_json(records / SETTINGS, without_paths(run.settings))
-    for name in KEPT:
-        if (run.bundle.path / RECORDS / name).is_file():
-            shutil.copy(run.bundle.path / RECORDS / name, records / name)
     told = exported.card.partition("## Export\n")[2].strip().splitlines()
     made = make_card(card(options.name, metrics, facts, run), kind="generator")
-    write_bundle(
+    put_in_place(
         options.output,
-        config=exported.config,
-        tokenizer_json=exported.tokenizer_path.read_text(encoding="utf-8"),
-        weights=exported.read_weights(),
+        exported,
         metrics=metrics,
         card=with_section(made, "Export", told),
-        graphs={path.name: path.read_bytes() for path in (exported.path / GRAPHS).iterdir()},
-        records=records,
+        records=keep_records(run, records),
         replace=options.replace,
     )
 
@@ -247,33 +232,13 @@ def _signature(metrics: dict[str, Any]) -> list[str]:
 
 def checks(size_bytes: int, metrics: dict[str, Any], model: Shipped) -> list[Check]:
     """What must hold."""
-    gate = metrics["export"]["gate"]
-    found = [
-        Check(
-            what=f"size under {model.largest_mb:g} MB",
-            found=f"{size_bytes / 1e6:.2f} MB",
-            passed=size_bytes < 1e6 * model.largest_mb,
-        ),
-        Check(
-            what=f"int8 within {gate['limit_points']:g} of {gate['metric']}",
-            found=f"{gate['lost_points']:+.3f} lost on {gate['n']:,} rows",
-            passed=gate["accepted"],
-        ),
-    ]
+    found = [size_check(size_bytes, model.largest_mb), gate_check(metrics["export"]["gate"])]
     return found + [
         Check(what=f"{data}: {rule}", found=f"{each[rule]:.2%}", passed=each[rule] == 1.0)
         for data, each in metrics["sets"].items()
         for rule in EXACT
         if rule in each
     ]
-
-
-def named(text: str) -> tuple[str, Path]:
-    """NAME=FILE of a dev set."""
-    name, _, path = text.partition("=")
-    if not path:
-        raise argparse.ArgumentTypeError(f"expected NAME=FILE, got {text!r}")
-    return name, Path(path)
 
 
 def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -294,18 +259,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def main() -> int:
     """Parse, finish and print."""
-    options = options_of()
-    try:
-        metrics, found = finish(options)
-    except SoftqueryError as error:
-        print(f"finish: {error}", file=sys.stderr)
-        return 2
-    if options.json:
-        print_json({"metrics": metrics, "checks": [asdict(each) for each in found]})
-    else:
-        verdicts = [(each.what, each.found, "pass" if each.passed else "FAIL") for each in found]
-        print_table("must hold", ("check", "found", ""), verdicts)
-    return 0 if all(each.passed for each in found) else 1
+    return run_script(finish, options_of())
 
 
 if __name__ == "__main__":

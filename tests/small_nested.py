@@ -1,4 +1,4 @@
-"""Matchers of random weights with a biLM inside, as bundles."""
+"""Matchers and classifiers of random weights with a biLM inside, as bundles."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ import torch
 from elmo_cases import ElmoCase
 from small_bundles import TASKS, WORDS
 from softquery.bundle import BundleConfig, read_bundle, weights_fingerprint, write_bundle
-from softquery.models import MODELS, Elmo
+from softquery.models import CLASSIFIERS, MODELS, Elmo
 from softquery.nn import ElmoSettings
 from softquery.runtime.base import base_weights
 from softquery.runtime.network import config_of
@@ -30,7 +30,12 @@ def make_nested(
     base: str | None = None,
     **settings: Any,
 ) -> Path:
-    """A bundle whose answers differ from pair to pair; a head where it names a base."""
+    """A bundle whose answers differ from text to text; a head where it names a base.
+
+    An `attentive` is a classifier; it takes no ends.
+    """
+    classifies = name in CLASSIFIERS
+    ends = "added" if classifies else ends
     text = TextConfig(
         unicode_form="NFC", lowercase=False, max_tokens=400, boundaries=ends == "there"
     )
@@ -45,7 +50,8 @@ def make_nested(
         ends=ends,  # type: ignore[arg-type]
         num_words=pipeline.vocab_size,
     )
-    config_class, model_class = MODELS[name]
+    config_class, model_class = (CLASSIFIERS if classifies else MODELS)[name]
+    settings |= {"max_characters": longest} if classifies else {}
     sizes = {"vocab_size": pipeline.vocab_size, "embedding_size": size, "hidden_size": size}
     model = model_class(config_class(**sizes, output_size=outputs, **settings), embedder)
     with torch.no_grad():
@@ -58,9 +64,9 @@ def make_nested(
     return write_bundle(
         folder,
         config=BundleConfig(
-            kind="matcher",
+            kind="classifier" if classifies else "matcher",
             model={"name": name, "config": config_of(model)},
-            task=TASKS[outputs],
+            task={"name": "classify", "labels": ["a", "b", "c"]} if classifies else TASKS[outputs],
             text=pipeline.config.to_dict(),
             library_version="0.1.0",
             base=base,

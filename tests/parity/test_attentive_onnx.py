@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from small_classifiers import labelled_texts, make_classifier, random_texts
+from small_nested import make_nested
 from softquery.bundle import read_bundle
 from softquery.export import export_classifier
 from softquery.runtime import load
@@ -18,6 +19,13 @@ CASES = [
     {"name": "hierarchical", "cell": "gru"},
     {"name": "hierarchical", "cell": "lstm"},
 ]
+NESTED = [
+    {"elmo": {"places": ("input",)}},
+    {"elmo": {"places": ("input", "output"), "normalise": True}, "merge": "concat"},
+    {"elmo": {"places": ("output",)}, "cell": "gru"},
+    {"elmo": {"places": ("input",), "beside_words": False, "layers": "last"}},
+]
+"""With a biLM inside, wherever its vectors come in."""
 ODD = ["", " \n", "\u200b", "w1", "unheard", "w1 " * 500, "W1. " * 200, "w1\nw2\n\nw3"]
 """Nothing, nothing to be seen, one word, no known word, and more than is read."""
 
@@ -26,16 +34,23 @@ def shown(case):
     return "-".join(map(str, case.values()))
 
 
-@pytest.fixture(scope="module", params=CASES, ids=shown)
+@pytest.fixture(scope="module", params=[*CASES, *NESTED], ids=shown)
 def both(request, tmp_path_factory):
     """A classifier on torch, and the same on ONNX Runtime."""
     folder = tmp_path_factory.mktemp("parity")
-    bundle = make_classifier(folder / "plain", size=12, **request.param)
+    if "elmo" in request.param:
+        bundle = make_nested(folder / "plain", "attentive", size=12, **request.param)
+    else:
+        bundle = make_classifier(folder / "plain", size=12, **request.param)
     report = export_classifier(read_bundle(bundle), folder / "exported")
     assert report.precision == "float32"
     assert report.difference <= 1e-5
     assert {path.stem for path in (report.bundle / "onnx").glob("*.onnx")} == (
-        {"read", "judge"} if request.param["name"] == "hierarchical" else {"classify"}
+        {"classify", "read", "context"}
+        if "elmo" in request.param
+        else {"read", "judge"}
+        if request.param["name"] == "hierarchical"
+        else {"classify"}
     )
     theirs = load(bundle, backend="torch", device="cpu")
     return theirs, load(report.bundle, backend="onnx", threads=1)

@@ -1,12 +1,13 @@
 """Classifiers of texts as graphs whose weights stay outside.
 
-An attention-BiLSTM is one graph, `classify`: ids to logits. A hierarchical one is two, `read` from
-words to sentences and `judge` from sentences to logits. All of them give their weights, too.
+An attention-BiLSTM is one graph, `classify`: words to logits. A hierarchical one is two, `read`
+from words to sentences and `judge` from sentences to logits. All of them give their weights, too.
 
 B texts, N sentences, T tokens, S sentences of a text, H hidden size, D = 2 H unless directions are
 added.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,28 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph import Graph
-from softquery.export.layers import is_real, masked_softmax, rows_of
+from softquery.export.layers import is_real, laid_beside, masked_softmax, rows_of, sentence_steps
 
 Weights = dict[str, NDArray[Any]]
 
 
-def classify_graph(weights: Weights, merge: str, limit: float) -> Graph:
-    """Ids [B, T] and lengths [B] to logits [B, C] and weights [B, T].
+def classify_graph(
+    weights: Weights, merge: str, limit: float, places: Collection[str] = ()
+) -> Graph:
+    """Texts to logits [B, C] and weights [B, T].
+
+    Inputs are those of `sentence_steps`, and `at_output` [B, T, E] where a biLM's vectors are laid
+    beside the states.
 
     Args:
         weights: As `arrange` lays them out.
         merge: How the two directions become one state: `"sum"` or `"concat"`.
-        limit: The largest absolute value of a word vector, for int8.
+        limit: The largest absolute value that the LSTM reads, for int8.
+        places: Of a biLM's vectors.
     """
     graph = Graph("classify", weights)
-    states, lengths = _read_words(graph, "encoder", merge, limit)
+    states, lengths = _read_words(graph, "encoder", merge, limit, places)
+    states = laid_beside(graph, states) if "output" in places else states
     mixed, shares = _ask(graph, states, lengths, "attention")
     summary = graph.node("Tanh", mixed)
     graph.output(
@@ -66,11 +74,11 @@ def judge_graph(weights: Weights) -> Graph:
     return graph
 
 
-def _read_words(graph: Graph, encoder: str, merge: str, limit: float) -> tuple[str, str]:
-    """Ids to the states of both directions, and their lengths."""
-    ids = graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
-    steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), "embedder.table")
+def _read_words(
+    graph: Graph, encoder: str, merge: str, limit: float, places: Collection[str] = ()
+) -> tuple[str, str]:
+    """Words to the states of both directions, and their lengths."""
+    steps, lengths = sentence_steps(graph, places)
     found = graph.recurrent(steps, lengths, encoder, limit=limit)  # [T, 2, B, H]
     if merge == "concat":
         return rows_of(graph, found), lengths

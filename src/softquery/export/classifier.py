@@ -9,7 +9,6 @@ import numpy as np
 from torch import nn
 
 from softquery.bundle import Bundle, BundleConfig
-from softquery.errors import BundleError
 from softquery.export.attentive import classify_graph, judge_graph, read_graph
 from softquery.export.gate import ExportReport
 from softquery.export.graph import Graph
@@ -20,10 +19,11 @@ from softquery.models import Hierarchical
 from softquery.runtime.class_evaluation import evaluate_classes
 from softquery.runtime.class_network import load_class_model
 from softquery.runtime.classifier import Classifier, load_classifier
+from softquery.runtime.nested_sentences import check_spelling
 from softquery.runtime.network import config_of
+from softquery.runtime.sentence_reading import NESTED
 from softquery.runtime.torch_classifier import TorchClassBackend
 from softquery.runtime.weights import dequantised
-from softquery.runtime.words_in_context import is_nested
 
 
 def export_classifier(
@@ -44,10 +44,7 @@ def export_classifier(
         rows: Labelled texts; the gate needs them, and the check uses them.
     """
     check_wish(bundle, "classifier", int8=int8, limit=limit, rows=rows)
-    if is_nested(bundle) or bundle.config.model["config"].get("max_characters"):
-        raise BundleError(
-            f"{bundle.path}: a classifier with ELMo inside runs on torch alone so far"
-        )
+    check_spelling(bundle, "classifier")
     config = _complete(bundle)
     weights: Weights = dequantised(bundle.read_weights())
     trained = load_classifier(bundle.path, backend="torch")
@@ -75,7 +72,9 @@ def _complete(bundle: Bundle) -> BundleConfig:
 def _graphs(config: BundleConfig, arranged: Weights, largest: float) -> list[Graph]:
     if config.model["name"] == "hierarchical":
         return [read_graph(arranged, largest), judge_graph(arranged)]
-    return [classify_graph(arranged, config.model["config"]["merge"], largest)]
+    settings = config.model["config"]
+    places = settings.get(NESTED, {}).get("settings", {}).get("places", ())
+    return [classify_graph(arranged, settings["merge"], largest, places)]
 
 
 def _largest_input(classifier: Classifier, texts: Sequence[str]) -> float:

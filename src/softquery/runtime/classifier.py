@@ -128,11 +128,19 @@ def load_classifier(
         chosen = BertClassBackend(open_bert(bundle, backend, threads, device))
         return Classifier(bundle, pipeline, chosen)
     if choose_backend(bundle, backend, threads, device) == "onnx":
-        if reading.tokens == "words":
-            raise BundleError(f"{bundle.path}: reads characters, which runs on torch alone")
+        from softquery.runtime.nested_context import open_context
+        from softquery.runtime.nested_sentences import check_spelling
         from softquery.runtime.onnx_classifier import OnnxClassBackend
 
-        chosen = OnnxClassBackend(bundle, threads)
+        check_spelling(bundle, "classifier")
+        # Bulk runs go on to the same bytes, so that what was read before must not matter.
+        context = open_context(bundle, threads, company="alone")
+        if (reading.tokens == "words") != (context is not None):
+            raise BundleError(
+                f"{bundle.path / 'config.json'}: max_characters is for a classifier with ELMo "
+                "inside, which spells words"
+            )
+        chosen = OnnxClassBackend(bundle, threads, context)
     else:
         with needs_torch():
             from softquery.runtime.torch_classifier import TorchClassBackend

@@ -1,4 +1,4 @@
-"""Sentences for the `encode` graph of a matcher that has a biLM inside. Needs no torch."""
+"""Sentences for the first graph of a matcher or classifier with a biLM inside. Needs no torch."""
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache
@@ -20,7 +20,7 @@ class NestedSentences:
     """From words to rows of a table of words, and to what a biLM says of them.
 
     Args:
-        bundle: Of the matcher.
+        bundle: Of the model around the biLM.
         stored: Its weights.
         context: The biLM.
         inputs: The names of what the graph takes.
@@ -59,9 +59,9 @@ class NestedSentences:
         return {**feed, "lengths": lengths, **({"ids": ids} if "ids" in self._inputs else {})}
 
 
-def check_spelling(bundle: Bundle) -> None:
-    """Refuse a matcher with a biLM that spells a closed vocabulary, which has no graphs."""
+def check_spelling(bundle: Bundle, kind: str = "matcher") -> None:
+    """Refuse a model with a biLM that spells a closed vocabulary, which has no graphs."""
     if NESTED in bundle.config.model["config"] and not reads_words(bundle):
         raise BundleError(
-            f"{bundle.path}: a matcher whose ELMo spells a closed vocabulary runs on torch alone"
+            f"{bundle.path}: a {kind} whose ELMo spells a closed vocabulary runs on torch alone"
         )

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.runtime.backend import padded_ids, padded_rows
 from softquery.runtime.class_backend import Floats, Weighed
-from softquery.runtime.onnx_backend import arranged_weights, stored_weights, try_out
+from softquery.runtime.nested_context import Context
+from softquery.runtime.nested_sentences import NestedSentences
+from softquery.runtime.onnx_backend import (
+    NESTED_TABLE,
+    TABLE,
+    arranged_weights,
+    stored_weights,
+    try_out,
+)
 from softquery.runtime.onnx_session import open_session
 from softquery.text import Tokens
 
@@ -24,7 +32,8 @@ BATCH = 32
 """The most sentences, or documents, that a graph sees at a time."""
 TOKENS = 2048
 """The most tokens, padding included, unless one sentence alone has more."""
-Ids = tuple[int, ...]
+Sentence = tuple[Any, ...]
+"""Ids, or words where a biLM inside spells them."""
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -35,17 +44,24 @@ class OnnxClassBackend:
     Args:
         bundle: With its `onnx/` folder.
         threads: How many batches are computed at a time; None for one a core.
+        context: The biLM inside, where there is one; sentences are then words, and not ids.
     """
 
-    def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
-        weights = arranged_weights(bundle, stored_weights(bundle))
+    def __init__(
+        self, bundle: Bundle, threads: int | None = None, context: Context | None = None
+    ) -> None:
+        stored = stored_weights(bundle)
+        weights = arranged_weights(bundle, stored)
         self.is_hierarchical = bundle.config.model["name"] == "hierarchical"
         names = ("read", "judge") if self.is_hierarchical else ("classify",)
         self._graphs = {name: open_session(bundle.path, name, weights) for name in names}
         self.threads = threads or os.cpu_count() or 1
         self._pool = ThreadPoolExecutor(self.threads, "softquery") if self.threads > 1 else None
-        vocab_size = len(weights["embedder.table.weight"])
-        try_out(bundle, vocab_size, lambda: self.logits([[[vocab_size - 1]]]))
+        self._nested = None
+        if context is not None:
+            inputs = {each.name for each in self._graphs[names[0]].get_inputs()}
+            self._nested = NestedSentences(bundle, stored, context, inputs)
+        self._try_out(bundle, weights.get(TABLE if context is None else NESTED_TABLE))
 
     @property
     def name(self) -> str:
@@ -57,51 +73,61 @@ class OnnxClassBackend:
         if not texts:
             return np.empty((0, 0), dtype=np.float32)
         if not self.is_hierarchical:
-            sentences = [_ids(text[0]) for text in texts]
+            sentences = [tuple(text[0]) for text in texts]
             return self._in_batches(self._classified, sentences, [len(each) for each in sentences])
-        vectors = self._read([_ids(each) for text in texts for each in text])
-        documents = [[vectors[_ids(each)] for each in text] for text in texts]
+        vectors = self._read([tuple(each) for text in texts for each in text])
+        documents = [[vectors[tuple(each)] for each in text] for text in texts]
         return self._in_batches(self._judged, documents, [len(each) for each in documents])
 
     def weigh(self, text: Tokens) -> Weighed:
         """Logits and weights of one text, each sentence read by itself."""
         if not self.is_hierarchical:
-            ids, lengths = padded_ids([_ids(text[0])])
-            logits, weights = self._run("classify", ids=ids, lengths=lengths)
+            logits, weights = self._run("classify", self._fed([tuple(text[0])]))
             return Weighed(logits[0], [weights[0, : len(text[0])]], None)
         vectors, words = [], []
         for sentence in text:
-            ids, lengths = padded_ids([_ids(sentence)])
-            vector, weights = self._run("read", ids=ids, lengths=lengths)
+            vector, weights = self._run("read", self._fed([tuple(sentence)]))
             vectors.append(vector[0])
             words.append(weights[0])
         rows, lengths = padded_rows([_stacked(vectors, self._width)])
-        logits, shares = self._run("judge", sentences=rows, lengths=lengths)
+        logits, shares = self._run("judge", {"sentences": rows, "lengths": lengths})
         return Weighed(logits[0], words, shares[0, : len(text)])
 
-    def _read(self, sentences: Sequence[Ids]) -> dict[Ids, Floats]:
+    def _read(self, sentences: Sequence[Sentence]) -> dict[Sentence, Floats]:
         """The vector of each distinct sentence."""
         distinct = sorted(dict.fromkeys(sentences), key=lambda each: (len(each), each))
         found = self._in_batches(self._vectors, distinct, [len(each) for each in distinct])
         return dict(zip(distinct, found, strict=True))
 
-    def _vectors(self, sentences: Sequence[Ids]) -> Floats:
-        ids, lengths = padded_ids(sentences)
-        return self._run("read", ids=ids, lengths=lengths)[0]
+    def _vectors(self, sentences: Sequence[Sentence]) -> Floats:
+        return self._run("read", self._fed(sentences))[0]
 
-    def _classified(self, sentences: Sequence[Ids]) -> Floats:
+    def _classified(self, sentences: Sequence[Sentence]) -> Floats:
+        return self._run("classify", self._fed(sentences))[0]
+
+    def _fed(self, sentences: Sequence[Sentence]) -> dict[str, NDArray[Any]]:
+        """Sentences as the first graph takes them."""
+        if self._nested is not None:
+            return self._nested.fed(sentences)
         ids, lengths = padded_ids(sentences)
-        return self._run("classify", ids=ids, lengths=lengths)[0]
+        return {"ids": ids, "lengths": lengths}
 
     def _judged(self, documents: Sequence[Sequence[Floats]]) -> Floats:
         rows, lengths = padded_rows([_stacked(each, self._width) for each in documents])
-        return self._run("judge", sentences=rows, lengths=lengths)[0]
+        return self._run("judge", {"sentences": rows, "lengths": lengths})[0]
 
     @property
     def _width(self) -> int:
         return int(self._graphs["judge"].get_inputs()[0].shape[2])
 
-    def _run(self, name: str, **feed: NDArray[Any]) -> list[Floats]:
+    def _try_out(self, bundle: Bundle, table: NDArray[Any] | None) -> None:
+        """Answer one text."""
+        vocab_size = bundle.config.model["config"].get("vocab_size")
+        count = vocab_size if table is None else len(table)
+        text = [["a"]] if self._nested else [[count - 1]]
+        try_out(bundle, count, lambda: self.logits([text]))
+
+    def _run(self, name: str, feed: dict[str, NDArray[Any]]) -> list[Floats]:
         found: list[Floats] = self._graphs[name].run(None, feed)
         return found
 
@@ -120,10 +146,6 @@ class OnnxClassBackend:
         for rows, values in zip(batches, parts, strict=True):
             answers[rows] = values
         return answers
-
-
-def _ids(sentence: Sequence[Any]) -> Ids:
-    return tuple(sentence)
 
 
 def _stacked(vectors: Sequence[Floats], width: int) -> Floats:

@@ -5,7 +5,9 @@ from importlib.util import find_spec
 import pytest
 
 collect_ignore_glob = (
-    [] if find_spec("torch") and find_spec("onnx") else ["test_bench_contestants.py"]
+    []
+    if find_spec("torch") and find_spec("onnx")
+    else ["test_bench_contestants.py", "test_bench_compare_tasks.py"]
 )
 
 

@@ -44,8 +44,8 @@ def test_graphs_that_would_differ_are_not_written(tmp_path, monkeypatch):
 
     plain = classifier.classify_graph
 
-    def careless(weights, merge, limit):
-        return plain(weights, "concat" if merge == "sum" else "sum", limit)
+    def careless(weights, merge, limit, places):
+        return plain(weights, "concat" if merge == "sum" else "sum", limit, places)
 
     bundle = read_bundle(make_classifier(tmp_path / "plain", size=8))
     monkeypatch.setattr(classifier, "classify_graph", careless)
