@@ -7,7 +7,7 @@ r"""Turn seeds of `sentiment-en`, `read-en` or `tagger-en` into the bundle that 
         --output src/softquery/zoo/models/read-en
 
 picks the seed that is best on what it held back, exports it with int8 behind the gate, calibrates a
-classifier on the first half of dev, measures the exported bundle on dev and on what else is named,
+classifier on the first half of tune, measures the exported bundle on dev and on what else is named,
 without torch, and writes bundle and card. DATA has the train and dev that the seeds were trained
 with. Exits with 1 where the model is too large or int8 too costly, and with 2 where the input
 cannot be used.
@@ -55,7 +55,6 @@ from softquery.zoo.glance import folder_size
 FACTS = Path(__file__).parent / "facts"
 FEWEST = 50
 """Rows of a slice of which something is said."""
-SECOND = "second half, which the calibration has not seen"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +90,7 @@ def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
         kind.export(best.bundle, folder, int8=True, limit=limit, rows=sets[head.dev])
         exported = read_bundle(folder)
         if head.kind == "classifier":
-            exported = calibrated(exported, sets[head.dev])
+            exported = calibrated(exported, kind.split(options.data, "tune"))
         metrics, weakest = measured(exported, kind, head, sets)
         metrics["seeds"] = {
             "runs": {run.seed: run.bundle.metrics["dev"][head.metric] for run in runs},
@@ -164,9 +163,6 @@ def measured(
     """The exported model on every set, without torch, and where it is weakest on dev."""
     found = {name: kind.evaluate(exported, rows) for name, rows in sets.items()}
     reports = {name: each.report() for name, each in found.items()}
-    if exported.calibration:
-        half = sets[head.dev][len(sets[head.dev]) // 2 :]
-        reports[f"{head.dev}, {SECOND}"] = kind.evaluate(exported, half).report()
     for name, report in reports.items():
         note(f"{name}: {head.metric} {report[head.metric]:.4f} on {report['n']:,} {kind.noun}")
     slices = found[head.dev].slices(head.slices) if head.slices else []
