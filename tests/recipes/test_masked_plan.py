@@ -72,12 +72,16 @@ def test_measures_are_the_same_each_time_and_leave_the_model_as_it_was():
     assert model.training
     assert found == made.measure(model)
     assert next(iter(found)) == "tune_log_likelihood"
-    assert found["tune_log_likelihood"] == -found["tune_mlm_loss"]
+    both = found["tune_mlm_loss"], found["tune_long_mlm_loss"]
+    assert found["tune_log_likelihood"] == pytest.approx(-sum(both) / 2)
+    assert both[0] != both[1]
     assert {"tune_mlm_accuracy", "tune_nsp_loss", "tune_nsp_accuracy"} <= found.keys()
     single = BertCase(settings={
         "vocab_size": PIPELINE.vocab_size, "max_length": 32, "heads": "words", "pooler": False,
     }).build()  # fmt: skip
-    assert "tune_nsp_loss" not in plan(pairs=False).measure(single)
+    alone = plan(pairs=False, long_share=0.0).measure(single)
+    assert "tune_nsp_loss" not in alone
+    assert alone["tune_log_likelihood"] == -alone["tune_mlm_loss"]
 
 
 def test_a_run_that_diverges_is_told():

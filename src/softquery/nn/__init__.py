@@ -3,6 +3,7 @@
 from softquery.nn.asking import Asking, ScoreName
 from softquery.nn.bridge import Bridge
 from softquery.nn.character_cnn import Activation, CharacterCnn
+from softquery.nn.contexts import KnownContexts, sentence_keys
 from softquery.nn.crf import Crf, Transitions, log_likelihood, log_partition, path_score
 from softquery.nn.dropout import VariationalDropout
 from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
@@ -64,6 +65,7 @@ __all__ = [
     "EncoderBlock",
     "FeedForward",
     "Highway",
+    "KnownContexts",
     "LayerMix",
     "LayerNorm",
     "LearnedQuery",
@@ -111,5 +113,6 @@ __all__ = [
     "mean_pool",
     "path_score",
     "reverse_within",
+    "sentence_keys",
     "sinusoids",
 ]

@@ -168,7 +168,7 @@ class ElmoEmbedder(nn.Module):
     def forward(self, ids: Int[Tensor, "B T"], lexicon: Lexicon | None = None) -> Tensor | Embedded:
         """Vectors for the input; with a mix at the output, both."""
         lexicon = self._own() if lexicon is None else lexicon
-        layers = self._layers(ids, lexicon)
+        layers = self.layers(ids, lexicon)
         mask = (ids != PAD_ID).unsqueeze(-1)
         mixed = {
             place: mix(layers[-len(mix.weights) :]) * mask  # type: ignore[arg-type]
@@ -220,8 +220,10 @@ class ElmoEmbedder(nn.Module):
             self.vectors = self.read(lexicon).vectors  # type: ignore[assignment]
         return lexicon._replace(vectors=self.vectors) if self.tuning == "frozen" else lexicon
 
-    def _layers(self, ids: Tensor, lexicon: Lexicon) -> Tensor:
-        """All layers at the tokens of `ids`."""
+    def layers(self, ids: Int[Tensor, "B T"], lexicon: Lexicon) -> Float[Tensor, "L B T D"]:
+        """All layers of the biLM at the tokens of `ids`."""
+        if lexicon.contexts is not None and self.tuning == "frozen":
+            return lexicon.contexts.look_up(ids)
         if self.ends == "there":
             return self._contextual(ids, lexicon)
         wrapped = F.pad(ids, (1, 1), value=PAD_ID)

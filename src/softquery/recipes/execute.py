@@ -14,6 +14,7 @@ import torch
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
+from softquery.recipes.beforehand import read_contexts, read_words
 from softquery.recipes.bert_base import BertBase, fitting_text, read_base, stand, with_base
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
@@ -21,7 +22,6 @@ from softquery.recipes.nesting import (
     nested_elmo,
     own_weights,
     penalised,
-    read_beforehand,
     recordable,
     spelt_alike,
 )
@@ -183,8 +183,8 @@ def _plan(work: Work, prepared: Prepared, model: TaskModel, device: torch.device
     say(f"{len(train_set):,} {work.noun} to train on, {len(tune_set):,} held back to tune by")
     return work.plan(
         prepared,
-        read_beforehand(train_set.to(device), model),
-        read_beforehand(tune_set.to(device), model),
+        read_contexts(train_set.to(device), model, say),
+        read_contexts(tune_set.to(device), model, lambda line: None),
     )
 
 
@@ -196,7 +196,7 @@ def _finish(ready: Ready, outcome: Outcome, stage: Stage) -> None:
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     device = next(model.parameters()).device
     metrics = {
-        "dev": ready.work.report(prepared, model, read_beforehand(ready.dev.to(device), model)),
+        "dev": ready.work.report(prepared, model, read_words(ready.dev.to(device), model)),
         "tune": {prepared.task.steers_by: outcome.fitted.best, "n": len(prepared.source.tune)},
         "training": {
             **outcome.facts(prepared.run.training.seed),

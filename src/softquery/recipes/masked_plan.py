@@ -63,7 +63,11 @@ class MaskedPlan:
         return self.text.batch(rows, length)
 
     def measure(self, model: nn.Module) -> dict[str, float]:
-        """Log-likelihood of a hidden word, which steers, and each objective's measures."""
+        """Log-likelihood of a hidden word, which steers, and each objective's measures.
+
+        Where long sequences are learnt, they count as much as short ones: else the best weights
+        would be those from before they were met.
+        """
         if not isinstance(model, Bert):
             raise TypeError(f"expected a Bert, got {type(model).__name__}")
         found = self.scores(model, self.tune, self.files.length)
@@ -73,7 +77,12 @@ class MaskedPlan:
                 "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
             )
         shown = {name: value for name, value in found.report().items() if "_" in name}
-        return {"tune_log_likelihood": found.mean, **{f"tune_{n}": v for n, v in shown.items()}}
+        steering = found.mean
+        if self.files.long_share:
+            long = self.scores(model, self.tune, self.files.long_length)
+            steering = (steering + long.mean) / 2
+            shown["long_mlm_loss"] = -long.mean
+        return {"tune_log_likelihood": steering, **{f"tune_{n}": v for n, v in shown.items()}}
 
     def scores(self, model: Bert, documents: DocumentText, length: int) -> MaskedScores:
         """All of some documents, hidden in the common way and always the same."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from softquery.bundle import read_bundle, weights_fingerprint
-from softquery.data import Pairs, Questions, Texts
 from softquery.errors import BundleError, ConfigError
 from softquery.models import AttentiveConfig, BiDafConfig, Elmo, TaggerConfig
 from softquery.nn import ElmoEmbedder, ElmoSettings
@@ -24,7 +23,6 @@ from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import Training
 from softquery.zoo import resolve
 
-Data = TypeVar("Data")
 Loss = Callable[[Any, Any], Tensor]
 
 
@@ -72,16 +70,6 @@ def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     except ValueError as error:
         raise ConfigError(f"model.spelling: {error}") from None
     return replace(run, model=replace(run.model, spelling=spelling))
-
-
-def read_beforehand(data: Data, model: nn.Module) -> Data:
-    """Data whose words a frozen biLM has read, so that each is read once and not once an epoch."""
-    embedder = getattr(model, "embedder", None)
-    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Pairs, Questions, Texts)):
-        return data
-    if data.lexicon is None:
-        return data
-    return replace(data, lexicon=embedder.read(data.lexicon))
 
 
 class Base(NamedTuple):
