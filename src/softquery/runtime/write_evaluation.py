@@ -113,23 +113,24 @@ class WriteEvaluation:
         """How often the true lower line fits its upper line better than nine others of its length.
 
         A line fits by how much likelier it is there than after other upper lines, because a common
-        line is likely after any (Li et al. 2016, Section 4.1); by likelihood alone is told, too.
+        line is likely after any (Li et al. 2016, Section 4.1), and by how well the upper line is
+        foretold from it, because both lines of a couplet answer each other. By likelihood alone is
+        told, too.
         """
         others = rivals(self.targets, count=NUM_RIVALS)
-        pairs = [(place, rival) for place, each in enumerate(others) for rival in each]
-        if not pairs:
-            return {"ranked_first": None, "num_ranked": 0}
-        usual = self._usual_likelihoods(uppers)
         ranked = [place for place, each in enumerate(others) if each]
-        own = self.log_likelihoods[ranked]
-        theirs = self._likelihoods_of(uppers, pairs)
-        fits = own - [usual(place, place) for place in ranked]
-        theirs_fit = theirs - [usual(rival, place) for place, rival in pairs]
-        rank = 1 + (theirs_fit.reshape(-1, NUM_RIVALS) >= fits[:, None]).sum(axis=1)
-        likelier = (theirs.reshape(-1, NUM_RIVALS) < own[:, None]).all(axis=1)
+        if not ranked:
+            return {"ranked_first": None, "num_ranked": 0}
+        pairs = [(place, line) for place in ranked for line in (place, *others[place])]
+        usual = self._usual_likelihoods(uppers)
+        likely = self._likelihoods_of(uppers, pairs)
+        fits = likely - [usual(line, place) for place, line in pairs]
+        fits += self._likelihoods_of(uppers, pairs, backwards=True)
+        likely, fits = (each.reshape(-1, 1 + NUM_RIVALS) for each in (likely, fits))
+        rank = (fits >= fits[:, :1]).sum(axis=1)
         return {
             "ranked_first": float((rank == 1).mean()),
-            "ranked_first_by_likelihood": float(likelier.mean()),
+            "ranked_first_by_likelihood": float((likely[:, 1:] < likely[:, :1]).all(axis=1).mean()),
             "mean_reciprocal_rank": float((1 / rank).mean()),
             "num_ranked": len(rank),
         }
@@ -148,12 +149,11 @@ class WriteEvaluation:
         return usual
 
     def _likelihoods_of(
-        self, uppers: Sequence[str], pairs: Sequence[tuple[int, int]]
+        self, uppers: Sequence[str], pairs: Sequence[tuple[int, int]], *, backwards: bool = False
     ) -> NDArray[np.float64]:
-        """Of lower lines after upper lines, both by their places."""
-        found, _ = self.writer.log_likelihoods(
-            [uppers[upper] for upper, _ in pairs], [self.targets[lower] for _, lower in pairs]
-        )
+        """Of lower lines after upper lines, both by their places; or of the upper ones."""
+        sides = [uppers[upper] for upper, _ in pairs], [self.targets[lower] for _, lower in pairs]
+        found, _ = self.writer.log_likelihoods(*(sides[::-1] if backwards else sides))
         scores: NDArray[np.float64] = np.asarray(found, dtype=np.float64)
         return scores
 

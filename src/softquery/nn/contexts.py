@@ -1,0 +1,73 @@
+"""What a frozen biLM found in sentences, kept: each is read once, and not once an epoch.
+
+N sentences, `all` their tokens end to end, B sentences of a batch, T padded length, L layers, D
+width.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from softquery.text import PAD_ID
+
+APART = 1 << 32
+"""Between a word at one place and the same word at the next."""
+STIRRED = ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1))
+"""Shifts and factors of the finaliser of SplitMix64 (Steele, Lea and Flood 2014, Figure 16)."""
+
+
+def sentence_keys(ids: Int[Tensor, "B T"]) -> Int[Tensor, " B"]:
+    """A number for each sentence, whatever its padding: 64 bits of its words and their places.
+
+    Two of a million different sentences share one with a probability of about 3e-8.
+
+    >>> one, other, padded = sentence_keys(torch.tensor([[7, 8, 0], [8, 7, 0], [7, 8, 0]]))
+    >>> bool(one == padded), bool(one == other)
+    (True, False)
+    """
+    places = torch.arange(ids.shape[1], device=ids.device)
+    stirred = ids.long() + APART * places
+    for shift, factor in STIRRED:
+        stirred = (stirred ^ (stirred >> shift)) * factor
+    return stirred.masked_fill(ids == PAD_ID, 0).sum(dim=1)
+
+
+class KnownContexts(NamedTuple):
+    """All layers of a biLM at every token of N sentences."""
+
+    keys: Int[Tensor, " N"]
+    """Of the sentences, ascending."""
+    starts: Int[Tensor, " N"]
+    """Where the tokens of each begin."""
+    layers: Float[Tensor, "L all D"]
+
+    @classmethod
+    def room_for(
+        cls,
+        keys: Int[Tensor, " N"],
+        lengths: Int[Tensor, " N"],
+        *,
+        num_layers: int,
+        size: int,
+    ) -> "KnownContexts":
+        """An empty table for sentences with these keys, ascending, and lengths."""
+        total = int(lengths.sum()) + 1  # the last one keeps it non-empty
+        layers = torch.zeros(num_layers, total, size, device=keys.device)
+        return cls(keys, lengths.cumsum(0) - lengths, layers)
+
+    def write(
+        self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], layers: Float[Tensor, "L B T D"]
+    ) -> None:
+        """Fill in what was found in some of the sentences."""
+        self.layers[:, self._at(ids)[mask]] = layers[:, mask].to(self.layers.dtype)
+
+    def look_up(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
+        """What was found in sentences that are all in the table; anything where padding is."""
+        return self.layers[:, self._at(ids)]
+
+    def _at(self, ids: Tensor) -> Tensor:
+        found = torch.searchsorted(self.keys, sentence_keys(ids)).clamp(max=len(self.keys) - 1)
+        places = torch.arange(ids.shape[1], device=ids.device)
+        return (self.starts[found].unsqueeze(1) + places).clamp(max=self.layers.shape[1] - 1)
