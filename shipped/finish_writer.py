@@ -94,7 +94,7 @@ MODELS = {
             "told apart.",
             "ranked_first is the share of dev lines that fit their upper line better than nine "
             "others of the same length and signs, drawn by a seed: likelier by more there than "
-            "after other upper lines.",
+            "after other upper lines, and foretelling the upper line better.",
             "Traditional characters are read as simplified ones, and only those are written.",
         ),
     ),
