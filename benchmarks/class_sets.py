@@ -7,19 +7,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from negations import PROBES, SIGNS, Row, opinions
+
 from softquery.text import split_sentences
 
-SIGNS = ("negative", "positive")
 DEV_SHARE, SPLIT_SEED = 0.1, 1
 """Every seed trains on the same split."""
 TUNED = 600
 """Sentences of SST-2's train by which `sentiment` is steered."""
 CLEAR = ("1", "2", "9", "10")
 """Ratings whose reviews mean what they say from one sentence to the next."""
+OPINIONS = 3000
+"""Sentences of our own that say what a no does."""
 ENDING = 2
 """Sentences of such a review that are taken along: the last ones, which sum it up."""
 
-Row = tuple[str, str]
 Splits = dict[str, list[Row]]
 
 
@@ -29,7 +31,7 @@ def sst2(source: Path) -> Splits:
 
 
 def sentiment(source: Path) -> Splits:
-    """SST-2 with a share to steer by, and how clear reviews of IMDb end."""
+    """SST-2 with a share to steer by, how clear reviews of IMDb end, and plain opinions."""
     found = sst2(source)
     rows = list(found["train"])
     random.Random(SPLIT_SEED).shuffle(rows)
@@ -41,7 +43,12 @@ def sentiment(source: Path) -> Splits:
         for sentence in split_sentences(text)[-ENDING:]
         if 3 < len(sentence.split()) < 60 and sentence not in known
     ]
-    return {"train": [*rows[TUNED:], *endings], "tune": rows[:TUNED], "dev": found["dev"]}
+    return {
+        "train": [*rows[TUNED:], *endings, *opinions(OPINIONS, seed=SPLIT_SEED)],
+        "tune": rows[:TUNED],
+        "dev": found["dev"],
+        "negated": PROBES,
+    }
 
 
 def semeval(source: Path) -> Splits:

@@ -122,12 +122,14 @@ HEADS = {
             "are harder, and were not measured.",
             "There is no neutral answer: a plain statement of fact gets one of the two labels, and "
             "its score says nothing about that.",
+            "What a no does it has learnt from 3,000 plain sentences of our own making; how it "
+            "reads others, of new words, stands above. In longer sentences expect more mistakes.",
             "Irony, and praise of one thing by blame of another, were not measured; expect it to "
             "misread them.",
             "Made for sentences and short texts; at most 256 words are read, the rest is cut and "
             "that is told.",
-            "Four fifths of the training sentences are endings of longer reviews, labelled by the "
-            "stars of the whole review, so that some of these labels are wrong.",
+            "Three quarters of the training sentences are endings of longer reviews, labelled by "
+            "the stars of the whole review, so that some of these labels are wrong.",
             "English alone: other languages are answered as if they were English.",
         ),
     ),
