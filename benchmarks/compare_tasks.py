@@ -83,11 +83,15 @@ WAYS = {
         "conll": ("tagging.jsonl", "elmo"),
         "squad": ("read.jsonl", "reader-elmo"),
     },
-    "BERT, random weights": {
-        task: ("bert_tasks.jsonl", f"random-{task}") for task in TASKS
+    **{
+        way: {
+            **{task: ("bert_tasks.jsonl", f"{name}-{task}") for task in ("sst2", "snli", "conll")},
+            "squad": ("read.jsonl", f"{name}-read"),
+        }
+        for way, name in (
+            ("BERT, random weights", "random"), ("our BERT", "pretrained"), ("MiniLM", "minilm"),
+        )
     },
-    "our BERT": {task: ("bert_tasks.jsonl", f"pretrained-{task}") for task in TASKS},
-    "MiniLM": {task: ("bert_tasks.jsonl", f"minilm-{task}") for task in TASKS},
 }  # fmt: skip
 """Where the rows of each task lie: the file, and the name of the variant."""
 

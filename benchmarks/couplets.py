@@ -24,20 +24,15 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "couplets.jsonl"
 NOTHING = "characters"
 """The run that only collects the characters."""
+LEARNT = ("data.train=couplets", "training.max_epochs=40", "model.dropout=0.3",
+          "schedule.warmup_steps=1000")  # fmt: skip
+"""How couplets are learnt, whatever was learnt before."""
 RUNS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     NOTHING: (None, ("data.train=verses,couplets", "training.max_steps=1", "optim.lr=1e-9")),
     "verses": (NOTHING, ("data.train=verses", "training.max_epochs=4")),
-    "couplets": (
-        NOTHING,
-        ("data.train=couplets", "training.max_epochs=40", "model.dropout=0.3",
-         "schedule.warmup_steps=1000"),
-    ),
-    "both": (
-        "verses",
-        ("data.train=couplets", "training.max_epochs=20", "model.dropout=0.2", "optim.lr=3e-4",
-         "schedule.warmup_steps=500"),
-    ),
-}  # fmt: skip
+    "couplets": (NOTHING, LEARNT),
+    "both": ("verses", LEARNT),
+}
 
 
 def prepare(options: argparse.Namespace) -> None:

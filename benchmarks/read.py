@@ -1,6 +1,8 @@
 """A reader on SQuAD 1.1: seeds, parts left out, and how long it takes.
 
-    python benchmarks/read.py train --data SQUAD --vectors glove-50d.bin glove-100d.bin --jobs 3
+    python benchmarks/read.py train --data SQUAD --vectors glove-100d.bin --jobs 3
+    python benchmarks/read.py train --data SQUAD --vectors glove-50d.bin --only 'read-en*'
+    python benchmarks/read.py train --data SQUAD --only '*-read' --bert bert-mini-en --minilm BUNDLE
     python benchmarks/read.py report
 
 SQUAD is a folder with `train.json` and `dev.json` (.xz, .gz). `train` runs every variant with every
@@ -37,7 +39,10 @@ class Variant:
 
 VARIANTS = [
     Variant("reader", all_seeds=True),
+    Variant("read-en", all_seeds=True, recipe="read-en"),
+    Variant("read-en-frozen", ("vocabulary.frozen=true",), recipe="read-en"),
     Variant("frozen-vectors", ("vocabulary.frozen=true",)),
+    Variant("frozen-dropout-0.3", ("vocabulary.frozen=true", "model.dropout=0.3")),
     Variant("no-characters", ("model.spelling.kind=none",)),
     Variant("no-highways", ("model.num_highways=0",)),
     Variant("one-modelling-layer", ("model.num_layers=1",)),
@@ -49,6 +54,20 @@ VARIANTS = [
     Variant("batch-128", ("data.batch_size=128", "optim.lr=1.4e-3")),
     Variant("hidden-150", ("model.hidden_size=150",)),
 ]
+FINE_TUNED = ("optim.lr=1e-4", "training.max_epochs=3", "training.precision=bf16-mixed")
+"""Small encoders like larger steps than the paper's."""
+
+
+def variants(options: argparse.Namespace) -> list[Variant]:
+    """Those without a BERT, and those with the ones that were named."""
+    found = list(VARIANTS)
+    for name, bundle in (("pretrained", options.bert), ("minilm", options.minilm)):
+        if bundle is not None:
+            own = (f"bert.bundle={bundle}", *FINE_TUNED)
+            found.append(Variant(f"{name}-read", own, all_seeds=True, recipe="bert-read"))
+            more = (*own, "optim.lr=2e-4", "training.max_epochs=4")
+            found.append(Variant(f"{name}-faster-read", more, recipe="bert-read"))
+    return found
 
 
 def train(options: argparse.Namespace) -> None:
@@ -59,10 +78,10 @@ def train(options: argparse.Namespace) -> None:
             data=options.data,
             seed=seed,
             settings=variant.settings,
-            vectors=tuple(options.vectors),
+            vectors=() if variant.recipe == "bert-read" else tuple(options.vectors),
         )
         for seed in range(1, options.seeds + 1)
-        for variant in VARIANTS
+        for variant in variants(options)
         if fnmatch.fnmatch(variant.name, options.only) and (variant.all_seeds or seed == 1)
     ]
     train_all(
@@ -165,6 +184,8 @@ def main() -> None:
     training.add_argument("--data", type=Path, required=True)
     training.add_argument("--vectors", type=Path, nargs="*", default=[])
     training.add_argument("--also", type=Path, nargs="*", default=[], help="measure on these too")
+    training.add_argument("--bert", help="a BERT of ours to fine-tune: a bundle, or a name")
+    training.add_argument("--minilm", help="MiniLM, imported as a bundle")
     training.add_argument("--seeds", type=int, default=3)
     training.add_argument("--jobs", type=int, default=1, help="runs side by side")
     training.add_argument("--only", default="*", help="names of variants, such as 'reader'")

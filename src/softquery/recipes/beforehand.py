@@ -51,8 +51,9 @@ def _known(sentences: Sentences, lexicon: Lexicon, embedder: ElmoEmbedder, say: 
     lengths = sentences.lengths[rows]
     needed = 4 * num_layers * size * int(lengths.sum())
     if needed > _room(keys.device):
-        say(f"{len(rows):,} sentences are read anew each epoch: {needed / 2**30:.1f} GiB of states")
+        say(f"the biLM reads {len(rows):,} sentences anew each epoch: {needed / 2**30:.1f} GiB")
         return lexicon
+    say(f"the biLM reads {len(rows):,} sentences, once: {needed / 2**30:.1f} GiB of states")
     known = KnownContexts.room_for(keys, lengths, num_layers=num_layers, size=size)
     was_training = embedder.training
     embedder.eval()
@@ -60,7 +61,6 @@ def _known(sentences: Sentences, lexicon: Lexicon, embedder: ElmoEmbedder, say: 
         tokens = sentences.pad(rows[slot.rows.to(rows.device)], slot.length)
         known.write(tokens.ids, tokens.mask, embedder.layers(tokens.ids, lexicon))
     embedder.train(was_training)
-    say(f"{len(rows):,} sentences read once: {needed / 2**30:.1f} GiB of states are kept")
     return lexicon._replace(contexts=known)
 
 

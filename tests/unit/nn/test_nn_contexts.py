@@ -66,7 +66,7 @@ def test_vectors_are_those_that_are_read_each_time(kind, monkeypatch):
     monkeypatch.setattr(beforehand, "NUM_TOKENS", 16)
     model, said = Holder("frozen"), []
     data = beforehand.read_contexts(make_data(kind), model, said.append)
-    assert said == ["6 sentences read once: 0.0 GiB of states are kept"]
+    assert said == ["the biLM reads 6 sentences, once: 0.0 GiB of states"]
     assert model.training
     ids = padded(SENTENCES)
     wanted = model.embedder(ids, LEXICON)
@@ -83,7 +83,7 @@ def test_sentences_that_do_not_fit_are_read_each_time(monkeypatch):
     data = beforehand.read_contexts(make_data("texts"), Holder("frozen"), said.append)
     assert data.lexicon.contexts is None
     assert data.lexicon.vectors is not None
-    assert said == ["6 sentences are read anew each epoch: 0.0 GiB of states"]
+    assert said == ["the biLM reads 6 sentences anew each epoch: 0.0 GiB"]
 
 
 def test_a_bilm_that_learns_along_is_asked_each_time():
