@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from class_sets import SETS
-from side_by_side import Planned, points, read_rows, train_all
+from side_by_side import Planned, add_training_options, points, read_rows, train_as_asked
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "classify.jsonl"
@@ -91,15 +91,7 @@ def train(options: argparse.Namespace) -> None:
         for variant in (*(WITH_ELMO if options.elmo else ()), *VARIANTS)
         if any(fnmatch.fnmatch(variant.name, name) for name in options.only)
     ]
-    train_all(
-        runs,
-        work=options.work,
-        results=options.results,
-        jobs=options.jobs,
-        more=options.set,
-        show=shown,
-        seconds=None if options.minutes is None else 60 * options.minutes,
-    )
+    train_as_asked(options, runs, show=shown)
 
 
 def settings(variant: Variant, options: argparse.Namespace) -> Iterable[str]:
@@ -159,13 +151,8 @@ def main() -> None:
     training.add_argument("--elmo", help="a biLM: a folder, or a name; without, none is tried")
     training.add_argument("--vectors", type=Path, nargs="*", default=[], help="of English words")
     training.add_argument("--characters", type=Path, nargs="*", default=[], help="Chinese vectors")
-    training.add_argument("--seeds", type=int, default=3)
-    training.add_argument("--jobs", type=int, default=1, help="runs side by side")
-    training.add_argument("--minutes", type=float, help="after which the rest is left")
     training.add_argument("--only", nargs="*", default=["*"], help="variants, such as 'imdb*'")
-    training.add_argument("--set", action="append", default=[], help="for every run")
-    training.add_argument("--work", type=Path, default=Path("runs/classify"))
-    training.add_argument("--results", type=Path, default=RESULTS)
+    add_training_options(training, work=Path("runs/classify"), results=RESULTS)
     training.set_defaults(act=train)
     reporting = verbs.add_parser("report")
     reporting.add_argument("--results", type=Path, default=RESULTS)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from side_by_side import Planned, logged, points, read_rows, train_all
+from side_by_side import Planned, add_training_options, logged, points, read_rows, train_as_asked
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "read.jsonl"
@@ -84,12 +84,9 @@ def train(options: argparse.Namespace) -> None:
         for variant in variants(options)
         if fnmatch.fnmatch(variant.name, options.only) and (variant.all_seeds or seed == 1)
     ]
-    train_all(
+    train_as_asked(
+        options,
         runs,
-        work=options.work,
-        results=options.results,
-        jobs=options.jobs,
-        more=options.set,
         show=shown,
         beside=lambda run, bundle: beside(bundle, options.also),
     )
@@ -186,12 +183,8 @@ def main() -> None:
     training.add_argument("--also", type=Path, nargs="*", default=[], help="measure on these too")
     training.add_argument("--bert", help="a BERT of ours to fine-tune: a bundle, or a name")
     training.add_argument("--minilm", help="MiniLM, imported as a bundle")
-    training.add_argument("--seeds", type=int, default=3)
-    training.add_argument("--jobs", type=int, default=1, help="runs side by side")
     training.add_argument("--only", default="*", help="names of variants, such as 'reader'")
-    training.add_argument("--set", action="append", default=[], help="for every run")
-    training.add_argument("--work", type=Path, default=Path("runs/read"))
-    training.add_argument("--results", type=Path, default=RESULTS)
+    add_training_options(training, work=Path("runs/read"), results=RESULTS)
     training.set_defaults(act=train)
     reporting = verbs.add_parser("report")
     reporting.add_argument("--results", type=Path, default=RESULTS)

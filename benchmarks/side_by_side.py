@@ -125,6 +125,36 @@ def train_all(
             return
 
 
+def add_training_options(parser: argparse.ArgumentParser, *, work: Path, results: Path) -> None:
+    """What `train_as_asked` looks at, and how many seeds."""
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
+    parser.add_argument("--minutes", type=float, help="after which the rest is left")
+    parser.add_argument("--set", action="append", default=[], help="for every run")
+    parser.add_argument("--work", type=Path, default=work)
+    parser.add_argument("--results", type=Path, default=results)
+
+
+def train_as_asked(
+    options: argparse.Namespace,
+    runs: Sequence[Planned],
+    *,
+    show: Callable[[dict[str, Any]], str],
+    beside: Callable[[Planned, Path], dict[str, Any]] = lambda run, bundle: {},
+) -> None:
+    """`train_all` as the command line says."""
+    train_all(
+        runs,
+        work=options.work,
+        results=options.results,
+        jobs=options.jobs,
+        more=options.set,
+        seconds=None if options.minutes is None else 60 * options.minutes,
+        show=show,
+        beside=beside,
+    )
+
+
 def _stop(running: list[Job], waiting: list[Planned]) -> None:
     """Ask what runs to stop; its state is kept for the next time."""
     for job in running:

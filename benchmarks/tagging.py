@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from side_by_side import Planned, logged, points, read_rows, train_all
+from side_by_side import Planned, add_training_options, logged, points, read_rows, train_as_asked
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tagging.jsonl"
@@ -86,12 +86,9 @@ def train(options: argparse.Namespace) -> None:
         for variant in known.values()
         if fnmatch.fnmatch(variant.name, options.only)
     ]
-    train_all(
+    train_as_asked(
+        options,
         runs,
-        work=options.work,
-        results=options.results,
-        jobs=options.jobs,
-        more=options.set,
         show=shown,
         beside=lambda run, bundle: beside(known[run.name], bundle),
     )
@@ -182,12 +179,8 @@ def main() -> None:
     training.add_argument("--data", type=Path, required=True)
     training.add_argument("--elmo", required=True, help="a biLM: a folder, or a name")
     training.add_argument("--vectors", type=Path, nargs="*", default=[])
-    training.add_argument("--seeds", type=int, default=3)
-    training.add_argument("--jobs", type=int, default=1, help="runs side by side")
     training.add_argument("--only", default="*", help="names of variants, such as 'elmo*'")
-    training.add_argument("--set", action="append", default=[], help="for every run")
-    training.add_argument("--work", type=Path, default=Path("runs/tagging"))
-    training.add_argument("--results", type=Path, default=RESULTS)
+    add_training_options(training, work=Path("runs/tagging"), results=RESULTS)
     training.set_defaults(act=train)
     reporting = verbs.add_parser("report")
     reporting.add_argument("--results", type=Path, default=RESULTS)

@@ -1,5 +1,6 @@
 """While tests run, every tensor that crosses a signature is checked for its shape and dtype."""
 
+import gc
 import sys
 from importlib.util import find_spec
 
@@ -26,6 +27,21 @@ if find_spec("jaxtyping") and find_spec("beartype"):
     install_import_hook(CHECKED, "signature_checks.checked")
 
 collect_ignore_glob = [] if find_spec("torch") else NEED_TORCH
+
+
+def pytest_configure():
+    """Modules and tests stay to the end: nothing of them is rubbish, and looking takes seconds."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
