@@ -62,10 +62,16 @@ FINE_TUNED = ("optim.lr=1e-4", "training.max_epochs=3", "training.precision=bf16
 def variants(options: argparse.Namespace) -> list[Variant]:
     """Those without a BERT, and those with the ones that were named."""
     found = list(VARIANTS)
+    if options.elmo is not None:
+        inside = (f"elmo.bundle={options.elmo}",)
+        found.append(Variant("reader-elmo", inside, all_seeds=True, recipe="reader-elmo"))
     for name, bundle in (("pretrained", options.bert), ("minilm", options.minilm)):
         if bundle is not None:
             own = (f"bert.bundle={bundle}", *FINE_TUNED)
             found.append(Variant(f"{name}-read", own, all_seeds=True, recipe="bert-read"))
+            if name == "pretrained":
+                anew = (*own, "bert.weights=random", "optim.lr=3e-4", "training.max_epochs=8")
+                found.append(Variant("random-read", anew, all_seeds=True, recipe="bert-read"))
             more = (*own, "optim.lr=2e-4", "training.max_epochs=4")
             found.append(Variant(f"{name}-faster-read", more, recipe="bert-read"))
     return found
@@ -182,6 +188,7 @@ def main() -> None:
     training.add_argument("--data", type=Path, required=True)
     training.add_argument("--vectors", type=Path, nargs="*", default=[])
     training.add_argument("--also", type=Path, nargs="*", default=[], help="measure on these too")
+    training.add_argument("--elmo", help="a biLM: a bundle, or a name")
     training.add_argument("--bert", help="a BERT of ours to fine-tune: a bundle, or a name")
     training.add_argument("--minilm", help="MiniLM, imported as a bundle")
     training.add_argument("--only", default="*", help="names of variants, such as 'reader'")

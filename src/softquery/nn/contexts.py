@@ -30,7 +30,8 @@ def sentence_keys(ids: Int[Tensor, "B T"]) -> Int[Tensor, " B"]:
     places = torch.arange(ids.shape[1], device=ids.device)
     stirred = ids.long() + APART * places
     for shift, factor in STIRRED:
-        stirred = (stirred ^ (stirred >> shift)) * factor
+        # The shift carries the sign along, which the finaliser's does not.
+        stirred = (stirred ^ ((stirred >> shift) & ((1 << (64 - shift)) - 1))) * factor
     return stirred.masked_fill(ids == PAD_ID, 0).sum(dim=1)
 
 
@@ -64,10 +65,20 @@ class KnownContexts(NamedTuple):
         self.layers[:, self._at(ids)[mask]] = layers[:, mask].to(self.layers.dtype)
 
     def look_up(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
-        """What was found in sentences that are all in the table; anything where padding is."""
-        return self.layers[:, self._at(ids)]
+        """What was found in the sentences; anything where padding is.
+
+        All of them must be in the table. One that is not gets no numbers, so that the mistake is
+        seen: asking whether there is one would make a GPU wait.
+        """
+        wanted = sentence_keys(ids)
+        there = self.keys[self._rows(wanted)] == wanted
+        known = there | (ids == PAD_ID).all(dim=1)
+        return self.layers[:, self._at(ids)].masked_fill(~known[:, None, None], torch.nan)
 
     def _at(self, ids: Tensor) -> Tensor:
-        found = torch.searchsorted(self.keys, sentence_keys(ids)).clamp(max=len(self.keys) - 1)
         places = torch.arange(ids.shape[1], device=ids.device)
-        return (self.starts[found].unsqueeze(1) + places).clamp(max=self.layers.shape[1] - 1)
+        starts = self.starts[self._rows(sentence_keys(ids))]
+        return (starts.unsqueeze(1) + places).clamp(max=self.layers.shape[1] - 1)
+
+    def _rows(self, keys: Tensor) -> Tensor:
+        return torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)

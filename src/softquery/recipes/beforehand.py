@@ -14,8 +14,8 @@ from softquery.recipes.work import Say
 Data = TypeVar("Data")
 NUM_TOKENS = 16_384
 """Tokens, padding included, that the biLM reads at a time."""
-SHARE = 8
-"""A table of contexts takes no more than so small a part of the memory."""
+SHARE = 4
+"""A table of contexts takes no more than such a part of the memory that is free."""
 
 
 def read_words(data: Data, model: nn.Module) -> Data:
@@ -44,9 +44,8 @@ def read_contexts(data: Data, model: nn.Module, say: Say) -> Data:
 
 @torch.no_grad()
 def _known(sentences: Sentences, lexicon: Lexicon, embedder: ElmoEmbedder, say: Say) -> Lexicon:
-    bilm = embedder.bilm
-    num_layers: int = bilm.num_layers  # type: ignore[assignment]
-    size: int = bilm.output_size  # type: ignore[assignment]
+    size: int = embedder.bilm.output_size  # type: ignore[assignment]
+    num_layers = max(len(mix.weights) for mix in embedder.mixes.values())  # type: ignore[arg-type]
     keys, rows = _distinct(sentences)
     lengths = sentences.lengths[rows]
     needed = 4 * num_layers * size * int(lengths.sum())
@@ -59,7 +58,8 @@ def _known(sentences: Sentences, lexicon: Lexicon, embedder: ElmoEmbedder, say: 
     embedder.eval()
     for slot in _slots(lengths):
         tokens = sentences.pad(rows[slot.rows.to(rows.device)], slot.length)
-        known.write(tokens.ids, tokens.mask, embedder.layers(tokens.ids, lexicon))
+        layers = embedder.layers(tokens.ids, lexicon)[-num_layers:]
+        known.write(tokens.ids, tokens.mask, layers)
     embedder.train(was_training)
     return lexicon._replace(contexts=known)
 
@@ -95,8 +95,10 @@ def _end_to_end(data: Pairs | Questions | Texts) -> Sentences:
 
 
 def _room(device: torch.device) -> int:
-    """Bytes that may be taken."""
+    """Bytes that may be taken: of what is free, a part that leaves room for other processes."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
-        return 2 * free // SHARE
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // SHARE
+        return free // SHARE
+    if not hasattr(os, "sysconf"):
+        return 0
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // SHARE

@@ -70,18 +70,17 @@ class MaskedPlan:
         """
         if not isinstance(model, Bert):
             raise TypeError(f"expected a Bert, got {type(model).__name__}")
-        found = self.scores(model, self.tune, self.files.length)
-        if not found.is_finite:
+        lengths = [self.files.length, *([self.files.long_length] if self.files.long_share else [])]
+        found = [self.scores(model, self.tune, length) for length in lengths]
+        if not all(each.is_finite for each in found):
             raise ConfigError(
                 "the run diverged: the model's answers are no longer finite; "
                 "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
             )
-        shown = {name: value for name, value in found.report().items() if "_" in name}
-        steering = found.mean
+        shown = {name: value for name, value in found[0].report().items() if "_" in name}
         if self.files.long_share:
-            long = self.scores(model, self.tune, self.files.long_length)
-            steering = (steering + long.mean) / 2
-            shown["long_mlm_loss"] = -long.mean
+            shown["long_mlm_loss"] = -found[-1].mean
+        steering = sum(each.mean for each in found) / len(found)
         return {"tune_log_likelihood": steering, **{f"tune_{n}": v for n, v in shown.items()}}
 
     def scores(self, model: Bert, documents: DocumentText, length: int) -> MaskedScores:

@@ -127,7 +127,7 @@ class WriteEvaluation:
         fits = likely - [usual(line, place) for place, line in pairs]
         fits += self._likelihoods_of(uppers, pairs, backwards=True)
         likely, fits = (each.reshape(-1, 1 + NUM_RIVALS) for each in (likely, fits))
-        rank = (fits >= fits[:, :1]).sum(axis=1)
+        rank = 1 + (~(fits[:, 1:] < fits[:, :1])).sum(axis=1)
         return {
             "ranked_first": float((rank == 1).mean()),
             "ranked_first_by_likelihood": float((likely[:, 1:] < likely[:, :1]).all(axis=1).mean()),

@@ -50,6 +50,9 @@ def test_what_was_written_is_found_in_any_order_and_padding():
     found = known.look_up(padded([rows[2], rows[0]], 5))
     torch.testing.assert_close(found[:, 0, :3], layers[:, 2])
     torch.testing.assert_close(found[:, 1, :2], layers[:, 0, :2])
+    strange = known.look_up(padded([[9, 8, 7], [], rows[1]], 4))
+    assert strange[:, 0].isnan().all()
+    assert not strange[:, 1:].isnan().any()
 
 
 def make_data(kind):
