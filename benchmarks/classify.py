@@ -27,7 +27,15 @@ from side_by_side import Planned, add_training_options, points, read_rows, train
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "classify.jsonl"
 MARKERS = "text.markers=<e1>,</e1>,<e2>,</e2>"
-BARS = {"imdb-hierarchical": 90.0, "semeval": 80.0, "sentiment": 84.0}
+RELATIONS = (
+    "classes.metric=relation_f1", "data.tune_share=0.1", "data.batch_size=32",
+    "model.hidden_size=150", "model.embedding_dropout=0.5", "model.word_dropout=0.1",
+    "elmo.dropout=0.3", "schedule.warmup_steps=100", "schedule.decay=cosine",
+    "schedule.plateau_factor=1", "training.average_decay=0.99", "training.max_epochs=20",
+    "training.patience=20",
+)  # fmt: skip
+"""How relations are learnt on a biLM: more is dropped than without one."""
+BARS = {"imdb-hierarchical": 90.0, "semeval": 80.0, "semeval-elmo": 80.0, "sentiment": 84.0}
 """Points on dev that must be reached, by the mean of the seeds."""
 
 
@@ -60,8 +68,7 @@ VARIANTS = (
 WITH_ELMO = (
     Variant("sst2-elmo", "sst2", "attention-bilstm-elmo"),
     Variant("sst2-elmo-both", "sst2", "attention-bilstm-elmo", ("elmo.places=input,output",)),
-    Variant("semeval-elmo", "semeval", "attention-bilstm-elmo",
-            (MARKERS, "classes.metric=relation_f1", "data.tune_share=0.1")),
+    Variant("semeval-elmo", "semeval", "attention-bilstm-elmo", (MARKERS, *RELATIONS)),
 )  # fmt: skip
 
 

@@ -1,16 +1,17 @@
 r"""Turn seeds of `sentiment-en`, `read-en` or `tagger-en` into the bundle that is shipped.
 
     python shipped/finish_head.py sentiment-en --seeds seed-1 seed-2 seed-3 --data DATA/sentiment \
+        --also "opinions with a no, of new words=DATA/sentiment/negated.jsonl" \
         --output src/softquery/zoo/models/sentiment-en
     python shipped/finish_head.py read-en --seeds seed-1 seed-2 seed-3 --data DATA/squad1.1 \
         --also "SQuAD 1.1 dev, 34 more articles=DATA/squad1.1/dev_articles_34.json.xz" \
         --output src/softquery/zoo/models/read-en
 
-picks the seed that is best on what it held back, exports it with int8 behind the gate, calibrates a
-classifier on the first half of tune, measures the exported bundle on dev and on what else is named,
-without torch, and writes bundle and card. DATA has the train and dev that the seeds were trained
-with. Exits with 1 where the model is too large or int8 too costly, and with 2 where the input
-cannot be used.
+picks the seed that is best on what it held back, exports it with int8 behind the gate, measures the
+exported bundle on dev and on what else is named, without torch, and writes bundle and card. A
+classifier is judged by tune at the gate, and calibrated on its first half. DATA has the train and
+dev, and the tune of a classifier, that the seeds were trained with. Exits with 1 where the model is
+too large or int8 too costly, and with 2 where the input cannot be used.
 """
 
 import argparse
@@ -80,6 +81,7 @@ def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
     sets = {head.dev: kind.split(options.data, "dev")}
     sets |= {name: kind.file(path) for name, path in options.also}
     check_measured(runs, len(sets[head.dev]), kind.noun)
+    held_back = kind.split(options.data, "tune") if head.kind == "classifier" else None
     for line in differing_settings(runs):
         note(f"warning: {line}")
     best = max(runs, key=lambda run: tuned(run, head.metric))
@@ -87,10 +89,11 @@ def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "exported"
         limit = head.gate if options.gate is None else options.gate
-        kind.export(best.bundle, folder, int8=True, limit=limit, rows=sets[head.dev])
+        gated = held_back or sets[head.dev]
+        kind.export(best.bundle, folder, int8=True, limit=limit, rows=gated)
         exported = read_bundle(folder)
-        if head.kind == "classifier":
-            exported = calibrated(exported, kind.split(options.data, "tune"))
+        if held_back:
+            exported = calibrated(exported, held_back)
         metrics, weakest = measured(exported, kind, head, sets)
         metrics["seeds"] = {
             "runs": {run.seed: run.bundle.metrics["dev"][head.metric] for run in runs},
@@ -192,9 +195,10 @@ def told(exported: Bundle, records: Path) -> list[str]:
     export, base = exported.metrics["export"], exported.config.base
     gate, metric = export["gate"], export["gate"]["metric"]
     size = folder_size(exported.path) - folder_size(exported.path / RECORDS) + folder_size(records)
+    judges = "tune" if exported.calibration else "dev"
     lines = [
         f"- Weights: {export['precision']}; {metric} {gate['float32']:.4f} as float32, "
-        f"{gate['int8']:.4f} as int8, on {gate['n']:,} rows of dev.",
+        f"{gate['int8']:.4f} as int8, on {gate['n']:,} rows of {judges}.",
         f"- Size: {size / 1e6:.2f} MB.",
     ]
     if base is not None:

@@ -19,6 +19,7 @@ LARGEST_MB = {
     "match-en": 8.5,
     "match-zh": 5.5,
     "nli-en": 7.5,
+    "sentiment-en": 1.5,
     "tagger-en": 4.0,
 }
 """All that is shipped, and how large it may be; what else is asked of it is in `PROMISES`."""
