@@ -22,6 +22,8 @@ show 'softquery index examples/shop_faq.csv --output demo-output/shop-en.sq --co
 show 'softquery search demo-output/shop-en.sq "How can I get a new password?" --top 2'
 show 'softquery index examples/shop_faq.csv --output demo-output/shop-zh.sq --columns question=question_zh,answer=answer_zh --min-score 0.1 --model match-zh'
 show 'softquery search demo-output/shop-zh.sq "忘记密码了怎么办" --top 2'
+show 'softquery classify "A quiet film that grows on you." --explain demo-output/opinion.svg'
+show 'softquery tag "Ada Lovelace lived in London."'
 show 'softquery models'
 
 printf '\ntorch in this installation: '
