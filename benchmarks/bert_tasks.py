@@ -23,7 +23,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from side_by_side import Planned, add_row, read_rows, steered, train_all
+from side_by_side import (
+    Planned,
+    add_row,
+    add_training_options,
+    read_rows,
+    steered,
+    train_as_asked,
+)
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "bert_tasks.jsonl"
@@ -66,15 +73,7 @@ def train(options: argparse.Namespace) -> None:
         run for run in runs(options)
         if any(fnmatch.fnmatch(run.name, pattern) for pattern in options.only)
     ]  # fmt: skip
-    train_all(
-        chosen,
-        work=options.work,
-        results=options.results,
-        jobs=options.jobs,
-        more=options.set,
-        show=steered,
-        seconds=None if options.minutes is None else 60 * options.minutes,
-    )
+    train_as_asked(options, chosen, show=steered)
 
 
 def through_transformers(options: argparse.Namespace) -> None:
@@ -225,22 +224,19 @@ def main() -> None:
     training.add_argument("--minilm", help="MiniLM, imported as a bundle")
     for task in TASKS:
         training.add_argument(f"--{task}", type=Path, help="its folder; left out without one")
-    training.add_argument("--jobs", type=int, default=1, help="runs side by side")
-    training.add_argument("--minutes", type=float, help="after which the rest is left")
     training.add_argument("--only", nargs="*", default=["*"], help="variants, such as 'random-*'")
-    training.add_argument("--work", type=Path, default=Path("runs/bert_tasks"))
+    add_training_options(training, work=Path("runs/bert_tasks"), results=RESULTS)
     training.set_defaults(act=train)
     other = verbs.add_parser("transformers")
     other.add_argument("--folder", type=Path, required=True, help="MiniLM, as it was published")
     other.add_argument("--snli", type=Path, required=True)
+    other.add_argument("--seeds", type=int, default=3)
+    other.add_argument("--set", action="append", default=[], help="for every run")
     other.set_defaults(act=through_transformers)
-    for verb in (training, other):
-        verb.add_argument("--seeds", type=int, default=3)
-        verb.add_argument("--set", action="append", default=[], help="for every run")
     reporting = verbs.add_parser("report")
     reporting.add_argument("--json", type=Path, help="the figures as a file, too")
     reporting.set_defaults(act=report)
-    for verb in (training, other, reporting):
+    for verb in (other, reporting):
         verb.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     options.act(options)

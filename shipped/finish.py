@@ -91,7 +91,7 @@ def write(
     bundle = read_bundle(exported.folder)
     calibration = exported.fitted.to_dict()
     card = make_shipped_card(options.name, metrics, facts, run, exported.probes)
-    records = keep_records(run, exported.folder.parent / RECORDS)
+    records = keep_records(run.bundle, exported.folder.parent / RECORDS, run.settings)
     draw_calibration(exported.fitted, records)
     put_in_place(
         options.output,

@@ -7,14 +7,15 @@ python shipped/finish_bert.py trained --data enwiki-2015/valid.txt.xz \
 
 The run must have the recipe's settings; its pieces may have been given as a `vocab.txt` that holds
 what the recipe learns. The shipped model, as int8, is measured on the text anew. What fine-tuning
-reached, with and without the pretraining, is taken from `--tasks`.
+reached, with and without the pretraining, is taken from `--tasks`. Exits with 1 where the model is
+too large or int8 too costly, and with 2 where the input cannot be used.
 """
 
 import argparse
 import json
 import math
-import shutil
 import statistics
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,13 +23,31 @@ from typing import Any
 
 import numpy as np
 from figures import with_interval
-from records import drop_leftovers, int8_line, recipe_settings
+from placing import (
+    Check,
+    gate_check,
+    int8_line,
+    keep_records,
+    put_in_place,
+    refuse_existing,
+    run_script,
+    size_check,
+)
+from seeds import SETTINGS, SeedRun, read_runs, recipe_settings
 
-from softquery.bundle import RECORDS, Bundle, Card, CardData, CardNumber, make_card, read_bundle
-from softquery.bundle.update import with_section
-from softquery.errors import BundleError, ConfigError, InputError
+from softquery.bundle import (
+    RECORDS,
+    Bundle,
+    Card,
+    CardData,
+    CardNumber,
+    make_card,
+    read_bundle,
+    with_section,
+)
+from softquery.errors import ConfigError, InputError
 from softquery.export import export_encoder
-from softquery.files import read_lines, write_json, write_text
+from softquery.files import read_lines
 from softquery.recipes import BertRun, recipe
 from softquery.runtime.masked import evaluate_masked
 from softquery.zoo.glance import folder_size
@@ -46,71 +65,45 @@ TASKS = {
 STARTS = {"pretrained": "fine-tuned", "random": "… from random weights"}
 
 
-def main() -> None:
-    """Read the command line and act."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("trained", type=Path, help="what softquery train wrote")
-    parser.add_argument("--data", type=Path, required=True, help="text to measure on")
-    parser.add_argument("--tasks", type=Path, help="results of benchmarks/bert_tasks.py")
-    parser.add_argument("--gate", type=float, default=0.5, help="per cent that int8 may cost")
-    parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args()
-    if options.output.exists():
-        raise InputError("exists already; name another --output", source=options.output)
-    reached = {} if options.tasks is None else task_figures(options.tasks)
-    wanted: Any = recipe(NAME)
-    finish(read_bundle(options.trained), options.data, options.output, wanted=wanted,
-           gate=options.gate, reached=reached)  # fmt: skip
-
-
 def finish(
-    trained: Bundle,
-    text: Path,
-    output: Path,
-    *,
-    wanted: BertRun,
-    gate: float,
-    reached: Mapping[str, Any],
-) -> None:
-    """Export, measure, and write the card; nothing is left behind where something does not hold.
+    options: argparse.Namespace, wanted: BertRun | None = None
+) -> tuple[dict[str, Any], list[Check]]:
+    """Do all of it; the metrics that were written, and whether they are good enough.
 
     Args:
-        trained: What training wrote.
-        text: To measure on, and for the gate.
-        output: The folder to write.
-        wanted: The recipe whose settings the run must have had.
-        gate: Per cent of perplexity that int8 may cost.
-        reached: What fine-tuning reached, by task.
+        options: The command line.
+        wanted: The recipe whose settings the run must have had; by default that of the name.
     """
-    settings = checked_settings(trained, wanted)
+    refuse_existing(options.output, replace=options.replace)
+    reached = {} if options.tasks is None else task_figures(options.tasks)
+    (run,) = read_runs([options.trained], kind="encoder")
+    named: Any = recipe(NAME)
+    settings = checked_settings(run, wanted or named)
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / NAME
-        report = export_encoder(trained, folder, int8=True, limit=gate, lines=read_lines([text]))
-        exported = [
-            int8_line(report, "hidden words"),
-            "- The heads of pretraining are kept, so that one can go on with `--init`.",
-        ]
-        found = evaluate_masked(read_bundle(folder), text)
-        metrics = {**read_bundle(folder).metrics, "shipped": found, "tasks": dict(reached)}
-        write_json(folder / "metrics.json", metrics)
-        drop_leftovers(folder / RECORDS)
-        write_json(folder / RECORDS / "run.json", settings)
-        card = make_card(told(trained, metrics), kind="encoder")
-        write_text(folder / "README.md", with_section(card, "Export", exported))
-        if folder_size(folder) > LARGEST_MB * 1e6:
-            raise BundleError(f"{trained.path}: {folder_size(folder):,} bytes are too many")
-        shutil.copytree(folder, output)
-
-
-def checked_settings(trained: Bundle, wanted: BertRun) -> dict[str, Any]:
-    """The recipe's settings, if the run had them; of the pieces, only their number is compared."""
-    run = json.loads((trained.path / RECORDS / "run.json").read_text("utf-8"))
-    settings = recipe_settings(run, wanted.to_dict(), aside=("pieces",))
-    count = trained.config.model["config"]["vocab_size"]
-    if count > wanted.pieces.size or run["pieces"]["given"] and count < wanted.pieces.size:
-        raise ConfigError(
-            f"{trained.path}: has {count:,} pieces, but the recipe {wanted.pieces.size:,}"
+        folder, lines = Path(scratch) / "exported", read_lines([options.data])
+        export_encoder(run.bundle, folder, int8=True, limit=options.gate, lines=lines)
+        exported = read_bundle(folder)
+        found = evaluate_masked(exported, options.data)
+        metrics = {**exported.metrics, "shipped": found, "tasks": reached}
+        put_in_place(
+            options.output,
+            exported,
+            metrics=metrics,
+            card=card(run.bundle, metrics),
+            records=keep_records(run.bundle, Path(scratch) / RECORDS, settings),
+            replace=options.replace,
         )
+    size, gate = folder_size(options.output), metrics["export"]["gate"]
+    return metrics, [size_check(size, LARGEST_MB), gate_check(gate, counted="hidden words")]
+
+
+def checked_settings(run: SeedRun, wanted: BertRun) -> dict[str, Any]:
+    """The recipe's settings, if the run had them; of the pieces, only their number is compared."""
+    settings = recipe_settings(run.bundle, wanted.to_dict(), aside=("pieces",))
+    count, size = run.bundle.config.model["config"]["vocab_size"], wanted.pieces.size
+    is_given = bool(run.settings.get("pieces", {}).get("given"))
+    if count > size or is_given and count < size:
+        raise ConfigError(f"{run.bundle.path}: has {count:,} pieces, but the recipe {size:,}")
     return settings
 
 
@@ -144,9 +137,18 @@ def _spread(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
     }
 
 
+def card(trained: Bundle, metrics: dict[str, Any]) -> str:
+    """The card as Markdown."""
+    exported = [
+        int8_line(metrics["export"], "hidden words"),
+        "- The heads of pretraining are kept, so that one can go on with `--init`.",
+    ]
+    return with_section(make_card(told(trained, metrics), kind="encoder"), "Export", exported)
+
+
 def told(trained: Bundle, metrics: dict[str, Any]) -> Card:
     """What there is to say."""
-    training, found = metrics["training"], metrics["shipped"]
+    training = metrics["training"]
     sizes = trained.config.model["config"]
     layers = f"{sizes['num_layers']} layers of {sizes['hidden_size']}"
     return Card(
@@ -171,24 +173,24 @@ def told(trained: Bundle, metrics: dict[str, Any]) -> Card:
             "passes over the text": training["epochs"],
             "steps": training["steps"],
             "seconds": f"{training['seconds']} on one H200",
-            "all settings": "training/run.json",
+            "all settings": f"{RECORDS}/{SETTINGS}",
         },
-        numbers=[*hidden_numbers(found, metrics["dev"]), *task_numbers(metrics["tasks"])],
+        numbers=[*hidden_numbers(metrics), *task_numbers(metrics["tasks"])],
         limits=limits(trained, metrics, layers),
     )
 
 
-def hidden_numbers(found: dict[str, Any], dev: dict[str, Any]) -> list[CardNumber]:
+def hidden_numbers(metrics: dict[str, Any]) -> list[CardNumber]:
     """Of both objectives: as shipped, and in the long sequences that the run measured itself."""
+    found, dev, precision = metrics["shipped"], metrics["dev"], metrics["export"]["precision"]
     numbers = [
-        CardNumber(metric="perplexity of hidden words, int8", value=math.exp(found["mlm_loss"]),
-                   n=found["n"], data=VALID),
-        _accuracy("hidden words foretold, int8", found["mlm_accuracy"], found["n"], VALID),
+        CardNumber(metric=f"perplexity of hidden words, {precision}",
+                   value=math.exp(found["mlm_loss"]), n=found["n"], data=VALID),
+        _accuracy(f"hidden words foretold, {precision}", found["mlm_accuracy"], found["n"], VALID),
     ]  # fmt: skip
     if "nsp_accuracy" in found:
-        numbers.append(
-            _accuracy("next texts told, int8", found["nsp_accuracy"], found["pairs"], VALID)
-        )
+        told = f"next texts told, {precision}"
+        numbers.append(_accuracy(told, found["nsp_accuracy"], found["pairs"], VALID))
     if "long" in dev:
         far = dev["long"]
         numbers.append(
@@ -251,5 +253,23 @@ def limits(trained: Bundle, metrics: dict[str, Any], layers: str) -> list[str]:
     return told
 
 
+def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("trained", type=Path, help="what softquery train wrote")
+    parser.add_argument("--data", type=Path, required=True, help="text to measure on")
+    parser.add_argument("--tasks", type=Path, help="results of benchmarks/bert_tasks.py")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--replace", action="store_true", help="an older bundle gives way")
+    parser.add_argument("--gate", type=float, default=0.5, help="per cent that int8 may cost")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    """Parse, finish and print."""
+    return run_script(finish, options_of())
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,49 +4,90 @@ softquery train elmo-en --data enwiki-2015 --output trained
 softquery export trained --output exported --int8 --drop-softmax --data enwiki-2015/valid.txt.xz
 python shipped/finish_elmo.py exported --yardstick benchmarks/results/kneser_ney.json \
         --output src/softquery/zoo/models/elmo-en
+
+The run must have the recipe's settings. Exits with 1 where the model is too large or int8 too
+costly, and with 2 where the input cannot be used.
 """
 
 import argparse
 import json
-import shutil
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-from records import LEFT_BEHIND, recipe_settings
+from placing import (
+    Check,
+    gate_check,
+    keep_records,
+    put_in_place,
+    refuse_existing,
+    run_script,
+    size_check,
+)
+from seeds import SETTINGS, recipe_settings
 
-from softquery.bundle import Card, CardData, CardNumber, make_card
-from softquery.bundle.update import with_section
-from softquery.files import write_json, write_text
+from softquery.bundle import (
+    RECORDS,
+    Bundle,
+    Card,
+    CardData,
+    CardNumber,
+    make_card,
+    read_bundle,
+    with_section,
+)
+from softquery.errors import BundleError, InputError
 from softquery.recipes import recipe
+from softquery.zoo.glance import folder_size
 
 NAME = "elmo-en"
 LICENCE = "cc-by-sa-4.0"
+LARGEST_MB = 8.5
 
 
-def main() -> None:
-    """Read the command line and act."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("exported", type=Path)
-    parser.add_argument("--yardstick", type=Path, required=True, help="of kneser_ney.py")
-    parser.add_argument("--output", type=Path, required=True)
-    options = parser.parse_args()
-    finish(options.exported, options.yardstick, options.output)
+def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
+    """Do all of it; the metrics that were written, and whether they are good enough."""
+    refuse_existing(options.output, replace=options.replace)
+    exported = read_export(options.exported)
+    settings = recipe_settings(exported, recipe(NAME).to_dict())
+    metrics = exported.metrics
+    yardstick = read_yardstick(options.yardstick, metrics["dev"]["vocabulary"])
+    told = exported.card.partition("## Export\n")[2].strip().splitlines()
+    made = make_card(card(metrics, yardstick), kind="embedder")
+    with tempfile.TemporaryDirectory() as scratch:
+        put_in_place(
+            options.output,
+            exported,
+            metrics=metrics,
+            card=with_section(made, "Export", told),
+            records=keep_records(exported, Path(scratch) / RECORDS, settings),
+            replace=options.replace,
+        )
+    size, gate = folder_size(options.output), metrics["export"]["gate"]
+    return metrics, [size_check(size, LARGEST_MB), gate_check(gate, counted="words")]
 
 
-def finish(exported: Path, yardstick: Path, output: Path) -> None:
-    """Copy the bundle, less what training left behind, and write its card."""
-    run = json.loads((exported / "training" / "run.json").read_text("utf-8"))
-    settings = recipe_settings(run, recipe(NAME).to_dict())
-    metrics = json.loads((exported / "metrics.json").read_text("utf-8"))
-    runs = json.loads(yardstick.read_text("utf-8"))["runs"]
-    size = metrics["dev"]["vocabulary"]
-    best = next(run for run in runs if run["vocabulary"] == size)
-    shutil.copytree(exported, output, ignore=shutil.ignore_patterns(*LEFT_BEHIND))
-    write_json(output / "training" / "run.json", settings)
-    told = (exported / "README.md").read_text("utf-8")
-    body = told.partition("## Export\n")[2].strip().splitlines()
-    made = with_section(make_card(card(metrics, best), kind="embedder"), "Export", body)
-    write_text(output / "README.md", made)
+def read_export(path: Path) -> Bundle:
+    """The biLM, after a check that it is one and that int8 was tried."""
+    bundle = read_bundle(path)
+    if bundle.config.kind != "embedder":
+        raise BundleError(f"{path}: expected an embedder, found kind {bundle.config.kind!r}")
+    if not bundle.is_exported or "gate" not in bundle.metrics.get("export", {}):
+        raise BundleError(f"{path}: expected what softquery export --int8 wrote")
+    return bundle
+
+
+def read_yardstick(path: Path, vocabulary: int) -> dict[str, Any]:
+    """The 5-gram that saw as many words."""
+    try:
+        runs = json.loads(path.read_text("utf-8"))["runs"]
+        found = [run for run in runs if run["vocabulary"] == vocabulary]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"is no result of kneser_ney.py ({error!r})", source=path) from None
+    if not found:
+        raise InputError(f"has no run with a vocabulary of {vocabulary:,}", source=path)
+    return dict(found[0])
 
 
 def card(metrics: dict[str, Any], yardstick: dict[str, Any]) -> Card:
@@ -83,7 +124,7 @@ def card(metrics: dict[str, Any], yardstick: dict[str, Any]) -> Card:
             "steps": training["steps"],
             "seconds": f"{training['seconds']} on one H200, beside another run",
             "words that were predicted": dev["vocabulary"],
-            "all settings": "training/run.json",
+            "all settings": f"{RECORDS}/{SETTINGS}",
         },
         numbers=numbers,
         limits=[
@@ -101,5 +142,21 @@ def card(metrics: dict[str, Any], yardstick: dict[str, Any]) -> Card:
     )
 
 
+def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("exported", type=Path, help="what softquery export --int8 wrote")
+    parser.add_argument("--yardstick", type=Path, required=True, help="of kneser_ney.py")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--replace", action="store_true", help="an older bundle gives way")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    """Parse, finish and print."""
+    return run_script(finish, options_of())
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -27,6 +27,7 @@ from heads import HEADS, KINDS, Head, Kind, Rows
 from placing import (
     Check,
     gate_check,
+    int8_line,
     keep_records,
     named,
     put_in_place,
@@ -102,7 +103,7 @@ def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
         }
         made = Made(name=options.name, head=head, facts=facts, run=best, metrics=metrics,
                     weakest=weakest)  # fmt: skip
-        records = keep_records(best, Path(scratch) / RECORDS)
+        records = keep_records(best.bundle, Path(scratch) / RECORDS, best.settings)
         text = make_card(card(made), kind=head.kind, calibration=exported.calibration)
         put_in_place(
             options.output,
@@ -193,12 +194,10 @@ def weakest(slices: list[dict[str, Any]], head: Head) -> list[str]:
 def told(exported: Bundle, records: Path) -> list[str]:
     """What the card says of int8 and of the size."""
     export, base = exported.metrics["export"], exported.config.base
-    gate, metric = export["gate"], export["gate"]["metric"]
     size = folder_size(exported.path) - folder_size(exported.path / RECORDS) + folder_size(records)
     judges = "tune" if exported.calibration else "dev"
     lines = [
-        f"- Weights: {export['precision']}; {metric} {gate['float32']:.4f} as float32, "
-        f"{gate['int8']:.4f} as int8, on {gate['n']:,} rows of {judges}.",
+        int8_line(export, f"rows of {judges}"),
         f"- Size: {size / 1e6:.2f} MB.",
     ]
     if base is not None:

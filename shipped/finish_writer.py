@@ -165,7 +165,7 @@ def _write(
         exported,
         metrics=metrics,
         card=with_section(made, "Export", told),
-        records=keep_records(run, records),
+        records=keep_records(run.bundle, records, run.settings),
         replace=options.replace,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from seeds import SETTINGS, SeedRun, without_paths
+from seeds import SETTINGS, without_paths
 
 from softquery.bundle import RECORDS, Bundle, write_bundle
 from softquery.cli.console import print_json, print_table
@@ -17,7 +17,7 @@ from softquery.files import write_json
 
 GRAPHS = "onnx"
 KEPT = ("curves.png",)
-"""Records of training that a shipped model carries as they are."""
+"""Records of training that a shipped model carries as they are; beside its settings, no others."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,14 +39,14 @@ def refuse_existing(output: Path, *, replace: bool) -> None:
         raise InputError(message, source=output)
 
 
-def keep_records(run: SeedRun, folder: Path) -> Path:
-    """A new folder with the settings without this machine's paths, and the curves."""
+def keep_records(bundle: Bundle, folder: Path, settings: Mapping[str, Any]) -> Path:
+    """A new folder with the settings without this machine's paths, and the bundle's curves."""
     folder.mkdir()
-    if run.settings:
-        write_json(folder / SETTINGS, without_paths(run.settings))
+    if settings:
+        write_json(folder / SETTINGS, without_paths(settings))
     for name in KEPT:
-        if (run.bundle.path / RECORDS / name).is_file():
-            shutil.copy(run.bundle.path / RECORDS / name, folder / name)
+        if (bundle.path / RECORDS / name).is_file():
+            shutil.copy(bundle.path / RECORDS / name, folder / name)
     return folder
 
 
@@ -61,6 +61,7 @@ def put_in_place(
     replace: bool = False,
 ) -> None:
     """Write the bundle, whole or not at all, with what was found out about it."""
+    source = exported.source_tokenizer_path
     write_bundle(
         output,
         config=exported.config,
@@ -69,6 +70,7 @@ def put_in_place(
         metrics=metrics,
         card=card,
         calibration=calibration,
+        source_tokenizer_json=None if source is None else source.read_text(encoding="utf-8"),
         graphs={path.name: path.read_bytes() for path in (exported.path / GRAPHS).iterdir()},
         records=records,
         replace=replace,
@@ -84,12 +86,26 @@ def size_check(size_bytes: int, largest_mb: float) -> Check:
     )
 
 
-def gate_check(gate: Mapping[str, Any]) -> Check:
-    """Whether int8 was accepted."""
+def gate_check(gate: Mapping[str, Any], *, counted: str = "rows") -> Check:
+    """Whether int8 was accepted, by so many rows or words."""
     return Check(
         what=f"int8 within {gate['limit_points']:g} of {gate['metric']}",
-        found=f"{gate['lost_points']:+.3f} lost on {gate['n']:,} rows",
+        found=f"{gate['lost_points']:+.3f} lost on {gate['n']:,} {counted}",
         passed=gate["accepted"],
+    )
+
+
+def int8_line(export: Mapping[str, Any], measured_on: str) -> str:
+    """What a card says of int8, kept or not.
+
+    >>> gate = {"metric": "f1", "float32": 0.75, "int8": 0.5, "n": 1200}
+    >>> int8_line({"precision": "float32", "gate": gate}, "rows of dev")
+    '- Weights: float32; f1 0.7500 as float32, 0.5000 as int8, on 1,200 rows of dev.'
+    """
+    gate = export["gate"]
+    return (
+        f"- Weights: {export['precision']}; {gate['metric']} {gate['float32']:.4f} as float32, "
+        f"{gate['int8']:.4f} as int8, on {gate['n']:,} {measured_on}."
     )
 
 

@@ -1,13 +1,14 @@
 """The runs of one recipe with different seeds, of which one is shipped."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from softquery.bundle import RECORDS, Bundle, read_bundle
-from softquery.errors import BundleError, InputError
+from softquery.bundle.layout import read_object
+from softquery.errors import BundleError, ConfigError, InputError
 
 SETTINGS = "run.json"
 LABELS = {
@@ -16,6 +17,8 @@ LABELS = {
     "match-zh": ("0", "1"),
 }
 """Of every shipped model; of two, the second is the one that a score is about."""
+OWN_WORDS = ("name", "summary")
+"""Settings that change no weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,35 @@ def _read(path: Path, kind: str) -> SeedRun:
     if bundle.metrics.get("export", {}).get("precision") == "int8":
         raise BundleError(f"{path}: is int8 already; expected what training wrote")
     seed = bundle.metrics.get("training", {}).get("seed", path.name)
-    return SeedRun(bundle, str(seed), _settings(path / RECORDS / SETTINGS))
+    return SeedRun(bundle, str(seed), read_settings(bundle))
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return settings
+def read_settings(bundle: Bundle) -> dict[str, Any]:
+    """The `run.json` of a bundle; empty where there is none."""
+    path = bundle.path / RECORDS / SETTINGS
+    return read_object(path) if path.is_file() else {}
+
+
+def recipe_settings(
+    bundle: Bundle, wanted: Mapping[str, Any], *, aside: Collection[str] = ()
+) -> dict[str, Any]:
+    """A recipe's settings, if the bundle's run had the same ones.
+
+    Args:
+        bundle: What training wrote, or an export of it.
+        wanted: Of the recipe.
+        aside: Settings that may differ because something else vouches for them.
+    """
+    found, plain = read_settings(bundle), json.loads(json.dumps(wanted))
+    if not found:
+        raise BundleError(f"{bundle.path}: has no {RECORDS}/{SETTINGS} to compare with the recipe")
+    for key, value in plain.items():
+        if key not in (*OWN_WORDS, *aside) and found.get(key) != value:
+            raise ConfigError(
+                f"{bundle.path}: {key} is not that of the recipe {plain['name']}: "
+                f"{found.get(key)} ≠ {value}"
+            )
+    return dict(plain)
 
 
 def differing_settings(runs: Sequence[SeedRun]) -> list[str]:

@@ -1,6 +1,9 @@
 """`shipped/finish_bert.py`, from a tiny run to a bundle with its card."""
 
 import json
+import shutil
+import sys
+from functools import partial
 
 import pytest
 
@@ -8,11 +11,13 @@ pytest.importorskip("onnx", reason="export needs the extra [train]")
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
 import finish_bert
-from finish_bert import checked_settings, finish, task_figures
+from finish_bert import checked_settings, finish, options_of, task_figures
+from placing import run_script
+from seeds import read_runs
 from tiny_documents import settings, write_documents
 
 from softquery.bundle import RECORDS, read_bundle
-from softquery.errors import BundleError, ConfigError, InputError
+from softquery.errors import ConfigError, InputError
 from softquery.recipes import override, recipe
 from softquery.recipes.kinds import train
 from softquery.runtime import load
@@ -54,18 +59,29 @@ def small(**changes):
     return override(recipe("bert-mini-en"), words[1::2])
 
 
-def go(place, output, *, gate=50.0, wanted=None, reached=None):
-    finish(read_bundle(place / "trained"), place / "text" / "valid.txt", place / output,
-           wanted=wanted or small(), gate=gate, reached=reached or {})  # fmt: skip
-    return read_bundle(place / output)
+def words(place, output, *more, trained="trained", text="text/valid.txt", gate="50"):
+    named = {"--data": str(place / text), "--output": str(place / output), "--gate": gate}
+    return [str(place / trained), *(word for pair in named.items() for word in pair), *more]
+
+
+def run(place, output, *more, **named):
+    """The script's exit code, with a recipe of the run's size."""
+    return run_script(
+        partial(finish, wanted=small()), options_of(words(place, output, *more, **named))
+    )
 
 
 @pytest.fixture(scope="module")
 def finished(place):
-    return go(place, "out", reached=task_figures(place / "results.jsonl"))
+    options = options_of(words(place, "out", "--tasks", str(place / "results.jsonl")))
+    metrics, found = finish(options, small())
+    bundle = read_bundle(place / "out")
+    assert bundle.metrics == json.loads(json.dumps(metrics))
+    assert [check.passed for check in found] == [True, True]
+    return bundle
 
 
-def test_the_recipe_learns_8000_pieces_in_six_passes():
+def test_the_recipe_learns_8000_pieces_in_eight_passes():
     run = recipe("bert-mini-en")
     assert (run.pieces.size, run.pieces.given, run.training.max_epochs) == (8_000, "", 8)
     assert run.model == recipe("bert-mini").model
@@ -108,23 +124,59 @@ def test_the_card_tells_figures_with_intervals_and_limits(finished):
     assert "mlm_perplexity" in card
 
 
-def test_without_tasks_none_are_claimed(place):
-    card = go(place, "untried").card
+def test_without_tasks_none_are_claimed(place, capsys):
+    assert run(place, "untried", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["tasks"] == {}
+    card = read_bundle(place / "untried").card
     assert "fine-tuned, " not in card
     assert "before int8" not in card
 
 
-def test_nothing_is_left_where_int8_costs_too_much_or_is_too_large(place, monkeypatch):
-    with pytest.raises(BundleError, match="int8 was refused"):
-        go(place, "refused", gate=-90.0)
+def test_what_is_not_good_enough_exits_with_1(place, monkeypatch, capsys):
+    assert run(place, "refused", gate="-90") == 1
+    assert "not good enough, int8 within -90 of mlm_perplexity" in capsys.readouterr().err
+    refused = read_bundle(place / "refused")
+    assert refused.metrics["export"]["precision"] == "float32"
+    assert "- Weights: float32; mlm_perplexity " in refused.card
+    assert "hidden words foretold, int8" not in refused.card
     monkeypatch.setattr(finish_bert, "LARGEST_MB", 0.01)
-    with pytest.raises(BundleError, match="bytes are too many"):
-        go(place, "refused")
-    assert not (place / "refused").exists()
+    assert run(place, "refused", "--replace") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("finish: not good enough, size under 0.01 MB: ")
+    assert read_bundle(place / "refused").metrics["export"]["precision"] == "int8"
+
+
+@pytest.mark.parametrize(
+    ("output", "named", "told"),
+    [
+        ("out", {}, "exists already; name another --output or say --replace"),
+        ("new", {"trained": "nowhere"}, "no such model folder"),
+        ("new", {"trained": "out"}, "is int8 already; expected what training wrote"),
+        ("new", {"text": "text/none.txt"}, "none.txt"),
+        ("new", {"gate": "nan"}, "the gate must be a finite number"),
+        ("new", {"trained": "unknown"}, "has no training/run.json to compare with the recipe"),
+    ],
+)
+def test_what_cannot_be_used_exits_with_2(place, finished, capsys, output, named, told):
+    if not (place / "unknown").exists():
+        shutil.copytree(place / "trained", place / "unknown")
+        (place / "unknown" / RECORDS / "run.json").unlink()
+    assert run(place, output, **named) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("finish: ")
+    assert told in line
+    assert not (place / "new").exists()
+
+
+def test_the_script_compares_with_its_own_recipe(place, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["finish_bert.py", *words(place, "new")])
+    assert finish_bert.main() == 2
+    assert "is not that of the recipe bert-mini-en" in capsys.readouterr().err
+    assert not (place / "new").exists()
 
 
 def test_a_run_with_other_settings_is_refused(place):
-    trained = read_bundle(place / "trained")
+    (trained,) = read_runs([place / "trained"], kind="encoder")
     with pytest.raises(ConfigError, match="training is not that of the recipe bert-mini-en"):
         checked_settings(trained, small(training__seed=7))
     with pytest.raises(ConfigError, match="has 200 pieces, but the recipe 100"):

@@ -1,5 +1,6 @@
 import json
 import lzma
+import shutil
 
 import pytest
 
@@ -82,6 +83,14 @@ def test_int8_outside_of_the_gate_is_told(place):
     metrics, found = finish(arguments(place, "refused", "--gate", "-100", runs=("run-1",)))
     assert metrics["export"]["precision"] == "float32"
     assert [check.passed for check in found if check.what.startswith("int8")] == [False]
+
+
+def test_a_tokenizer_of_the_source_comes_along(place):
+    run = shutil.copytree(place / "run-1", place / "two-sided-run")
+    text = (run / "tokenizer.json").read_text()
+    (run / "source_tokenizer.json").write_text(text)
+    finish(arguments(place, "two-sided", "--gate", "50", runs=("two-sided-run",)))
+    assert read_bundle(place / "two-sided").source_tokenizer_path.read_text() == text
 
 
 def test_mistakes_are_told_in_one_line(place, finished):
