@@ -45,6 +45,7 @@ def test_a_frozen_bilm_stays_as_it_was_and_answers_come(frozen, place):
     for name, value in theirs.items():
         if not name.startswith("softmax."):
             assert (ours[f"embedder.bilm.{name}"] == value).all(), name
+    assert json.loads((place / "frozen/training/run.json").read_text())["elmo_weights"]
     nested = read_bundle(place / "frozen").config.model["config"]["embedder"]
     assert (nested["name"], nested["settings"]["places"]) == ("elmo", ["input", "output"])
     model = sq.load(place / "frozen")

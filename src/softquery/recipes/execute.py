@@ -19,6 +19,7 @@ from softquery.recipes.bert_base import BertBase, fitting_text, read_base, stand
 from softquery.recipes.card import run_card
 from softquery.recipes.nesting import (
     base_of,
+    known_by,
     nested_elmo,
     own_weights,
     penalised,
@@ -68,7 +69,8 @@ def train(
     prepared, model = ready.prepared, ready.model
     with stage.kept():
         if stage.is_first:
-            stage.note(prepared.run.to_dict(), prepared.source.fingerprint)
+            settings = {**prepared.run.to_dict(), **known_by(model)}
+            stage.note(settings, prepared.source.fingerprint)
         stage.fabric.barrier()
         outcome = stage.fit(
             model,

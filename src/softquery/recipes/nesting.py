@@ -94,11 +94,26 @@ def base_of(model: nn.Module) -> Base | None:
         there = base_weights(read_bundle(resolve(name)))
     except BundleError:
         return None
-    inside = {key: value.cpu().numpy() for key, value in embedder.bilm.state_dict().items()}
+    inside = _inside(embedder)
     same = inside.keys() == there.keys() and all(
         np.array_equal(values, there[key]) for key, values in inside.items()
     )
     return Base(name, weights_fingerprint(there)) if same else None
+
+
+def known_by(model: nn.Module) -> dict[str, str]:
+    """By what a resumed run knows a frozen biLM; it refuses one that has changed meanwhile.
+
+    What was found in sentences is not in the checkpoint, and would be another's.
+    """
+    embedder = getattr(model, "embedder", None)
+    if not isinstance(embedder, ElmoEmbedder) or embedder.tuning == "tuned":
+        return {}
+    return {"elmo_weights": weights_fingerprint(_inside(embedder))}
+
+
+def _inside(embedder: ElmoEmbedder) -> dict[str, NDArray[Any]]:
+    return {name: value.cpu().numpy() for name, value in embedder.bilm.state_dict().items()}
 
 
 def own_weights(model: nn.Module, base: Base | None) -> dict[str, NDArray[Any]]:

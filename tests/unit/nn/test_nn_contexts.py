@@ -9,6 +9,7 @@ from elmo_cases import ENTRIES, ElmoCase
 from softquery.data import Pairs, Questions, Sentences, Texts
 from softquery.nn import ElmoEmbedder, KnownContexts, LayerMix, Lexicon, sentence_keys
 from softquery.recipes import beforehand
+from softquery.recipes.nesting import known_by
 from softquery.text import spell_vocabulary
 
 CHARACTERS = torch.from_numpy(spell_vocabulary(ENTRIES, 9))
@@ -97,3 +98,10 @@ def test_a_bilm_that_learns_along_is_asked_each_time():
 def test_data_without_a_bilm_stay_as_they_are():
     data = make_data("texts")
     assert beforehand.read_contexts(data, torch.nn.Linear(1, 1), pytest.fail) is data
+
+
+def test_a_run_knows_its_frozen_bilm_by_its_weights():
+    model, same, other = Holder("frozen"), Holder("frozen"), Holder("frozen")
+    next(other.embedder.bilm.parameters()).data += 1
+    assert known_by(model) == known_by(same) != known_by(other)
+    assert known_by(Holder("tuned")) == {} == known_by(torch.nn.Linear(1, 1))
