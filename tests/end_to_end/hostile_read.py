@@ -413,7 +413,7 @@ READING = [
     Case(
         title="`export --int8` without questions",
         command=f"{EXPORT} --int8",
-        said="int8 needs questions with answers for its gate; name a file with --data",
+        said="int8 needs labelled rows for its gate; name a file with --data",
     ),
     Case(
         title="`export --drop-softmax`",

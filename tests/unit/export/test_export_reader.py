@@ -97,7 +97,7 @@ def test_without_rows_made_up_words_are_compared(plain, tmp_path):
 
 def test_what_cannot_be_exported_is_told(plain, tmp_path, rows):
     bundle = read_bundle(plain)
-    with pytest.raises(ConfigError, match="int8 needs questions with answers for its gate"):
+    with pytest.raises(ConfigError, match="int8 needs labelled rows for its gate"):
         export_reader(bundle, tmp_path / "out", int8=True)
     with pytest.raises(ConfigError, match="the gate must be a finite number of points, got nan"):
         export_reader(bundle, tmp_path / "out", limit=float("nan"))
@@ -105,7 +105,7 @@ def test_what_cannot_be_exported_is_told(plain, tmp_path, rows):
 
 
 def test_a_difference_from_torch_is_refused(plain, tmp_path, monkeypatch):
-    monkeypatch.setattr("softquery.export.read_bundle.TOLERANCE", -1.0)
+    monkeypatch.setattr("softquery.export.trial.TOLERANCE", -1.0)
     with pytest.raises(BundleError, match=r"the exported graphs differ from torch by"):
         exported_reader(plain, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
