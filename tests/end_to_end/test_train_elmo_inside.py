@@ -1,17 +1,20 @@
 """`softquery train esim-elmo`: a biLM inside a matcher, from the command line to an answer."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
-from running import finish, settings, softquery, start
+from reading import assert_equal, weights
+from running import DIES_AFTER_AN_EPOCH, finish, settings, softquery, start, start_warm
 from safetensors.numpy import load_file
 from tiny_pairs import inference, write_folder
 
 import softquery as sq
+from elmo_cases import ElmoCase
 from small_elmo import write_elmo, write_esim_elmo
 from softquery.bundle import read_bundle, write_bundle
 from softquery.text import TextConfig, TextPipeline, spell_vocabulary
@@ -109,6 +112,26 @@ def test_a_vocabulary_that_is_spelt_beforehand_is_read_as_before(frozen, place, 
     )
     one, other = theirs.predict([("A man eats.", f"A {word} eats.") for word in ("qq", "zz")])
     assert one.probabilities == pytest.approx(other.probabilities, abs=1e-7)
+
+
+def test_a_run_goes_on_with_the_bilm_that_it_began_with(place, tmp_path):
+    bilm = write_elmo(tmp_path / "bilm")
+    words = ("train", "esim-elmo", "--data", place / "data", "--output", tmp_path / "parts",
+             *settings(training={"max_epochs": 2, "graphs": "auto"}, optim={"lr": 0.01}),
+             "--set", f"elmo.bundle={bilm}")  # fmt: skip
+    whole = train(place, "whole", "--set", f"elmo.bundle={bilm}")
+    assert whole.code == 0, whole.err
+    assert finish(start_warm(*words, code=DIES_AFTER_AN_EPOCH)).code == 9
+    shutil.move(bilm, tmp_path / "before")
+    write_elmo(bilm, ElmoCase().build(seed=2))
+    refused = softquery(*words, "--resume")
+    assert refused.code == 2
+    assert "the interrupted run had elmo_weights = " in refused.err
+    shutil.rmtree(bilm)
+    shutil.move(tmp_path / "before", bilm)
+    resumed = softquery(*words, "--resume")
+    assert resumed.code == 0, resumed.err
+    assert_equal(weights(tmp_path / "parts"), weights(place / "whole"), atol=1e-6)
 
 
 def test_a_tuned_bilm_learns(place):

@@ -62,7 +62,8 @@ class KnownContexts(NamedTuple):
         self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], layers: Float[Tensor, "L B T D"]
     ) -> None:
         """Fill in what was found in some of the sentences."""
-        self.layers[:, self._at(ids)[mask]] = layers[:, mask].to(self.layers.dtype)
+        places = self._places(self._rows(sentence_keys(ids)), ids.shape[1])
+        self.layers[:, places[mask]] = layers[:, mask].to(self.layers.dtype)
 
     def look_up(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
         """What was found in the sentences; anything where padding is.
@@ -71,14 +72,16 @@ class KnownContexts(NamedTuple):
         seen: asking whether there is one would make a GPU wait.
         """
         wanted = sentence_keys(ids)
-        there = self.keys[self._rows(wanted)] == wanted
-        known = there | (ids == PAD_ID).all(dim=1)
-        return self.layers[:, self._at(ids)].masked_fill(~known[:, None, None], torch.nan)
-
-    def _at(self, ids: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1], device=ids.device)
-        starts = self.starts[self._rows(sentence_keys(ids))]
-        return (starts.unsqueeze(1) + places).clamp(max=self.layers.shape[1] - 1)
+        rows = self._rows(wanted)
+        known = (self.keys[rows] == wanted) | (ids == PAD_ID).all(dim=1)
+        found = self.layers[:, self._places(rows, ids.shape[1])]
+        return found.masked_fill(~known[:, None, None], torch.nan)
 
     def _rows(self, keys: Tensor) -> Tensor:
+        """Where sentences with these keys stand, if they do."""
         return torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
+
+    def _places(self, rows: Tensor, length: int) -> Tensor:
+        """Of their tokens, and of what follows these up to `length`."""
+        steps = torch.arange(length, device=rows.device)
+        return (self.starts[rows].unsqueeze(1) + steps).clamp(max=self.layers.shape[1] - 1)

@@ -99,6 +99,6 @@ def _room(device: torch.device) -> int:
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         return free // SHARE
-    if not hasattr(os, "sysconf"):
-        return 0
+    if "SC_AVPHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return 0  # not every system tells
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // SHARE

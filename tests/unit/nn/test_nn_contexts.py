@@ -90,6 +90,13 @@ def test_sentences_that_do_not_fit_are_read_each_time(monkeypatch):
     assert said == ["the biLM reads 6 sentences anew each epoch: 0.0 GiB"]
 
 
+def test_room_is_a_part_of_the_free_memory_where_the_system_tells(monkeypatch):
+    cpu = torch.device("cpu")
+    assert beforehand._room(cpu) > 0
+    monkeypatch.delattr("os.sysconf_names")
+    assert beforehand._room(cpu) == 0
+
+
 def test_a_bilm_that_learns_along_is_asked_each_time():
     data = beforehand.read_contexts(make_data("texts"), Holder("tuned"), pytest.fail)
     assert data.lexicon == LEXICON
