@@ -101,6 +101,12 @@ TRAIN_HEADS = [
         needs=BASE,
     ),
     Case(
+        title="more layers that learn than there are",
+        command=f"{MATCH} --set bert.tuned_layers=9",
+        said="bert.tuned_layers (9) exceeds the encoder's 2 layers",
+        needs=BASE,
+    ),
+    Case(
         title="rates by layer for a model without a BERT",
         command="train esim --data data --output new --set optim.layer_decay=0.9",
         said="optim.layer_decay is for a BERT inside; leave it at 1",

@@ -1,6 +1,7 @@
 """A BERT with each of its heads: trained, exported, asked, without and with torch."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +195,14 @@ def test_a_document_of_a_hundred_thousand_words_is_cut_read_in_parts_or_in_pages
     place = text[:50_000].rfind(" ")
     (found,) = reader.predict([("Who slept?", f"{text[:place]} Ada slept. {text[place:]}")])
     assert found.text is None or found.text in text + " Ada slept."
+
+
+def test_limits_are_told_in_pieces(trained):
+    text = "film " * 400
+    told = softquery("tag", text, "--model", exported(trained["tag"]))
+    assert re.search(r"1 sentence longer than \d+ pieces, read in parts", told.err), told.err
+    told = softquery("read", "Who?", "--context", text, "--model", exported(trained["read"]))
+    assert re.search(r"1 context longer than \d+ pieces, read in pages", told.err), told.err
 
 
 @pytest.mark.parametrize("odd", ["\u200b", "\u00ad", "\x07", "x" * 300, "\U0001f600"])

@@ -14,6 +14,7 @@ from tiny_writing import couplets, german, settings, write_aligned, write_folder
 
 import softquery as sq
 from softquery.bundle import read_bundle
+from softquery.cli.evaluate import COLUMNS, write_mistakes
 from softquery.decoding import Greedy, Sampling
 from softquery.errors import ConfigError, InputError
 from softquery.measure import CoupletReport
@@ -165,6 +166,15 @@ def test_evaluate_measures_generators(translator, place, tmp_path):
     table = softquery("evaluate", translator[0], "--data", data)
     assert "sacrebleu: nrefs:1" in table.err
     assert softquery("evaluate", translator[0], "--data", data, "--order").code == 2
+
+
+def test_a_table_without_mistakes_has_the_columns_of_its_kind(tmp_path):
+    names = ["source", "target", "text", "log_likelihood", "row"]
+    write_mistakes(tmp_path / "none.tsv", [], COLUMNS["generator"])
+    assert (tmp_path / "none.tsv").read_text() == "\t".join(names) + "\n"
+    one = dict(zip(names, ["ein Hund", "a dog", "a cat", -1.5, 7], strict=True))
+    write_mistakes(tmp_path / "one.csv", [one], COLUMNS["generator"])
+    assert (tmp_path / "one.csv").read_text().splitlines()[0] == ",".join(names)
 
 
 @pytest.mark.parametrize("recipe", ["translate-rnn", "translate-bahdanau", "translate-luong"])

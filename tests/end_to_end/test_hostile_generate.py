@@ -1,6 +1,6 @@
 """Odd and bad input to `softquery generate`: what docs/generate.md and docs/errors.md say happens.
 
-Renew the tables with `python tests/end_to_end/test_hostile_generate.py`, which prints them.
+Renew the tables with `PYTHONPATH=tests python tests/end_to_end/test_hostile_generate.py`.
 """
 
 import re
@@ -40,6 +40,10 @@ CASES = [
     Odd("a line of spaces", ("  ",), "a text is empty"),
     Odd("an empty line in a file", ("--input", "lines.txt"),
         "lines.txt, row 2: source is empty"),
+    Odd("an invisible character", ("\u200b",),
+        "1 text with nothing that the model reads", ANSWERED),
+    Odd("an invisible character for couplets", ("\u200b",),
+        "1 text with nothing that the model reads", ANSWERED, "poet"),
     Odd("10,000 characters", ("Hunde " * 1667,),
         "1 text cut to the model's 128 tokens", ANSWERED),
     Odd("10,000 characters without a space", ("x" * 10_000,),
@@ -57,6 +61,11 @@ CASES = [
         "the prefix holds token '▁dogs', which is banned"),
     Odd("a prefix that breaks a couplet's rules", ("春花", "--prefix", "春"),
         "the prefix '春' breaks the rules at its token '春'", REFUSED, "poet"),
+    Odd("a prefix that breaks the rules of one line in a file",
+        ("--input", "upper.txt", "--prefix", "秋"),
+        "upper.txt, row 2: the prefix '秋' breaks the rules at its token '秋'", REFUSED, "poet"),
+    Odd("a prefix that the model does not know", (TEXT, "--prefix", "☃ dogs"),
+        "prefix: the model's vocabulary does not hold '☃ dogs'"),
     Odd("a prefix that is longer than the line", ("春花", "--prefix", "秋月水"),
         "the prefix has 3 tokens, more than the longest length, 2", REFUSED, "poet"),
     Odd("a prefix longer than `--max-length`", (TEXT, "--prefix", "three dogs", "--max-length", 1),
@@ -68,11 +77,16 @@ CASES = [
         "required"),
     Odd("a word that is required and banned", (TEXT, "--require", "dogs", "--ban", "dogs"),
         "token '▁dogs' is required, but may not come"),
+    Odd("a required character that the upper line has", ("春花", "--require", "春"),
+        "token '春' is required, but may not come", REFUSED, "poet"),
     Odd("more required words than room",
         (TEXT, "--require", "dogs", "--require", "two", "--max-length", 1),
         "2 required tokens do not fit where 1 may come"),
     Odd("a least length above the longest", (TEXT, "--min-length", 9, "--max-length", 3),
         "min_length (9) is above max_length (3)"),
+    Odd("a longest length for couplets", ("春花", "--max-length", 5),
+        "a lower line is as long as its upper line: no least or longest length goes with the rules "
+        "form, repeats", REFUSED, "poet"),
     Odd("an unknown rule", ("春花", "--rules", "rhyme"),
         "unknown rule 'rhyme' (known: form, repeats, tones)", REFUSED, "poet"),
     Odd("rules of couplets for another model", (TEXT, "--rules", "form"),
@@ -94,7 +108,10 @@ CASES = [
     Odd("a file without a column `source`", ("--input", "other.tsv"),
         'other.tsv, row 1: no column "source" (did you mean "more"?); found: text, more; expected: '
         "source; other names are given with --columns source=NAME"),
-    Odd("a model that matches", (TEXT,), "data: incomplete model folder" + ANY, REFUSED, "data"),
+    Odd("a model that matches", (TEXT,), ANY + "nli-en: expected a generator, found kind 'matcher'",
+        REFUSED, "nli-en"),
+    Odd("a folder that is no model", (TEXT,), "data: incomplete model folder" + ANY, REFUSED,
+        "data"),
 ]  # fmt: skip
 
 
@@ -119,6 +136,7 @@ def place(tmp_path_factory):
         )
         assert answer.code == 0, answer.err  # fmt: skip
     (folder / "lines.txt").write_text("zwei Hunde\n\nacht Katzen\n", encoding="utf-8")
+    (folder / "upper.txt").write_text("春花\n秋月\n", encoding="utf-8")
     (folder / "other.tsv").write_text("text\tmore\na\tb\n", encoding="utf-8")
     return folder
 

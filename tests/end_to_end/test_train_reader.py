@@ -1,6 +1,7 @@
 """`softquery train reader` and its kin: from the command line to answers, with and without ELMo."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -14,6 +15,7 @@ from tiny_questions import chinese, english, settings, write_json, write_lines, 
 import softquery as sq
 from small_elmo import write_elmo
 from softquery.bundle import read_bundle
+from softquery.files import read_questions
 
 LEARNT = {"training__max_epochs": 14, "optim__lr": 0.03, "data__tune_share": 0.1,
           "training__patience": 14, "model__dropout": 0.05, "training__average_decay": 0,
@@ -202,6 +204,10 @@ def test_long_contexts_are_read_in_pages(place):
                    "reading.step=6", **SHORT)  # fmt: skip
     assert answer.code == 0, answer.err
     assert "train: 70 contexts are longer than 12 words; read in pages" in answer.err
+    counts = re.search(r"(\d+) questions to train on, (\d+) held back", answer.err)
+    given = list(read_questions(place / "data" / "train.json"))
+    assert counts is not None  # questions, and not the pages that they are asked of
+    assert sum(map(int, counts.groups())) == len(given)
     told = softquery("read", "Who?", "--context", "Ada sang. " * 40, "--model", place / "paged")
     assert "1 context longer than 12 words, read in pages" in told.err
 

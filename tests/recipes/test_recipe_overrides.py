@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import typing
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from softquery.errors import ConfigError
+from softquery.models import AskingConfig, Seq2SeqConfig, TransformerConfig
 from softquery.recipes import RECIPES, override, recipe
 
 few = hypothesis_settings(max_examples=50, deadline=None)
@@ -172,3 +175,20 @@ def test_a_missing_letter_is_forgiven_with_a_hint(path, data):
     meant = "tags|task" if letters == "tas" else name  # one letter is missing from either
     with pytest.raises(ConfigError, match=f"unknown setting '{typed}'.*did you mean '({meant})'"):
         override(recipe("esim-snli"), [f"{typed}=1"])
+
+
+CHOICES = {
+    AskingConfig: ("asker", "score"),
+    Seq2SeqConfig: ("cell", "direction", "context", "tie"),
+    TransformerConfig: ("norm", "positions", "tie"),
+}
+
+
+@pytest.mark.parametrize("config", CHOICES, ids=lambda config: config.__name__)
+def test_the_page_on_writing_names_every_choice(config):
+    page = (Path(__file__).parents[2] / "docs" / "generate.md").read_text(encoding="utf-8")
+    kinds = typing.get_type_hints(config)
+    for name in CHOICES[config]:
+        (row,) = (line for line in page.splitlines() if f".{name}`" in line.split(" | ")[0])
+        missing = [each for each in typing.get_args(kinds[name]) if f"`{each}`" not in row]
+        assert not missing, row

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -63,7 +63,7 @@ def evaluate(
             raise ConfigError(f"--order compares pairs; {_a(kind)} reads one text")
         found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
         if errors is not None:
-            write_mistakes(errors, mistakes)
+            write_mistakes(errors, mistakes, COLUMNS[kind])
         _tell(found, f"{model} on {data}", errors, as_json)
         return
     rows = list(
@@ -85,7 +85,7 @@ def evaluate(
     if evaluation.num_cut:
         result["sentences_cut"] = evaluation.num_cut
     if errors is not None:
-        write_mistakes(errors, [each.record() for each in evaluation.mistakes()])
+        write_mistakes(errors, [each.record() for each in evaluation.mistakes()], COLUMNS[kind])
     _tell(result, f"{model} on {data}", errors, as_json)
 
 
@@ -187,6 +187,15 @@ MOST_LABELS = 8
 FORMS = (".tsv", ".csv", ".jsonl")
 LAST = ("predicted", "confidence", "row")
 """What a file of mistakes says about each row of the data."""
+COLUMNS = {
+    "matcher": ("sentence1", "sentence2", "label", *LAST),
+    "classifier": ("text", "label", *LAST),
+    "tagger": ("tokens", "tags", "wrong", "predicted", "row"),
+    "generator": ("source", "target", "text", "log_likelihood", "row"),
+    "reader": ("id", "question", "answers", "f1", "score", "context", "predicted", "row"),
+    "index": ("query", "expected", "predicted", "confidence"),
+}
+"""What stands in the first line of a table without any mistake, by the kind of model."""
 
 
 def _check_place(path: Path, data: Path) -> None:
@@ -201,15 +210,21 @@ def _check_place(path: Path, data: Path) -> None:
         raise InputError("is the data itself; name another file for the mistakes", source=path)
 
 
-def write_mistakes(path: Path, records: list[dict[str, Any]]) -> None:
-    """Write records by the ending of the file; lists become words with spaces between them."""
+def write_mistakes(path: Path, records: list[dict[str, Any]], columns: Sequence[str]) -> None:
+    """Write records by the ending of the file; lists become words with spaces between them.
+
+    Args:
+        path: Ends in `.tsv`, `.csv` or `.jsonl`.
+        records: The mistakes.
+        columns: Of a table that holds none.
+    """
     from softquery.files import write_text
 
     if path.suffix == ".jsonl":
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     else:
         flat = [{name: _flat(value) for name, value in each.items()} for each in records]
-        text = _delimited(flat, "\t" if path.suffix == ".tsv" else ",")
+        text = _delimited(flat, "\t" if path.suffix == ".tsv" else ",", columns)
     write_text(path, text)
 
 
@@ -217,11 +232,11 @@ def _flat(value: Any) -> Any:
     return " ".join(value) if isinstance(value, list) else value
 
 
-def _delimited(records: list[dict[str, Any]], delimiter: str) -> str:
+def _delimited(records: list[dict[str, Any]], delimiter: str, columns: Sequence[str]) -> str:
     # Objects of a JSONL file need not all have the same further names.
     found = dict.fromkeys(name for record in records for name in record if name not in LAST)
-    last = [name for name in LAST if not records or any(name in each for each in records)]
-    names = [*(found or ("sentence1", "sentence2", "label")), *last]
+    last = [name for name in LAST if any(name in each for each in records)]
+    names = [*found, *last] if records else list(columns)
     if delimiter == "\t":  # our TSV knows no quoting: a separator inside a text becomes a space
         rows = [[str(record.get(name, "")) for name in names] for record in records]
         lines = [names, *([" ".join(text.split()) for text in row] for row in rows)]

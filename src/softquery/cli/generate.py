@@ -221,6 +221,8 @@ def _note_sources(writer: "Writer", texts: list[str]) -> None:
     read = read_sources(texts, writer.source_pipeline)
     if count := sum(each.num_cut > 0 for each in read):
         note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")
+    if count := sum(not each.tokens for each in read):
+        note(f"{count:,} text{'s' * (count > 1)} with nothing that the model reads")
     if count := sum(each.num_unknown for each in read):
         total = sum(len(each.tokens) for each in read)
         note(f"{count:,} of {total:,} tokens are unknown to the model")
@@ -248,9 +250,10 @@ def _many(
     rows = read_rows(
         source, columns=("source",), rename=rename, on_bad=None if bad is None else bad.add
     )
+    answers = WriteAnswers(writer, request)
+    rows = answers.fitting(rows, None if bad is None else bad.add)
     if bad is not None:
         rows = bad.kept_beside(rows)
-    answers = WriteAnswers(writer, request)
     if output is None:
         _note_cuts(stream_answers(answers, rows, print_text), writer)
         return

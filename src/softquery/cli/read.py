@@ -159,8 +159,8 @@ def _spaced(text: str) -> str:
 
 def _note_pages(count: int, reader: "Reader") -> None:
     if count:
-        size = reader.paging.size
-        note(f"{count:,} context{'s' * (count > 1)} longer than {size} words, read in pages")
+        limit = f"{reader.paging.size} {reader.pipeline.config.noun}"
+        note(f"{count:,} context{'s' * (count > 1)} longer than {limit}, read in pages")
 
 
 def _many(

@@ -93,8 +93,9 @@ def _some(tagger: "Tagger", texts: list[str], split: str, as_json: bool) -> None
 
 def _note_parts(count: int, tagger: "Tagger") -> None:
     if count:
-        limit = tagger.pipeline.config.max_tokens
-        note(f"{count:,} sentence{'s' * (count > 1)} longer than {limit} words, read in parts")
+        config = tagger.pipeline.config
+        limit = f"{config.max_tokens} {config.noun}"
+        note(f"{count:,} sentence{'s' * (count > 1)} longer than {limit}, read in parts")
 
 
 def _colours(tagger: "Tagger") -> dict[str, str]:

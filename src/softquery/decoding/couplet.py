@@ -13,6 +13,7 @@ import numpy as np
 
 from softquery.decoding.rules import Rules
 from softquery.decoding.step import Ids, Mask
+from softquery.errors import InputError
 from softquery.text import (
     OPPOSITE,
     UNK_ID,
@@ -68,7 +69,9 @@ def couplet_rules(
     banned: tuple[int, ...] = (),
     required: tuple[int, ...] = (),
 ) -> Rules:
-    """What a lower line must keep to.
+    """What a lower line must keep to; whichever rules hold, it is as long as the upper line.
+
+    A required token that the rules keep from coming raises an `InputError`.
 
     Args:
         upper: The tokens of the upper line as they are spelt, known to the model or not.
@@ -85,20 +88,27 @@ def couplet_rules(
     >>> made.constraint(np.array([[5, 6]]))[0].nonzero()[0].tolist()
     [5]
     """
-    form = "form" in rules
+    form = CoupletForm(upper, characters, rules)
     places = {
         place: (characters.numbers.get(token, UNK_ID),)
         for place, token in enumerate(upper)
-        if form and is_sign(token)
+        if "form" in rules and is_sign(token)
     }
+    for token in required:
+        admitted = (
+            token in places[place] if place in places else form.admits(place, token)
+            for place in range(len(upper))
+        )
+        if not any(admitted):
+            raise InputError(f"token {token} is required, but may not come")
     return Rules(
-        min_length=len(upper) if form else 0,
-        max_length=len(upper) if form else 2 * len(upper) + 10,
+        min_length=len(upper),
+        max_length=len(upper),
         prefix=prefix,
         banned=banned,
         required=required,
         places=places,
-        constraint=CoupletForm(upper, characters, rules),
+        constraint=form,
     )
 
 
@@ -138,6 +148,16 @@ class CoupletForm:
             words = [p for p in range(place) if not self.signs[p]]
             found[np.arange(len(tokens))[:, None], tokens[:, words]] = False
         return found
+
+    def admits(self, place: int, token: int) -> bool:
+        """Whether a token may stand at a place, whatever came before.
+
+        >>> characters = Characters.of(["<pad>", "<unk>", "<bos>", "<eos>", "春", "秋"], 4)
+        >>> form = CoupletForm(["春"], characters, ["repeats"])
+        >>> form.admits(0, 4), form.admits(0, 5)
+        (False, True)
+        """
+        return self.signs[place] or bool(self._at(place)[token])
 
     def _at(self, place: int) -> Mask:
         """What may stand at a place, whatever came before."""

@@ -148,12 +148,21 @@ def stand(model: nn.Module, settings: BertSettings, base: BertBase | None, say: 
         raise TypeError(f"expected a BERT with a head, got {type(model).__name__}")
     if base is not None and settings.weights == "pretrained":
         base.fill(model, say)
-    freeze(model, settings.tuned_layers)
+    if settings.tuned_layers is not None:
+        freeze(model, settings.tuned_layers)
+        learning = sum(each.requires_grad for each in model.parameters())
+        all_of_them = sum(1 for _ in model.parameters())
+        say(
+            f"{learning} of {all_of_them} weights learn: the head, and {settings.tuned_layers} of "
+            f"{model.config.encoder.num_layers} layers"
+        )
 
 
-def freeze(model: BertHead, tuned_layers: int | None) -> None:
+def freeze(model: BertHead, tuned_layers: int) -> None:
     """Keep what is not to learn as it is: all but the highest layers and the head."""
-    if tuned_layers is None:
-        return
+    if tuned_layers > (layers := model.config.encoder.num_layers):
+        raise ConfigError(
+            f"bert.tuned_layers ({tuned_layers}) exceeds the encoder's {layers} layers"
+        )
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(model.layers_above(name) <= tuned_layers)

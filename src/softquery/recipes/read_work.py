@@ -90,10 +90,12 @@ class ReadWork:
         size = prepared.pipeline.config.max_tokens
         pairs = [(row.question, row.context) for row in rows]
         sheet = lay_out(pairs, prepared.pipeline, rules.paging(size))
+        tokens = prepared.pipeline.config.noun
         if sheet.num_long:
-            say(f"{name}: {sheet.num_long:,} contexts are longer than {size} words; read in pages")
+            longer = f"longer than {size} {tokens}; read in pages"
+            say(f"{name}: {sheet.num_long:,} contexts are {longer}")
         if sheet.num_cut:
-            say(f"{name}: {sheet.num_cut:,} questions were cut at {rules.max_question} words")
+            say(f"{name}: {sheet.num_cut:,} questions were cut at {rules.max_question} {tokens}")
         labels = None
         if taught:
             sheet, labels = telling_pages(rows, sheet, rules)

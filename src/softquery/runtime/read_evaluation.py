@@ -1,5 +1,6 @@
 """How good a reader is on questions with known answers: F1, exact match, slices and mistakes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -129,8 +130,8 @@ def evaluate_reading(reader: Reader, rows: Sequence[AskedQuestion]) -> ReadEvalu
 def beginning(question: str) -> str:
     """The word by which a question is told: its first, if that is one of the usual ones.
 
-    >>> beginning("How many?"), beginning("In which year?")
-    ('how', 'other')
+    >>> beginning("How many?"), beginning("Where?"), beginning("In which year?")
+    ('how', 'where', 'other')
     """
-    words = question.lower().split(maxsplit=1)
-    return words[0] if words and words[0] in BEGINNINGS else "other"
+    first = re.match(r"\w*", question.lower().lstrip())
+    return first[0] if first and first[0] in BEGINNINGS else "other"

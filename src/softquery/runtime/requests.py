@@ -1,5 +1,6 @@
 """What is asked of a writer: how it searches, and what its texts must keep to. Needs no torch."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -114,6 +115,11 @@ class RuleMaker:
         Texts that must keep to the same share their rules, which a search then looks at once.
         """
         rules = self.couplet_rules_of(request)
+        if rules and (request.min_length or request.max_length is not None):
+            raise ConfigError(
+                "a lower line is as long as its upper line: no least or longest length goes with "
+                f"the rules {', '.join(rules)}"
+            )
         shape: object = source.tokens if rules else self._longest(source, request)
         key = (request, shape)
         if key not in self._made:
@@ -123,9 +129,7 @@ class RuleMaker:
         return self._made[key]
 
     def _rules(self, source: ReadSource, request: Request, rules: tuple[CoupletRule, ...]) -> Rules:
-        prefix = self._ids(request.prefix) if request.prefix else ()
-        phrases = [self._known(word, "banned") for word in request.banned]
-        required = tuple(self._single(word) for word in request.required)
+        prefix, required, phrases = self._words(request)
         banned = tuple(each[0] for each in phrases if len(each) == 1)
         try:
             if rules and self.characters is not None:
@@ -143,6 +147,16 @@ class RuleMaker:
             raise InputError(self._in_words(error.message)) from None
         return self._without_phrases(made, [each for each in phrases if len(each) > 1])
 
+    def check_words(self, request: Request) -> None:
+        """Refuse words that the model lacks or that contradict each other, whatever the source."""
+        prefix, required, phrases = self._words(request)
+        banned = tuple(each[0] for each in phrases if len(each) == 1)
+        longest = request.max_length or sys.maxsize
+        try:
+            Rules(max_length=longest, prefix=prefix, banned=banned, required=required)
+        except InputError as error:
+            raise InputError(self._in_words(error.message)) from None
+
     def check_prefix(self, rules: Rules, request: Request) -> None:
         """Refuse a prefix that the constraint would not have admitted, naming its token."""
         if rules.constraint is None:
@@ -154,6 +168,17 @@ class RuleMaker:
                     f"the prefix {request.prefix!r:.80} breaks the rules at its token "
                     f"{self._spelt(token)!r}"
                 )
+
+    def _words(
+        self, request: Request
+    ) -> tuple[tuple[int, ...], tuple[int, ...], list[tuple[int, ...]]]:
+        """The tokens of the prefix, of required words, and of each banned one."""
+        prefix = self._ids(request.prefix) if request.prefix else ()
+        # A sign that the model lacks is taken from the upper line of a couplet.
+        if UNK_ID in prefix and self.characters is None:
+            raise InputError(f"prefix: the model's vocabulary does not hold {request.prefix!r:.80}")
+        required = tuple(self._single(word) for word in request.required)
+        return prefix, required, [self._known(word, "banned") for word in request.banned]
 
     def _without_phrases(self, rules: Rules, phrases: list[tuple[int, ...]]) -> Rules:
         if not phrases:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from softquery.answers import written_record
@@ -25,6 +25,30 @@ class WriteAnswers:
 
     def __init__(self, writer: Writer, request: Request) -> None:
         self.writer, self.request = writer, request
+
+    def fitting(
+        self, rows: Iterable[Row], on_bad: Callable[[InputError], object] | None = None
+    ) -> Iterator[Row]:
+        """The rows that can keep to what is asked.
+
+        Words that no row could keep to are refused at once; a source that contradicts them, by its
+        file and row.
+
+        Args:
+            rows: With `source`.
+            on_bad: Told of a row that is left out; without it, the first one is raised.
+        """
+        self.writer.rules.check_words(self.request)
+        for row in rows:
+            try:
+                self.writer.check(row.values["source"], self.request)
+            except InputError as error:
+                named = InputError(error.message, source=row.source, row=row.number)
+                if on_bad is None:
+                    raise named from None
+                on_bad(named)
+            else:
+                yield row
 
     def identity(self) -> dict[str, str]:
         """What the answers depend on besides the rows."""

@@ -152,6 +152,11 @@ class Writer:
             model=name,
         )
 
+    def check(self, text: str, request: Request) -> None:
+        """Refuse, without any search, a text for which what is asked contradicts itself."""
+        (source,) = read_sources([text], self.source_pipeline)
+        self._rules(source, request)
+
     def log_likelihoods(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Any, Any]:
         """Log P(target | source) of every row, and how many tokens each target has with its end."""
         read = self.source_pipeline.encode_ids(list(sources))
@@ -183,10 +188,7 @@ class Writer:
     ) -> list[list[Written]]:
         if request.strategy.ranking.coverage and not self.backend.attends:
             raise ConfigError("coverage is counted by attention, and this model has none")
-        made = [self.rules(source, request) for source in sources]
-        if request.prefix:
-            for rules in made:
-                self.rules.check_prefix(rules, request)
+        made = [self._rules(source, request) for source in sources]
         found = self.backend.write(
             [source.ids for source in sources],
             strategy=request.strategy,
@@ -199,6 +201,12 @@ class Writer:
             [self._answer(each, source, request) for each in texts]
             for texts, source in zip(found, sources, strict=True)
         ]
+
+    def _rules(self, source: ReadSource, request: Request) -> Rules:
+        rules = self.rules(source, request)
+        if request.prefix:
+            self.rules.check_prefix(rules, request)
+        return rules
 
     def _answer(self, found: Hypothesis, source: ReadSource, request: Request) -> Written:
         return Written(

@@ -51,6 +51,17 @@ class TextConfig:
             )
         _check_markers(self.markers, self.unit)
 
+    @property
+    def noun(self) -> str:
+        """What its tokens are called, in the plural.
+
+        >>> TextConfig().noun, TextConfig(unit="characters").noun, TextConfig(unit="bert").noun
+        ('words', 'characters', 'pieces')
+        """
+        if self.unit in SUBWORDS:
+            return "pieces"
+        return "characters" if self.unit == "characters" else "words"
+
     def to_dict(self) -> dict[str, str | bool | int | list[str]]:
         """The settings as JSON can hold them.
 

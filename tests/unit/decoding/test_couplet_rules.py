@@ -75,6 +75,23 @@ def test_form_alone_lets_characters_return():
     assert rules.places == {2: (ENTRIES.index("，"),)}
 
 
+@pytest.mark.parametrize("rules", [("repeats",), ("tones",), ("form", "repeats")], ids=str)
+def test_whichever_rules_hold_a_line_is_as_long_as_the_upper_one(rules):
+    made = couplet_rules(list("春花，山"), CHARACTERS, rules=rules)
+    assert (made.min_length, made.max_length) == (4, 4)
+
+
+def test_a_required_character_must_have_a_place():
+    upper = list("春，")
+    spring, comma, month = (ENTRIES.index(each) for each in "春，月")
+    for rules in (("form", "repeats"), COUPLET_RULES):
+        with pytest.raises(InputError, match=f"token {spring} is required, but may not come"):
+            couplet_rules(upper, CHARACTERS, rules=rules, required=(spring,))
+    assert couplet_rules(upper, CHARACTERS, rules=("form",), required=(spring,)).required
+    assert couplet_rules(upper, CHARACTERS, required=(comma,)).required
+    assert couplet_rules(upper, CHARACTERS, required=(month,)).required
+
+
 def test_latin_letters_may_be_answered_by_any_word():
     rules = couplet_rules(["a", "春"], CHARACTERS)
     allowed = rules.constraint(np.zeros((1, 0), np.int64))[0]

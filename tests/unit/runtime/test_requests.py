@@ -52,6 +52,33 @@ def test_words_become_tokens():
         rules(required=("c",), banned=("c",))
 
 
+def test_a_prefix_that_the_model_lacks_is_named():
+    with pytest.raises(InputError, match="prefix: the model's vocabulary does not hold 'c zebra'"):
+        rules(prefix="c zebra")
+
+
+def test_words_are_checked_whatever_the_source():
+    maker = RuleMaker(PIPELINE, "free", None)
+    maker.check_words(Request(prefix="a b c d", required=("d",), banned=("c d d",)))
+    with pytest.raises(InputError, match="the prefix holds token 'c', which is banned"):
+        maker.check_words(Request(prefix="c", banned=("c",)))
+    with pytest.raises(InputError, match="required: the model's vocabulary does not hold 'zebra'"):
+        maker.check_words(Request(required=("zebra",)))
+    with pytest.raises(InputError, match="2 required tokens do not fit where 1 may come"):
+        maker.check_words(Request(required=("a", "b"), max_length=1))
+
+
+@pytest.mark.parametrize("asked", [{"max_length": 3}, {"min_length": 1}], ids=str)
+def test_lines_of_couplets_have_the_length_of_the_upper_one(asked):
+    pipeline = build_pipeline(["春花秋月"], TextConfig(unit="characters", boundaries=True))
+    maker = RuleMaker(pipeline, "couplet", None)
+    (source,) = read_sources(["春花"], pipeline)
+    with pytest.raises(ConfigError, match="no least or longest length goes with the rules form"):
+        maker(source, Request(**asked))
+    free = maker(source, Request(rules=(), **asked))
+    assert (free.min_length or free.max_length) == next(iter(asked.values()))
+
+
 def test_sources_that_ask_the_same_share_their_rules():
     maker = RuleMaker(PIPELINE, "free", None)
     one, other, third = read_sources(["a b", "c d", "a b c"], PIPELINE)

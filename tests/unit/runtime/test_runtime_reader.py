@@ -14,7 +14,7 @@ from softquery.files import AskedQuestion
 from softquery.runtime.bulk import answer_rows
 from softquery.runtime.read_bulk import ReadAnswers
 from softquery.runtime.read_calibrating import fit_abstention
-from softquery.runtime.read_evaluation import evaluate_reading
+from softquery.runtime.read_evaluation import beginning, evaluate_reading
 from softquery.runtime.reader import SHOWN, load_reader
 
 
@@ -271,3 +271,13 @@ def test_weights_that_are_not_finite_are_told(damaged):
     for backend in ("onnx", "torch"):
         with pytest.raises(BundleError, match=r"head\.start\.weight holds a number that is not fi"):
             load_reader(damaged, backend=backend)
+
+
+@pytest.mark.parametrize(
+    ("question", "group"),
+    [("Where?", "where"), ("how many?", "how"), ("Whose, then?", "whose"),
+     ("In which year?", "other"), ("Whenever", "other"), ("?", "other"), ("", "other")],
+    ids=str,
+)  # fmt: skip
+def test_questions_are_grouped_by_how_they_begin(question, group):
+    assert beginning(question) == group
