@@ -99,7 +99,7 @@ def finish(
 
 def checked_settings(run: SeedRun, wanted: BertRun) -> dict[str, Any]:
     """The recipe's settings, if the run had them; of the pieces, only their number is compared."""
-    settings = recipe_settings(run.bundle, wanted.to_dict(), aside=("pieces",))
+    settings = recipe_settings(run.bundle, wanted, aside=("pieces",))
     count, size = run.bundle.config.model["config"]["vocab_size"], wanted.pieces.size
     is_given = bool(run.settings.get("pieces", {}).get("given"))
     if count > size or is_given and count < size:

@@ -50,7 +50,8 @@ def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
     """Do all of it; the metrics that were written, and whether they are good enough."""
     refuse_existing(options.output, replace=options.replace)
     exported = read_export(options.exported)
-    settings = recipe_settings(exported, recipe(NAME).to_dict())
+    run: Any = recipe(NAME)
+    settings = recipe_settings(exported, run)
     metrics = exported.metrics
     yardstick = read_yardstick(options.yardstick, metrics["dev"]["vocabulary"])
     told = exported.card.partition("## Export\n")[2].strip().splitlines()

@@ -1,14 +1,16 @@
 """The runs of one recipe with different seeds, of which one is shipped."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from softquery.bundle import RECORDS, Bundle, read_bundle
 from softquery.bundle.layout import read_object
 from softquery.errors import BundleError, ConfigError, InputError
+from softquery.recipes.bert_run import BertRun
+from softquery.recipes.language_run import LanguageRun
 
 SETTINGS = "run.json"
 LABELS = {
@@ -66,25 +68,43 @@ def read_settings(bundle: Bundle) -> dict[str, Any]:
 
 
 def recipe_settings(
-    bundle: Bundle, wanted: Mapping[str, Any], *, aside: Collection[str] = ()
+    bundle: Bundle, wanted: LanguageRun | BertRun, *, aside: Collection[str] = ()
 ) -> dict[str, Any]:
     """A recipe's settings, if the bundle's run had the same ones.
 
+    A setting that is younger than the run is not in its record: the run had what is the default.
+
     Args:
         bundle: What training wrote, or an export of it.
-        wanted: Of the recipe.
+        wanted: The recipe.
         aside: Settings that may differ because something else vouches for them.
     """
-    found, plain = read_settings(bundle), json.loads(json.dumps(wanted))
+    found, plain = read_settings(bundle), json.loads(json.dumps(wanted.to_dict()))
     if not found:
         raise BundleError(f"{bundle.path}: has no {RECORDS}/{SETTINGS} to compare with the recipe")
-    for key, value in plain.items():
-        if key not in (*OWN_WORDS, *aside) and found.get(key) != value:
+    compared = [key for key in plain if key not in (*OWN_WORDS, *aside)]
+    ours = _flat({key: plain[key] for key in compared})
+    theirs = _flat({key: found[key] for key in compared if key in found})
+    theirs = {**_defaults(wanted, set(ours) - set(theirs)), **theirs}
+    for key in dict.fromkeys([*ours, *theirs]):
+        if key not in ours or key not in theirs or theirs[key] != ours[key]:
             raise ConfigError(
                 f"{bundle.path}: {key} is not that of the recipe {plain['name']}: "
-                f"{found.get(key)} ≠ {value}"
+                f"{theirs.get(key)} ≠ {ours.get(key)}"
             )
     return dict(plain)
+
+
+def _defaults(config: Any, wanted: Collection[str], prefix: str = "") -> dict[str, Any]:
+    """What settings are unless they are given, of those that are wanted and have a default."""
+    found: dict[str, Any] = {}
+    for each in fields(config):
+        value, name = getattr(config, each.name), f"{prefix}{each.name}"
+        if is_dataclass(value):
+            found |= _defaults(value, wanted, f"{name}.")
+        elif name in wanted and each.default is not MISSING:
+            found[name] = json.loads(json.dumps(each.default))
+    return found
 
 
 def differing_settings(runs: Sequence[SeedRun]) -> list[str]:

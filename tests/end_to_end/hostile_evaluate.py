@@ -111,10 +111,22 @@ MODELS = [
         said="model/config.json: unknown text setting 'lower_case'; did you mean 'lowercase'?",
     ),
     Case(
-        title="a bundle that does not match sentences",
+        title="a bundle of a kind that cannot be measured",
+        command=PLAIN,
+        damage=changed("model/config.json", "kind", to="clock"),
+        said="model: expected a matcher, found kind 'clock'",
+    ),
+    Case(
+        title="a biLM without a softmax",
         command=PLAIN,
         damage=changed("model/config.json", "kind", to="embedder"),
-        said="model: expected a matcher, found kind 'embedder'",
+        said="model: has no softmax to foresee words with; use softquery embed",
+    ),
+    Case(
+        title="word vectors",
+        command=PLAIN,
+        damage=changed("model/config.json", "kind", to="vectors"),
+        said="model: holds word vectors; see softquery vectors similarity, analogy",
     ),
 ]
 

@@ -128,8 +128,8 @@ INDEX = [
     Case(
         title="vectors from a model that gives none",
         command=f"{BUILD} --vectors match-en",
-        said=f"{ANY}match-en: gives no vectors of texts; expected a Siamese matcher, an embedder "
-        "or word vectors",
+        said=f"{ANY}match-en: gives no vectors of texts; expected a Siamese matcher, an embedder, "
+        "an encoder or word vectors",
     ),
     Case(
         title="encodings in an unknown form",

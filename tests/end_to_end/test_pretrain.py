@@ -363,3 +363,45 @@ def test_two_processes_learn_what_one_learns_and_go_on_together(data, tmp_path):
     again = load_file(tmp_path / "cut" / "model.safetensors")
     for name, value in weights["two"].items():
         np.testing.assert_allclose(again[name], value, atol=1e-6, err_msg=name)
+
+
+def test_evaluating_is_measuring_as_after_training(trained, data):
+    folder, _ = trained
+    (valid,) = find_texts(data, "valid")
+    answer = softquery("evaluate", folder, "--data", valid, "--json")
+    assert answer.code == 0, answer.err
+    expected = json.loads((folder / "metrics.json").read_text())["dev"]
+    assert json.loads(answer.out) == pytest.approx(expected, rel=1e-5)
+    refused = softquery("evaluate", "elmo-en", "--data", valid)
+    assert refused.code == 2
+    assert "elmo-en: has no softmax to foresee words with; use softquery embed" in refused.err
+
+
+def test_the_published_form_is_a_form_of_export(trained, tmp_path):
+    pytest.importorskip("h5py")
+    folder, _ = trained
+    answer = softquery("export", folder, "--form", "elmo", "--output", tmp_path / "out", "--json")
+    assert answer.code == 0, answer.err
+    files = {path.name for path in (tmp_path / "out").iterdir()}
+    assert files == {"lm_weights.hdf5", "options.json"}
+    words = ["--weights", tmp_path / "out" / "lm_weights.hdf5"]
+    words += ["--options", tmp_path / "out" / "options.json", "--output", tmp_path / "back"]
+    assert softquery("import", "elmo", *words).code == 0
+    ours, theirs = (load_file(each / "model.safetensors") for each in (folder, tmp_path / "back"))
+    assert all(np.allclose(ours[name], theirs[name], atol=1e-6) for name in theirs)
+    again = softquery("export", folder, "--form", "elmo", "--output", tmp_path / "out")
+    assert (again.code, "already exists; name another --output" in again.err) == (2, True)
+
+
+def test_the_folder_of_a_task_is_text_as_well(data, tmp_path):
+    """Its labelled rows lie in train and dev, and a column of them is read."""
+    for split, ours in (("train", "train"), ("dev", "valid")):
+        texts = list(read_texts(find_texts(data, ours)))
+        rows = "".join(f"{text}\tyes\n" for text in texts)
+        (tmp_path / f"{split}.tsv").write_text(f"sentence1\tlabel\n{rows}", encoding="utf-8")
+    words = [*settings(training__max_steps=1), "--columns", "text=sentence1", "--json"]
+    answer = softquery(
+        "train", "elmo-small", "--data", tmp_path, "--output", tmp_path / "out", *words
+    )
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["dev"]["n"] > 0

@@ -332,7 +332,10 @@ def test_ours_is_opened_by_transformers_and_theirs_is_gone_on_with(trained, data
     [
         (["export", "MODEL", "--int8"], "int8 needs text for its gate; name a file with --data"),
         (["export", "MODEL", "--drop-softmax"], "--drop-softmax is for embedders"),
-        (["export", "MODEL", "--form", "gguf"], "--form must be one of onnx, huggingface, got"),
+        (
+            ["export", "MODEL", "--form", "gguf"],
+            "must be one of onnx, huggingface, elmo, got",
+        ),
         (["export", "MODEL", "--form", "huggingface"], "name it with --output"),
         (["embed", "FILE", "--model", "MODEL", "--output", "x.npz", "--stateful"], "by itself"),
         (["match", "a", "b", "--model", "MODEL"], "expected"),

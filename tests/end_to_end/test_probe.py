@@ -62,3 +62,18 @@ def test_the_same_model_twice_keeps_two_names(place):
     answer = softquery("probe", "tags", "--data", place / "tags", *words)
     first, second = json.loads(answer.out)["dev"]["systems"], "elmo (2) layer 1"
     assert first["elmo layer 1"]["accuracy"] == first[second]["accuracy"]
+
+
+def test_word_vectors_may_be_a_bundle(place, tmp_path):
+    bundle = tmp_path / "glove"
+    assert softquery("import", "vectors", place / "glove.txt", "--output", bundle).code == 0
+    words = ["--vectors", place / "glove.txt", "--vectors", bundle, "--json"]
+    answer = softquery("probe", "tags", "--data", place / "tags", *words)
+    assert answer.code == 0, answer.err
+    systems = json.loads(answer.out)["dev"]["systems"]
+    assert systems["glove"]["accuracy"] == systems["glove (2)"]["accuracy"]
+    wrong = softquery("probe", "tags", "--data", place / "tags", "--vectors", place / "elmo")
+    assert (wrong.code, wrong.err) == (
+        2,
+        f"softquery: {place / 'elmo'}: expected word vectors, found kind 'embedder'\n",
+    )

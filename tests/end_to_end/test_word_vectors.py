@@ -45,6 +45,14 @@ def trained(tmp_path_factory):
     return folder / "model", answer
 
 
+def test_evaluate_names_the_commands_for_word_vectors(trained):
+    folder, _ = trained
+    answer = softquery("evaluate", folder, "--data", folder.parent / "corpus.txt")
+    assert answer.code == 2
+    told = "holds word vectors; see softquery vectors similarity, analogy"
+    assert answer.err == f"softquery: {folder}: {told}\n"
+
+
 def test_a_run_says_what_it_does_and_leaves_a_bundle(trained):
     folder, answer = trained
     metrics = json.loads(answer.out)

@@ -177,7 +177,7 @@ def test_the_script_compares_with_its_own_recipe(place, monkeypatch, capsys):
 
 def test_a_run_with_other_settings_is_refused(place):
     (trained,) = read_runs([place / "trained"], kind="encoder")
-    with pytest.raises(ConfigError, match="training is not that of the recipe bert-mini-en"):
+    with pytest.raises(ConfigError, match="training.seed is not that of the recipe bert-mini-en"):
         checked_settings(trained, small(training__seed=7))
     with pytest.raises(ConfigError, match="has 200 pieces, but the recipe 100"):
         checked_settings(trained, small(pieces__size=100))

@@ -98,6 +98,25 @@ def test_what_is_not_good_enough_exits_with_1(place, go, monkeypatch):
     assert "not good enough, size under 1 MB: 8.0" in printed.err
 
 
+def test_a_run_that_is_older_than_some_settings_had_their_defaults(place, go):
+    """The package's own record knows less than the recipe of today."""
+    path = place / "exported" / RECORDS / "run.json"
+    shutil.copy(resolve("elmo-en") / RECORDS / "run.json", path)
+    settings = json.loads(path.read_text())
+    for part, name in (("text", "markers"), ("optim", "decayed"), ("optim", "layer_decay")):
+        settings[part].pop(name, None)
+    change(path, settings)
+    code, printed = go(place)
+    assert code == 0, printed.err
+    written = json.loads((place / "out" / RECORDS / "run.json").read_text())
+    assert (written["text"]["markers"], written["optim"]["decayed"]) == ([], "all")
+    del settings["training"]["seed"], settings["optim"]["lr"]  # no default, or another
+    change(path, settings)
+    code, printed = go(place, "new")
+    assert code == 2
+    assert "is not that of the recipe elmo-en" in printed.err
+
+
 def spoil_settings(place):
     settings = recipe("elmo-en").to_dict()
     settings["training"] = {**settings["training"], "seed": 7}
@@ -123,7 +142,7 @@ def spoil_gate(place):
          "exported: has no training/run.json to compare with the recipe"),
         (lambda place: (place / "exported" / RECORDS / "run.json").write_text("{"),
          "run.json: broken JSON in line 1"),
-        (spoil_settings, "exported: training is not that of the recipe elmo-en"),
+        (spoil_settings, "exported: training.seed is not that of the recipe elmo-en: 7 ≠ 1"),
         (spoil_kind, "expected an embedder, found kind 'encoder'"),
         (spoil_gate, "expected what softquery export --int8 wrote"),
         (lambda place: shutil.rmtree(place / "exported" / "onnx"),

@@ -21,7 +21,7 @@ def evaluate(
         Path,
         typer.Option(
             help="Rows: sentence1, sentence2, label; text, label; source, target; tagged words; "
-            "questions with answers; query, doc; for encoders text."
+            "questions with answers; query, doc; for encoders and biLMs text."
         ),
     ],
     errors: Annotated[
@@ -53,10 +53,11 @@ def evaluate(
         _check_place(errors, data)
     rename = parse_columns(columns) if columns else None
     kind = _kind(model)
-    if kind == "encoder":
+    if kind in ("encoder", "embedder"):
         if order or slices or errors is not None:
             raise ConfigError("--order, --slice and --errors are for labelled rows, not for text")
-        _tell(_evaluate_encoder(model, data, rename), f"{model} on {data}", None, as_json)
+        of_text = _evaluate_encoder if kind == "encoder" else _evaluate_bilm
+        _tell(of_text(model, data, rename), f"{model} on {data}", None, as_json)
         return
     if kind in ("tagger", "classifier", "generator", "reader", "index"):
         if order:
@@ -113,7 +114,10 @@ def _kind(model: str) -> str:
 
     if is_index(Path(model)):
         return "index"
-    return read_bundle(resolve(model)).config.kind
+    kind = read_bundle(resolve(model)).config.kind
+    if kind == "vectors":
+        raise ConfigError(f"{model}: holds word vectors; see softquery vectors similarity, analogy")
+    return kind
 
 
 def _a(kind: str) -> str:
@@ -129,6 +133,26 @@ def _evaluate_encoder(model: str, data: Path, rename: dict[str, str] | None) -> 
     except ImportError:
         raise MissingExtra("train", needed_for="measuring a pretrained encoder") from None
     return evaluate_masked(read_bundle(resolve(model)), data, rename=rename)
+
+
+def _evaluate_bilm(model: str, data: Path, rename: dict[str, str] | None) -> dict[str, Any]:
+    """Perplexity of both directions."""
+    from softquery.bundle import read_bundle
+    from softquery.files import read_texts
+    from softquery.zoo import resolve
+
+    bundle = read_bundle(resolve(model))
+    softmax = bundle.config.model["config"].get("softmax") or {}
+    if softmax.get("kind", "none") == "none":
+        raise ConfigError(f"{model}: has no softmax to foresee words with; use softquery embed")
+    try:
+        from softquery.export.measuring import perplexity
+    except ImportError:
+        raise MissingExtra("train", needed_for="measuring perplexity") from None
+    texts = list(read_texts([data], rename=rename))
+    if not texts:
+        raise InputError("holds no text", source=data)
+    return perplexity(bundle, texts, source=data)
 
 
 def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
 """Measures that lose points; others grow by per cent."""
-FORMS = ("onnx", "huggingface")
+FORMS = ("onnx", "huggingface", "elmo")
 
 
 def export(
@@ -47,7 +47,11 @@ def export(
         typer.Option("--drop-softmax", help="Leave out what an embedder was pretrained with."),
     ] = False,
     form: Annotated[
-        str, typer.Option(help="onnx, or huggingface: a BERT as a folder of transformers.")
+        str,
+        typer.Option(
+            help="onnx; huggingface: a BERT as a folder of transformers; elmo: a biLM as ELMo's "
+            "weights were published."
+        ),
     ] = "onnx",
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
@@ -56,7 +60,8 @@ def export(
 ) -> None:
     """Write ONNX graphs that run without torch, checked against it, int8 behind a gate.
 
-    A BERT can be written for transformers instead (--form huggingface).
+    A BERT can be written for transformers instead (--form huggingface), a biLM as the published
+    lm_weights.hdf5 and options.json (--form elmo).
     """
     from softquery.bundle import read_bundle
     from softquery.files import parse_columns
@@ -65,8 +70,8 @@ def export(
     if form not in FORMS:
         raise ConfigError(f"--form must be one of {', '.join(FORMS)}, got {form!r:.80}")
     bundle = read_bundle(resolve(model))
-    if form == "huggingface":
-        _publish(bundle, output, as_json)
+    if form != "onnx":
+        _publish(bundle, form, output, as_json)
         return
     require_onnx()
     target = output or bundle.path
@@ -108,17 +113,29 @@ def _show(report: "ExportReport") -> None:
     print_table(str(report.bundle), ("export", ""), lines)
 
 
-def _publish(bundle: "Bundle", output: Path | None, as_json: bool) -> None:
+def _publish(bundle: "Bundle", form: str, output: Path | None, as_json: bool) -> None:
     from softquery.interop import publish_bert
 
     if output is None:
-        raise ConfigError("--form huggingface writes another folder; name it with --output")
-    folder = publish_bert(bundle, output)
+        raise ConfigError(f"--form {form} writes another folder; name it with --output")
+    folder = (publish_bert if form == "huggingface" else _publish_elmo)(bundle, output)
     if as_json:
-        print_json({"folder": str(folder), "form": "huggingface"})
+        print_json({"folder": str(folder), "form": form})
     else:
         files = sorted(path.name for path in folder.iterdir())
-        print_table(str(folder), ("export", ""), [("form", "huggingface"), ("files", len(files))])
+        print_table(str(folder), ("export", ""), [("form", form), ("files", len(files))])
+
+
+def _publish_elmo(bundle: "Bundle", folder: Path) -> Path:
+    """Both files of a published ELMo, whole or not at all."""
+    from softquery.files import whole_folder
+    from softquery.interop import publish_elmo
+
+    if folder.exists():
+        raise InputError("already exists; name another --output", source=folder)
+    with whole_folder(folder) as fresh:
+        publish_elmo(bundle, weights=fresh / "lm_weights.hdf5", options=fresh / "options.json")
+    return folder
 
 
 def _shown(difference: float | None) -> str:

@@ -28,7 +28,10 @@ Models = Annotated[
 ]
 Vectors = Annotated[
     list[Path] | None,
-    typer.Option("--vectors", help="Word vectors beside it, GloVe's or word2vec's. Repeatable."),
+    typer.Option(
+        "--vectors",
+        help="Word vectors beside it: a file of GloVe or word2vec, or a bundle. Repeatable.",
+    ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Also draw it as a .png.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -19,7 +19,7 @@ def train(
         Path,
         typer.Option(
             help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz); for language "
-            "models text in train.* and valid.*; for word vectors a text file, or a folder of them."
+            "models text in train.* and valid.* or dev.*; for word vectors a text file or a folder."
         ),
     ],
     output: Annotated[

@@ -1,9 +1,11 @@
 """Where a language model reads from: text files of two splits, or text that is numbered already."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from softquery.errors import InputError
 from softquery.files import find_texts, fingerprint
 
 
@@ -32,9 +34,9 @@ class TextSource:
 def text_source(
     folder: Path, train: Sequence[str], valid: str, rename: Mapping[str, str] | None
 ) -> TextSource:
-    """The text files of a folder."""
+    """The text files of a folder; in that of a task, which has no `valid`, `dev` stands for it."""
     trained = [path for split in train for path in find_texts(folder, split)]
-    measured = find_texts(folder, valid)
+    measured = _measured(folder, valid)
     return TextSource(
         train=trained,
         valid=measured,
@@ -42,6 +44,17 @@ def text_source(
         fingerprint=fingerprint([*trained, *measured]),
         folder=folder,
     )
+
+
+def _measured(folder: Path, split: str) -> list[Path]:
+    try:
+        return find_texts(folder, split)
+    except InputError:
+        if split != "valid":
+            raise
+        with suppress(InputError):
+            return find_texts(folder, "dev")
+        raise
 
 
 def numbered_source(folder: Path, mark: str) -> TextSource:

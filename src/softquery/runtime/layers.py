@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import WordVectors, read_vectors
+from softquery.runtime.word_space import WordSpace, load_vectors
 from softquery.runtime.words_in_context import WordsInContext
 
 Layers = NDArray[np.float32]
@@ -60,16 +62,28 @@ class VectorLayers:
 
 
 def read_vector_layers(path: str | PathLike[str], words: Iterable[str]) -> VectorLayers:
-    """Vectors from a file, of which only those of some words are kept.
+    """Vectors from a file or a bundle, of which only those of some words are kept.
 
     Raises:
-        InputError: Where the file has none of them.
+        BundleError: Where the bundle holds something else.
+        InputError: Where there are none of them.
     """
     wanted = set(words)
-    source = VectorLayers(read_vectors(path, keep=wanted | {word.lower() for word in wanted}))
+    if Path(path).is_dir():
+        source = VectorLayers(_of_space(load_vectors(path), wanted))
+    else:
+        source = VectorLayers(read_vectors(path, keep=wanted | {word.lower() for word in wanted}))
     if not source.rows:
         raise InputError("holds no vector for any word of the text", source=path)
     return source
+
+
+def _of_space(space: WordSpace, wanted: set[str]) -> WordVectors:
+    """A vector for each word that a bundle knows, or can put together from its n-grams."""
+    tried = {word: space.vector(word) for word in sorted(wanted)}
+    found = {word: vector for word, vector in tried.items() if vector is not None}
+    matrix = np.array(list(found.values()), dtype=np.float32)
+    return WordVectors(list(found), matrix.reshape(len(found), space.vectors.size))
 
 
 class ElmoLayers:

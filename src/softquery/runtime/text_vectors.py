@@ -6,6 +6,7 @@
 | ESIM | the mean of its encoder's states, frequent words weighing less (Arora+ 2017, Section 3) |
 | word vectors | the mean of its words' vectors, weighed likewise |
 | ELMo | the mean of its words in their context, in the mix that was learnt, else of all layers |
+| BERT without a head | the mean of its pieces in their context, of all layers, without its marks |
 
 ESIM compares words and not sentences, so its vectors are a by-product: good enough to recall
 candidates, no more. A text of which the model knows no word has a vector of zeros.
@@ -26,6 +27,7 @@ from softquery.runtime.backend import Read
 from softquery.runtime.embedder import Embedder, open_embedder
 from softquery.runtime.matcher import Matcher, load_matcher
 from softquery.runtime.opening import opened
+from softquery.runtime.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.weights import dequantised
 from softquery.runtime.word_space import WordSpace, space_of
 from softquery.runtime.zipf import num_reserved, zipf_weights
@@ -155,23 +157,29 @@ class SpaceAverages:
         self._table = unit_rows(space.vectors.matrix)
         self._table = self._table * zipf_weights(len(self._table))[:, None]
 
+    def read(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text."""
+        return [self._cutter.words(text) for text in texts]
+
+    def pooled(self, words: Sequence[str]) -> Floats:
+        """The weighted sum [D] of the words that are known."""
+        places = (self._space.place(word) for word in words)
+        known = [place for place in places if place is not None]
+        return np.asarray(self._table[known].sum(axis=0), dtype=np.float32)
+
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D]."""
-        sums = np.zeros((len(texts), self.size), dtype=np.float32)
-        for row, text in zip(sums, texts, strict=True):
-            places = (self._space.place(word) for word in self._cutter.words(text))
-            row += self._table[[place for place in places if place is not None]].sum(axis=0)
-        return unit_rows(sums)
+        return unit_rows(np.stack([self.pooled(words) for words in self.read(texts)]))
 
 
 class ContextVectors:
-    """The mean of a text's words in their context, as a biLM gives them.
+    """The mean of a text's words in their context, as a biLM or a bare BERT gives them.
 
     Args:
-        embedder: The biLM.
+        embedder: The biLM, or the encoder.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder | PieceEmbedder) -> None:
         self.bundle: Bundle | None = embedder.bundle
         self.size = embedder.output_size
         self._embedder = embedder
@@ -179,7 +187,15 @@ class ContextVectors:
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D]."""
         found = self._embedder.embed(list(texts), layers="mix")
-        return unit_rows(np.stack([mean_of_words(each) for each in found]))
+        return unit_rows(np.stack([mean_in_context(self._embedder, each) for each in found]))
+
+
+def mean_in_context(embedder: Embedder | PieceEmbedder, layers: Floats) -> Floats:
+    """The vector [D] of a text whose words in their context are [1, words, width].
+
+    An encoder's marks are left out, so that a text without words is zeros here as everywhere.
+    """
+    return mean_of_words(layers[:, 1:-1] if isinstance(embedder, PieceEmbedder) else layers)
 
 
 def mean_of_words(layers: Floats) -> Floats:
@@ -231,13 +247,15 @@ def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextV
 def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
     if bundle.config.kind == "embedder":
         return ContextVectors(open_embedder(bundle, threads=threads))
+    if bundle.config.kind == "encoder":
+        return ContextVectors(open_pieces(bundle, threads=threads))
     if bundle.config.kind == "vectors":
         return SpaceAverages(space_of(bundle), bundle)
     if bundle.config.kind == "matcher" and _is_siamese(bundle):
         return EncodingVectors(load_matcher(bundle, threads=threads), own=False)
     raise BundleError(
-        f"{bundle.path}: gives no vectors of texts; expected a Siamese matcher, an embedder or "
-        "word vectors"
+        f"{bundle.path}: gives no vectors of texts; expected a Siamese matcher, an embedder, "
+        "an encoder or word vectors"
     )
 
 

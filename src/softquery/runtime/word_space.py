@@ -94,6 +94,13 @@ class WordSpace:
         found = self._places.get(word)
         return self._places.get(normalise(word, self.text)) if found is None else found
 
+    def vector(self, word: str) -> Floats | None:
+        """A word's vector as it is, put together from n-grams where it must be, or None."""
+        place = self.place(word)
+        if place is not None:
+            return np.asarray(self.vectors.matrix[place])
+        return None if self.subwords is None else self.subwords.vector(normalise(word, self.text))
+
     def unit_vector(self, word: str) -> Floats:
         """A word's vector at length one, put together from n-grams where it must be.
 
@@ -151,7 +158,7 @@ class WordSpace:
         place = self.place(word)
         if place is not None:
             return np.asarray(self._unit[place])
-        made = None if self.subwords is None else self.subwords.vector(normalise(word, self.text))
+        made = self.vector(word)
         return None if made is None else np.asarray(unit_rows(made[None])[0])
 
     def _answer(self, section: Section, restrict: int) -> AnalogyScore:

@@ -16,8 +16,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from softquery.errors import InputError, MissingExtra
+from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.runtime import Matcher, load_matcher
+from softquery.runtime.bert_backends import is_bert
 from softquery.runtime.text_vectors import OWN_SOURCES, decided, open_vectors
 from softquery.search.building import (
     Changes,
@@ -326,6 +327,9 @@ def _open_models(
     model: str, settings: IndexSettings, threads: int | None
 ) -> tuple[Matcher, Reader]:
     matcher = load_matcher(model, threads=threads)
+    if is_bert(matcher.bundle):
+        told = "an index needs a matcher that reads each by itself, such as ESIM"
+        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {told}")
     vectors = open_vectors(decided(settings.vectors, matcher), matcher, threads=threads)
     return matcher, Reader(matcher, vectors, settings, threads=threads)
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 from softquery.errors import BundleError
-from softquery.runtime import Embedder, Matcher, load
+from softquery.runtime import Embedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert_backends import is_bert
-from softquery.runtime.text_vectors import own_vectors
+from softquery.runtime.opening import opened
+from softquery.runtime.text_vectors import SpaceAverages, own_vectors
+from softquery.runtime.word_space import space_of
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
 from softquery.serve.engine import Lane
@@ -22,6 +24,7 @@ from softquery.serve.lanes import (
     Searches,
     SearchLane,
     TextLane,
+    WordVectorLane,
 )
 from softquery.serve.settings import Settings
 from softquery.zoo import resolve
@@ -50,7 +53,7 @@ class Served:
     @property
     def max_tokens(self) -> int | None:
         """How much of a text it reads; None where that is not known."""
-        if isinstance(self.thing, Embedder):
+        if isinstance(self.thing, (Embedder, PieceEmbedder)):
             return self.thing.max_tokens
         pipeline = getattr(self.thing, "pipeline", None)
         return None if pipeline is None else int(pipeline.config.max_tokens)
@@ -138,7 +141,10 @@ def _renamed(served: Served, name: str) -> Served:
 
 def open_model(name: str, source: str) -> Served:
     """Open a bundle; the engine's threads are the only ones."""
-    return served_model(name, load(source, threads=1))
+    bundle = opened(source)
+    if bundle.config.kind == "vectors":
+        return _served_words(name, SpaceAverages(space_of(bundle), bundle))
+    return served_model(name, load(bundle, threads=1))
 
 
 def served_model(name: str, model: Any) -> Served:
@@ -146,7 +152,7 @@ def served_model(name: str, model: Any) -> Served:
     kind = str(model.bundle.config.kind)
     if isinstance(model, Matcher):
         return _served_matcher(name, model)
-    if isinstance(model, Embedder):
+    if isinstance(model, (Embedder, PieceEmbedder)):
         return Served(
             name=name,
             kind=kind,
@@ -160,6 +166,17 @@ def served_model(name: str, model: Any) -> Served:
         raise BundleError(f"{model.bundle.path}: a bundle of kind {kind!r} cannot be served")
     predict = cast(Predicts, model).predict
     return Served(name=name, kind=kind, thing=model, lanes={skill[kind]: TextLane(name, predict)})
+
+
+def _served_words(name: str, vectors: SpaceAverages) -> Served:
+    return Served(
+        name=name,
+        kind="vectors",
+        thing=vectors,
+        lanes={"embed": WordVectorLane(name, vectors)},
+        vector_size=vectors.size,
+        pooling="mean",
+    )
 
 
 def _served_matcher(name: str, matcher: Matcher) -> Served:

@@ -40,6 +40,8 @@ def _bound(node: Any, bounds: Mapping[str, Mapping[str, Any]]) -> None:
         mark = node.pop(LIMIT, None)
         if mark is not None:
             node.update(bounds[mark])
+            if "default" in node and "maximum" in node:
+                node["default"] = min(node["default"], node["maximum"])
         for value in node.values():
             _bound(value, bounds)
     elif isinstance(node, list):

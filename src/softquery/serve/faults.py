@@ -115,5 +115,7 @@ def _line(error: Mapping[str, Any]) -> str:
         return "the body is not JSON"
     place = ".".join(str(part)[:40] for part in error.get("loc", ()) if _is_place(part))
     said = str(error.get("msg", "is wrong"))
+    if kind.startswith("model_"):  # pydantic speaks of dictionaries and their attributes
+        said = "input should be an object"
     said = said[:1].lower() + said[1:]
     return f"{place or 'the body'}: {said}"[:200]

@@ -10,8 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from softquery.errors import SoftqueryError
-from softquery.runtime import Embedder, Matcher
-from softquery.runtime.text_vectors import EncodingVectors, StateVectors, mean_of_words
+from softquery.runtime import Embedder, Matcher, PieceEmbedder
+from softquery.runtime.text_vectors import (
+    EncodingVectors,
+    SpaceAverages,
+    StateVectors,
+    mean_in_context,
+)
 from softquery.search import Found
 from softquery.serve.engine import Cut
 from softquery.serve.logs import log
@@ -99,14 +104,14 @@ class MatcherVectorLane:
 
 
 class EmbedderLane:
-    """An embedder's vectors of texts.
+    """An embedder's vectors of texts, or those of an encoder without a head.
 
     Args:
         name: Of the model.
         embedder: The model, opened for one thread.
     """
 
-    def __init__(self, name: str, embedder: Embedder) -> None:
+    def __init__(self, name: str, embedder: Embedder | PieceEmbedder) -> None:
         self.name, self.embedder = name, embedder
 
     def cut(self, request: Sequence[str]) -> Cut:
@@ -118,7 +123,30 @@ class EmbedderLane:
 
     def answers(self, pieces: Sequence[list[str]]) -> list[Floats]:
         """The mean over the words of each text."""
-        return [mean_of_words(each) for each in self.embedder.embed_tokens(pieces, layers="mix")]
+        found = self.embedder.embed_tokens(pieces, layers="mix")
+        return [mean_in_context(self.embedder, each) for each in found]
+
+
+class WordVectorLane:
+    """Vectors of texts by their words' vectors.
+
+    Args:
+        name: Of the bundle.
+        vectors: What it holds.
+    """
+
+    def __init__(self, name: str, vectors: SpaceAverages) -> None:
+        self.name, self.vectors = name, vectors
+
+    def cut(self, request: Sequence[str]) -> Cut:
+        """Cut texts into words."""
+        words = self.vectors.read(request)
+        costs = [len(sentence) for sentence in words]
+        return Cut(words, costs, sum(costs))
+
+    def answers(self, pieces: Sequence[list[str]]) -> list[Floats]:
+        """The weighted sum over the words of each text."""
+        return [self.vectors.pooled(words) for words in pieces]
 
 
 class ExplainLane:

@@ -37,6 +37,13 @@ def rerank(**fields: Any) -> dict[str, Any]:
 
 
 CASES = [
+    Case(
+        title="a list in place of a pair",
+        status=400,
+        said="pairs.0: input should be an object",
+        path="/v1/match",
+        body={"pairs": [["a text", "another"]]},
+    ),
     Case(title="no body", status=422, said="the body: field required", method="POST"),
     Case(title="no JSON", status=422, said="the body is not JSON", body=b"{query: 1}"),
     Case(

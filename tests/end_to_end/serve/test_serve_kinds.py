@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from serving import in_thread
 
 from softquery.errors import BundleError, InputError
 from softquery.serve import Settings
-from softquery.serve.catalogue import Catalogue, open_index, served_model
+from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,38 @@ def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):
 
 
 def test_a_kind_that_cannot_be_served_is_named():
-    with pytest.raises(BundleError, match="models/vectors: a bundle of kind 'vectors' cannot be"):
-        served_model("x", Model("vectors"))
+    with pytest.raises(BundleError, match="models/clock: a bundle of kind 'clock' cannot be"):
+        served_model("x", Model("clock"))
+
+
+def test_an_encoder_and_word_vectors_give_vectors_of_texts(tmp_path):
+    """Bundles that only embed: what an index recalls by is what clients get."""
+    pytest.importorskip("torch")
+    from bert_cases import write_bert
+    from softquery.files import WordVectors, write_vectors
+    from softquery.runtime import load_matcher
+    from softquery.runtime.text_vectors import open_vectors
+    from softquery.runtime.vector_files import import_vectors
+
+    words = WordVectors(["the", "cat", "sat"], np.eye(3, dtype=np.float32))
+    write_vectors(tmp_path / "words.txt", words, form="glove")
+    sources = {"bert": write_bert(tmp_path / "bert"),
+               "words": import_vectors(tmp_path / "words.txt", tmp_path / "words")}  # fmt: skip
+    served = Catalogue([open_model(name, str(folder)) for name, folder in sources.items()])
+    texts, matcher = ["the cat sat", "cat", ""], load_matcher("match-en", threads=1)
+    with in_thread(Settings(models=("x",)), served) as client:
+        for name, folder in sources.items():
+            expected = open_vectors(str(folder), matcher, threads=1).of(texts, [])
+            found = client.ask("/v1/embeddings", {"input": texts, "model": name}).json()
+            vectors = [each["embedding"] for each in found["data"]]
+            np.testing.assert_allclose(vectors, expected, atol=1e-6)
+            assert found["usage"]["prompt_tokens"] > 0
+            plain = client.ask("/embed", {"inputs": texts, "model": name}).json()
+            np.testing.assert_allclose(plain, expected, atol=1e-6)
+        described = client.ask("/info").json()["models"]
+    assert [each["vector_size"] for each in described] == [8, 3]
+    assert [each["kind"] for each in described] == ["encoder", "vectors"]
+    assert described[0]["max_tokens"] == 16
 
 
 def test_addresses_are_those_of_the_kinds_at_hand(client, kinds):

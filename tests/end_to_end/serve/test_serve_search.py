@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from mutating import SEARCHES, mutated
@@ -217,3 +218,20 @@ def test_workers_search_the_same_index(shop):
         assert {each["hits"][0]["id"] for each in found} == {"account-01"}
         assert server.stop(signal.SIGTERM) == 0
         assert not any("password" in line for line in server.said)
+
+
+def test_defaults_keep_a_small_limit_and_wishes_beyond_it_are_refused(settings, catalogue_of_shop):
+    few = replace(settings, limits=Limits(max_texts=3))
+    with in_thread(few, catalogue_of_shop) as client:
+        found = client.ask("/v1/search", {"query": ENGLISH})
+        assert found.status == 200, found.body
+        assert 0 < len(found.json()["hits"]) <= 3
+        many = client.ask("/v1/search", {"query": ENGLISH, "top_k": 100, "min_score": 0}).json()
+        assert len(many["hits"]) == 3
+        refused = client.ask("/v1/search", {"query": ENGLISH, "candidates": 4})
+        assert refused.status == 400
+        said = refused.json()["error"]["message"]
+        assert said == "4 candidates; one request may compare 3"
+        schemas = client.ask("/openapi.json").json()["components"]["schemas"]
+        told = schemas["SearchBody"]["properties"]["candidates"]
+        assert (told["maximum"], told["default"]) == (3, 3)

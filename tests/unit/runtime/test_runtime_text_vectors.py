@@ -56,6 +56,20 @@ def test_what_is_not_known_is_zero(matcher):
     assert not found.any()
 
 
+def test_an_encoder_gives_the_mean_of_its_pieces_without_its_marks(matcher, tmp_path):
+    pytest.importorskip("torch")
+    from bert_cases import write_bert
+
+    folder = write_bert(tmp_path / "bert")
+    vectors = open_vectors(str(folder), matcher, threads=1)
+    found = vectors.of(["the cat sat", "the", ""], [])
+    (layers,) = softquery.load(folder).embed(["the cat sat"], layers="average")
+    expected = layers[0, 1:-1].mean(axis=0)
+    np.testing.assert_allclose(found[0], expected / np.linalg.norm(expected), atol=1e-5)
+    assert found.shape == (3, vectors.size) == (3, 8)
+    assert not found[2].any()
+
+
 def test_sources(matcher):
     assert decided("auto", matcher) == "states"
     assert decided("elmo-en", matcher) == "elmo-en"

@@ -72,3 +72,19 @@ def test_refusals(index, cells, said):
         evaluate_index(index, queries(cells))
     with pytest.raises(InputError, match="no queries"):
         evaluate_index(index, [])
+
+
+def test_what_is_opened_once_is_no_part_of_the_times(index, monkeypatch):
+    """The first question is asked twice, and timed once."""
+    from softquery.search import evaluation
+
+    asked, ask = [], evaluation._ask
+
+    def noted(index, text, candidates):
+        asked.append(text)
+        return ask(index, text, candidates)
+
+    monkeypatch.setattr(evaluation, "_ask", noted)
+    found = evaluate_index(index, queries(("w1 w41 w81", "r1"), ("w2", "r2")))
+    assert asked == ["w1 w41 w81", "w1 w41 w81", "w2"]
+    assert len(found.seconds["total"]) == 2

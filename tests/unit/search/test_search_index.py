@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery import Index
-from softquery.errors import ConfigError, InputError, MissingExtra
+from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 from softquery.search import IndexSettings, Repeat, merge
 
 KEYS = st.sampled_from([f"k{number}" for number in range(8)])
@@ -259,3 +259,14 @@ def test_min_score_can_be_set(index):
     assert Index.open(index.path).min_score == 0.5
     with pytest.raises(ConfigError, match="min_score must be from 0 to 1"):
         index.set_min_score(2.0)
+
+
+def test_a_matcher_that_reads_both_at_once_is_refused(tmp_path):
+    pytest.importorskip("torch")
+    from bert_head_cases import CASES
+
+    folder = tmp_path / "bert"
+    next(case for case in CASES if case.kind == "matcher").write(folder)
+    with pytest.raises(BundleError, match="bert: reads both sentences as one; an index needs a"):
+        Index.build([{"question": "a b"}], tmp_path / "faq.sq", model=folder)
+    assert not (tmp_path / "faq.sq").exists()

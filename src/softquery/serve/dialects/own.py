@@ -100,14 +100,20 @@ class SearchBody(Body):
     explain: Annotated[bool, Field(description="Whether hits have an `alignment`.")] = False
     index: Index = None
 
-    def request(self) -> SearchRequest:
-        """What is passed on."""
+    def request(self, most: int) -> SearchRequest:
+        """What is passed on.
+
+        Args:
+            most: Rows that one request may compare: no more hits than that, nor candidates where
+                nobody asked for so many.
+        """
+        is_asked = "candidates" in self.model_fields_set
         return SearchRequest(
             query=self.query,
-            top_k=self.top_k,
+            top_k=min(self.top_k, most),
             where=self.where,
             min_score=self.min_score,
-            candidates=self.candidates,
+            candidates=self.candidates if is_asked else min(self.candidates, most),
             explain=self.explain,
         )
 
@@ -184,7 +190,8 @@ class Own:
 
     async def search(self, body: SearchBody) -> Json:
         """The stored questions that mean the same, with their answers."""
-        served, hits = await self.service.search(body.index, body.request())
+        request = body.request(self.service.limits.max_texts)
+        served, hits = await self.service.search(body.index, request)
         return Json({"index": served.name, "query": body.query, "hits": hits})
 
     async def classify(self, body: TextsBody) -> Json:
