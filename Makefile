@@ -24,7 +24,7 @@ export OMP_NUM_THREADS := 1
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
 
-demo: $(DEMO)/.installed ## install without torch, then match, rank, explain, search, classify and tag
+demo: $(DEMO)/.installed ## install without torch, then match, rank, explain, search, classify, tag, read, write
 	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
 
 # Doctests take less time than a second process would need to import what they stand in. The fused

@@ -24,6 +24,9 @@ show 'softquery index examples/shop_faq.csv --output demo-output/shop-zh.sq --co
 show 'softquery search demo-output/shop-zh.sq "忘记密码了怎么办" --top 2'
 show 'softquery classify "A quiet film that grows on you." --explain demo-output/opinion.svg'
 show 'softquery tag "Ada Lovelace lived in London."'
+show 'softquery read "Who wrote it?" --context "The letter was written by Anna Schmidt, a teacher from Leipzig."'
+show 'softquery generate "Wenn es morgen regnet, bleiben wir zu Hause."'
+show 'softquery generate "一帆风顺年年好" --model couplet-zh --n-best 3 --rules all'
 show 'softquery models'
 
 printf '\ntorch in this installation: '

@@ -2,8 +2,8 @@
 
 import json
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,15 @@ from softquery.bundle import read_bundle
 from softquery.zoo import shipped
 
 LARGEST_MB = {
+    "couplet-zh": 3.5,
     "elmo-en": 8.5,
     "match-en": 8.5,
     "match-zh": 5.5,
     "nli-en": 7.5,
+    "read-en": 2.0,
     "sentiment-en": 1.5,
     "tagger-en": 4.0,
+    "translate-de-en": 3.0,
 }
 """All that is shipped, and how large it may be; what else is asked of it is in `PROMISES`."""
 NAMES = ("match-en", "match-zh", "nli-en")
@@ -53,9 +56,8 @@ class Promise:
     answers: Callable[[Any], object]
     """Asks it something plain."""
     right: object
-    figure: str = ""
-    """What it was measured by on its first set of dev."""
-    least: float = 0.0
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """The least it was to reach on its first set of dev, by measure."""
 
 
 PROMISES = {
@@ -68,8 +70,7 @@ PROMISES = {
         kind="generator",
         answers=lambda model: len(model.predict(["春风又绿江南岸"])[0].text),
         right=7,
-        figure="same_length",
-        least=1.0,
+        figures={"same_length": 1.0, "same_signs": 1.0, "repeats_rightly": 0.99, "ranked_first": 0.9},
     ),
     "read-en": Promise(
         kind="reader",
@@ -77,8 +78,7 @@ PROMISES = {
             model.predict([("When was the tower built?", "The tower was built in 1889.")])[0].text
         ),
         right="1889",
-        figure="f1",
-        least=0.65,
+        figures={"f1": 0.65},
     ),
     "sentiment-en": Promise(
         kind="classifier",
@@ -87,8 +87,7 @@ PROMISES = {
             for answer in model.predict(["A warm, funny, moving film.", "A dull, lifeless mess."])
         ],
         right=["positive", "negative"],
-        figure="accuracy",
-        least=0.84,
+        figures={"accuracy": 0.84},
     ),
     "tagger-en": Promise(
         kind="tagger",
@@ -97,10 +96,9 @@ PROMISES = {
     ),
     "translate-de-en": Promise(
         kind="generator",
-        answers=lambda model: "dog" in model.predict(["Ein Hund läuft."])[0].text.lower(),
-        right=True,
-        figure="bleu",
-        least=20.0,
+        answers=lambda model: model.predict(["Ein Hund läuft."])[0].text,
+        right="A dog runs.",
+        figures={"bleu": 45.0},
     ),
 }
 KEPT = [name for name in PROMISES if name in LARGEST_MB]
@@ -121,9 +119,8 @@ def test_promises_are_kept(name):
     bundle = read_bundle(model.bundle.path)
     assert bundle.config.kind == promise.kind
     assert promise.answers(model) == promise.right
-    if promise.figure:
-        first = next(iter(bundle.metrics["sets"].values()))
-        assert first[promise.figure] >= promise.least
+    measured = next(iter(bundle.metrics["sets"].values())) if promise.figures else {}
+    assert {name for name, least in promise.figures.items() if measured[name] < least} == set()
     assert bundle.metrics["export"]["precision"] == "int8"
     assert bundle.metrics["export"]["gate"]["accepted"]
     for title in ("Data", "Training", "Numbers", "Limits", "Licence"):

@@ -44,7 +44,7 @@ def reader_elmo() -> Run:
 def read_en() -> Run:
     """The recipe of `read-en`: the same, narrow and with few words, so that it is small.
 
-    Rare words are left to their characters.
+    Rare words are left to their characters. So small a reader takes larger steps than the other.
     """
     return replace(
         reader(),
@@ -56,6 +56,8 @@ def read_en() -> Run:
             hidden_size=64,
         ),
         vocabulary=Vocabulary(min_count=2, size=10_000),
+        optim=replace(reader().optim, lr=2e-3),
+        training=replace(reader().training, max_epochs=12),
     )
 
 
