@@ -72,26 +72,27 @@ def report(options: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|")
     for name, runs in groups.items():
         tune, dev = ([100 * run[part]["accuracy"] for run in runs] for part in ("tune", "dev"))
-        spread = statistics.stdev(dev) if len(dev) > 1 else 0.0
+        spread = f"{statistics.stdev(dev):.2f}" if len(dev) > 1 else ""
         epoch = statistics.mean(run["training"]["best_epoch"] for run in runs)
         print(
             f"| {name} | {len(runs)} | {statistics.mean(tune):.2f} | {statistics.mean(dev):.2f} "
-            f"| {spread:.2f} | {epoch:.0f} |"
+            f"| {spread} | {epoch:.0f} |"
         )
     draw(groups, options.picture)
 
 
 def draw(groups: dict[str, list[dict]], path: Path) -> None:
-    """Held-back accuracy by epoch."""
+    """Held-back accuracy by epoch, the mean of the seeds."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    for place, (name, runs) in enumerate(groups.items()):
-        for number, run in enumerate(runs):
-            label = None if number else name
-            axes.plot(*curve(run["log"]), marker=".", color=f"C{place}", label=label)
-    axes.set(xlabel="epoch", ylabel="held-back accuracy")
+    for name, runs in groups.items():
+        curves = [curve(run["log"]) for run in runs]
+        means = [statistics.mean(values) for values in zip(*(up for _, up in curves), strict=True)]
+        label = name if len(runs) > 1 else f"{name} (one seed)"
+        axes.plot(curves[0][0], means, marker=".", label=label)
+    axes.set(xlabel="epoch", ylabel="held-back accuracy", ylim=(0.76, None))
     axes.legend(frameon=False, fontsize=8)
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=110)

@@ -31,6 +31,14 @@ COPIERS = {
     "copy-bahdanau": ("translate-bahdanau", ()),
     "copy-luong": ("translate-luong", ()),
 }
+SHOWN = {
+    "copy-luong": "LSTM, Luong's attention",
+    "copy-bahdanau": "GRU, additive attention",
+    "copy-rnn": "GRU, no attention",
+    "copy-transformer-sinusoidal": "Transformer, sinusoidal",
+    "copy-transformer-learned": "Transformer, learned",
+}
+"""What the figure calls them."""
 COPYING = ("text.unit=words", "vocabulary.size=none", "model.dropout=0.1", "task.bleu=none",
            "training.max_epochs=12", "training.patience=12", "writing.batch_tokens=8192",
            "writing.beam=1")  # fmt: skip
@@ -340,13 +348,13 @@ def report(options: argparse.Namespace) -> None:
     copies = [row for row in rows if row["study"] == "copy"]
     if copies:
         curves = {}
-        for name in dict.fromkeys(row["name"] for row in copies):
+        for name in (name for name in SHOWN if any(row["name"] == name for row in copies)):
             mine = [row["right"] for row in copies if row["name"] == name]
-            curves[name.removeprefix("copy-")] = {
-                int(size): sum(each[size] for each in mine) / len(mine) for size in mine[0]
+            curves[SHOWN[name]] = {
+                int(size): 100 * sum(each[size] for each in mine) / len(mine) for size in mine[0]
             }
-        draw(curves, FIGURES / "copying.png", "symbols of the string",
-             "copied without a fault", mark=LONGEST)  # fmt: skip
+        draw(curves, FIGURES / "copying.png", "letters of the string (dotted: longest in training)",
+             "% copied without a fault", mark=LONGEST)  # fmt: skip
     norms = {row["name"]: dict(enumerate(row["norms"])) for row in rows
              if row["study"] == "gradient"}  # fmt: skip
     if norms:
@@ -360,8 +368,10 @@ def draw(curves: dict[str, dict[int, float]], path: Path, across: str, up: str, 
 
     figure = Figure(figsize=(6.4, 4), layout="constrained")
     axes = figure.add_subplot()
-    for name, points in curves.items():
-        axes.plot(list(points), list(points.values()), label=name)
+    for place, (name, points) in enumerate(curves.items()):
+        # Where lines meet at nothing, every other one is dashed, so that both are seen.
+        dash = "--" if place % 2 and mark is not None else "-"
+        axes.plot(list(points), list(points.values()), label=name, linestyle=dash)
     if mark is not None:
         axes.axvline(mark, linestyle=":", color="grey")
     if log:

@@ -131,14 +131,16 @@ def report(options: argparse.Namespace) -> None:
     if not rows:
         sys.exit(f"{options.results}: no results yet")
     print(
-        "| variant | seeds | held back F1 | dev F1 | dev EM | best epoch | training | examples/s |"
+        "| variant | seeds | epochs | held back F1 | dev F1 | dev EM | best epoch | training "
+        "| examples/s |"
     )
-    print("|---|---|---|---|---|---|---|---|")
-    for name in dict.fromkeys(row["name"] for row in rows):
-        some = [row for row in rows if row["name"] == name]
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, settings in dict.fromkeys((row["name"], tuple(row["settings"])) for row in rows):
+        some = [row for row in rows if (row["name"], tuple(row["settings"])) == (name, settings)]
         cells = [
             name,
-            str(len(some)),
+            ", ".join(str(row["seed"]) for row in some),
+            f"{statistics.mean(row['training']['epochs'] for row in some):.0f}",
             points([row["tune"]["f1"] for row in some]),
             points([row["dev"]["f1"] for row in some]),
             points([row["dev"]["exact_match"] for row in some]),
@@ -155,29 +157,34 @@ def report(options: argparse.Namespace) -> None:
             if "f1" in found
         )
         interval = f"{100 * low:.1f} to {100 * high:.1f}"
-        print(f"{row['name']} seed {row['seed']}: dev F1 {interval}{others}")
+        print(f"{titled(row)}: dev F1 {interval}{others}")
     draw(rows, options.picture)
 
 
+def titled(row: dict[str, Any]) -> str:
+    """Which run it is, in words."""
+    return f"{row['name']}, seed {row['seed']}, {row['training']['epochs']} epochs"
+
+
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Held-back F1 by epoch."""
+    """Held-back F1 by epoch: a colour for each variant, a dash for each of its runs."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
     axes = figure.subplots()
-    for row in rows:
-        whole = row["name"] == "reader"
-        label = f"{row['name']}, seed {row['seed']}"
-        epochs = range(1, len(row["curve"]) + 1)
-        axes.plot(
-            epochs,
-            [100 * f1 for f1 in row["curve"]],
-            label=label,
-            linewidth=2 if whole else 1,
-            linestyle="-" if whole else "--",
-        )
+    for place, name in enumerate(dict.fromkeys(row["name"] for row in rows)):
+        mine = [row for row in rows if row["name"] == name]
+        for dash, row in zip(("-", "--", ":", "-."), mine, strict=False):
+            axes.plot(
+                range(1, len(row["curve"]) + 1),
+                [100 * f1 for f1 in row["curve"]],
+                label=titled(row),
+                color=f"C{place}",
+                linestyle=dash,
+                marker=".",
+            )
     axes.set(xlabel="epoch", ylabel="held-back F1")
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(frameon=False, fontsize=8, loc="outside right upper")
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
 

@@ -1,6 +1,8 @@
 """A tagger with and without ELMo: places, mixes, and how much data each needs.
 
     python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --vectors glove.txt --jobs 4
+    python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --adapted BUNDLE \
+        --vectors glove.txt --only elmo-adapted
     python benchmarks/tagging.py report
 
 `train` runs every variant with every seed, a few side by side, and adds a row to
@@ -48,10 +50,12 @@ class Variant:
         return self.recipe == "tagger-elmo"
 
 
-def variants(elmo: str) -> list[Variant]:
+def variants(elmo: str, adapted: str | None = None) -> list[Variant]:
     """All of them; long runs first, so that they do not end alone."""
     bundle = f"elmo.bundle={elmo}"
     found = [Variant(name, "tagger-elmo", (bundle, *settings)) for name, settings in MIXES.items()]
+    if adapted is not None:
+        found.append(Variant("elmo-adapted", "tagger-elmo", (f"elmo.bundle={adapted}",)))
     found.append(Variant("plain", "tagger", ()))
     for share in sorted(SHARES[:-1], reverse=True):
         for name, recipe, extra in (("elmo", "tagger-elmo", (bundle,)), ("plain", "tagger", ())):
@@ -72,7 +76,7 @@ def fewer_sentences(share: float) -> list[str]:
 
 
 def train(options: argparse.Namespace) -> None:
-    known = {variant.name: variant for variant in variants(options.elmo)}
+    known = {variant.name: variant for variant in variants(options.elmo, options.adapted)}
     runs = [
         Planned(
             name=variant.name,
@@ -115,59 +119,78 @@ def report(options: argparse.Namespace) -> None:
     if not rows:
         sys.exit(f"{options.results}: no results yet")
     print("| variant | seeds | held back | dev F1 | best epoch |\n|---|---|---|---|---|")
-    for name in dict.fromkeys(row["name"] for row in rows):
+    for name in dict.fromkeys(row["name"] for row in rows if row["share"] == 1):
         some = [row for row in rows if row["name"] == name]
         epochs = statistics.mean(row["training"]["best_epoch"] for row in some)
         cells = [points([row[part]["f1"] for row in some]) for part in ("tune", "dev")]
         print(f"| {name} | {len(some)} | {' | '.join(cells)} | {epochs:.0f} |")
-    for line in epochs_to_baseline(rows):
-        print(line)
+    print("\n| share | seed | plain | elmo | gain | best epoch of plain | elmo there after |")
+    print("|---|---|---|---|---|---|---|")
+    for plain, elmo in both_at_each_share(rows):
+        needed, reached = epochs_to_baseline(plain, elmo)
+        without, inside = (100 * row["dev"]["f1"] for row in (plain, elmo))
+        print(
+            f"| {100 * plain['share']:g} % | {plain['seed']} | {without:.2f} | {inside:.2f} "
+            f"| {inside - without:.2f} | {needed} | {reached or 'never'} |"
+        )
     draw(rows, options.picture)
 
 
-def epochs_to_baseline(rows: list[dict[str, Any]]) -> list[str]:
-    """After how many epochs ELMo's held-back F1 is that of the baseline at its best."""
-    plain = {row["seed"]: row for row in rows if row["name"] == "plain"}
-    lines = []
+def both_at_each_share(rows: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The runs without and with ELMo that have a share of the data and a seed in common."""
+    found: dict[str, dict[tuple[float, int], dict[str, Any]]] = {"plain": {}, "elmo": {}}
     for row in rows:
-        if row["name"] == "elmo" and row["seed"] in plain:
-            best = max(plain[row["seed"]]["curve"])
-            reached = next((n for n, f1 in enumerate(row["curve"], 1) if f1 >= best), None)
-            needed = plain[row["seed"]]["curve"].index(best) + 1
-            lines.append(
-                f"seed {row['seed']}: the baseline's best held-back F1, {100 * best:.2f}, after "
-                f"{needed} epochs; with ELMo after {reached or 'never'}"
-            )
-    return lines
+        kind, _, share = row["name"].partition("-share-")
+        if kind in found and (share or row["share"] == 1):
+            found[kind][row["share"], row["seed"]] = row
+    return [(found["plain"][key], found["elmo"][key])
+            for key in sorted(found["plain"].keys() & found["elmo"].keys())]  # fmt: skip
+
+
+def epochs_to_baseline(plain: dict[str, Any], elmo: dict[str, Any]) -> tuple[int, int | None]:
+    """After how many epochs the baseline's held-back F1 is best, and ELMo's is as high."""
+    best = max(plain["curve"])
+    reached = (epoch for epoch, f1 in enumerate(elmo["curve"], 1) if f1 >= best)
+    return plain["curve"].index(best) + 1, next(reached, None)
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Dev F1 by share of the training data, and held-back F1 by epoch."""
+    """Dev F1 and epochs by share of the training data, and held-back F1 by epoch."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for kind, label, colour in (("elmo", "with ELMo", "#dd8452"), ("plain", "without", "#4c72b0")):
-        points: dict[float, list[float]] = {}
-        for row in rows:
-            if row["name"] == kind or row["name"].startswith(f"{kind}-share-"):
-                points.setdefault(row["share"], []).append(100 * row["dev"]["f1"])
-        shares = sorted(points)
-        means = [statistics.mean(points[share]) for share in shares]
-        errors = [
-            statistics.stdev(points[share]) if len(points[share]) > 1 else 0.0 for share in shares
-        ]
-        percents = [100 * share for share in shares]
-        left.errorbar(percents, means, errors, marker="o", color=colour, label=label, capsize=3)
-        for row in rows:
-            if row["name"] == kind:
-                epochs = range(1, len(row["curve"]) + 1)
-                right.plot(epochs, [100 * f1 for f1 in row["curve"]], color=colour, label=label)
-    left.set(xscale="log", xlabel="% of the training sentences", ylabel="dev F1")
-    right.set(xlabel="epoch", ylabel="held-back F1")
-    for axes in (left, right):
-        named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-        axes.legend(named.values(), named.keys(), frameon=False)
+    figure = Figure(figsize=(14, 4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    pairs = both_at_each_share(rows)
+    for place, label, colour in ((1, "with ELMo", "#dd8452"), (0, "without", "#4c72b0")):
+        f1s: dict[float, list[float]] = {}
+        epochs: dict[float, list[int]] = {}
+        for pair in pairs:
+            f1s.setdefault(pair[place]["share"], []).append(100 * pair[place]["dev"]["f1"])
+            needed = epochs_to_baseline(*pair)[place]
+            if needed is not None:
+                epochs.setdefault(pair[place]["share"], []).append(needed)
+        for axes, values in ((left, f1s), (middle, epochs)):
+            means = [statistics.mean(some) for some in values.values()]
+            errors = [statistics.stdev(some) if len(some) > 1 else 0 for some in values.values()]
+            axes.errorbar([100 * share for share in values], means, errors, marker="o",
+                          color=colour, label=label, capsize=3)  # fmt: skip
+        for number, pair in enumerate(pair for pair in pairs if pair[0]["share"] == 1):
+            curve = [100 * f1 for f1 in pair[place]["curve"]]
+            right.plot(range(1, len(curve) + 1), curve, color=colour, linewidth=1.2,
+                       label=None if number else label)  # fmt: skip
+            best = max(curve)
+            right.plot(curve.index(best) + 1, best, marker="o", color=colour)
+    left.set(ylabel="dev F1")
+    middle.set(ylabel="epochs to the best held-back F1 without ELMo")
+    right.set(xlabel="epoch, all training sentences", ylabel="held-back F1", ylim=(85, None))
+    for axes in (left, middle):
+        axes.set(xscale="log", xlabel="% of the training sentences")
+        percents = [100 * share for share in SHARES]
+        axes.set_xticks(percents, [f"{percent:g}" for percent in percents])
+        axes.minorticks_off()
+    middle.set_ylim(bottom=0)
+    for axes in (left, middle, right):
+        axes.legend(frameon=False)
         axes.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
 
@@ -178,6 +201,7 @@ def main() -> None:
     training = verbs.add_parser("train")
     training.add_argument("--data", type=Path, required=True)
     training.add_argument("--elmo", required=True, help="a biLM: a folder, or a name")
+    training.add_argument("--adapted", help="the same after passes over the task's own sentences")
     training.add_argument("--vectors", type=Path, nargs="*", default=[])
     training.add_argument("--only", default="*", help="names of variants, such as 'elmo*'")
     add_training_options(training, work=Path("runs/tagging"), results=RESULTS)

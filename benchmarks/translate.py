@@ -126,11 +126,12 @@ def report(options: argparse.Namespace) -> None:
     rows = read_rows(options.results)
     print("| run | seeds | greedy | beam 5 | chrF | perplexity | wanted |\n" + "| --- " * 7 + "|")
     for name in dict.fromkeys(row["name"] for row in rows):
-        devs = [row["dev"] for row in rows if row["name"] == name]
+        mine = [row for row in rows if row["name"] == name]
+        devs, seeds = [row["dev"] for row in mine], ", ".join(str(row["seed"]) for row in mine)
         cells = [spread([dev[key] for dev in devs])
                  for key in ("bleu_greedy", "bleu", "chrf", "perplexity")]  # fmt: skip
         wanted = f"≥ {WANTED[name]:g}" if name in WANTED else ""
-        print(f"| {name} | {len(devs)} | {' | '.join(cells)} | {wanted} |")
+        print(f"| {name} | {seeds} | {' | '.join(cells)} | {wanted} |")
     for signature in sorted({row["dev"].get("bleu_signature", "") for row in rows}):
         print(f"\nsacrebleu: `{signature}`")
     if options.lengths.exists():
