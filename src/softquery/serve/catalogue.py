@@ -25,6 +25,8 @@ from softquery.serve.lanes import (
     SearchLane,
     TextLane,
     WordVectorLane,
+    WriteLane,
+    Writes,
 )
 from softquery.serve.settings import Settings
 from softquery.zoo import resolve
@@ -161,7 +163,10 @@ def served_model(name: str, model: Any) -> Served:
             vector_size=model.output_size,
             pooling="mean",
         )
-    skill = {"classifier": "classify", "tagger": "tag", "reader": "read", "generator": "generate"}
+    if kind == "generator":
+        lane = WriteLane(name, cast(Writes, model))
+        return Served(name=name, kind=kind, thing=model, lanes={"generate": lane})
+    skill: dict[str, Skill] = {"classifier": "classify", "tagger": "tag", "reader": "read"}
     if kind not in skill:
         raise BundleError(f"{model.bundle.path}: a bundle of kind {kind!r} cannot be served")
     predict = cast(Predicts, model).predict

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from softquery.errors import SoftqueryError
-from softquery.runtime import Embedder, Matcher, PieceEmbedder
+from softquery.answers import Written
+from softquery.errors import InputError, SoftqueryError
+from softquery.runtime import Embedder, Matcher, PieceEmbedder, Request
 from softquery.runtime.text_vectors import (
     EncodingVectors,
     SpaceAverages,
@@ -203,6 +204,53 @@ class TextLane:
     def answers(self, pieces: Sequence[Any]) -> Sequence[Any]:
         """All of them together."""
         return self.predict(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """Texts to write for, and how."""
+
+    texts: Sequence[str]
+    how: Request
+
+
+class Writes(Protocol):
+    """What writes texts for texts."""
+
+    def generate(self, texts: Sequence[str], request: Request) -> list[list[Written]]:
+        """Texts for each source, best first; none where the rules leave none."""
+        ...
+
+
+class WriteLane:
+    """A generator's texts for each text, best first.
+
+    Args:
+        name: Of the model.
+        writer: The model, opened for one thread.
+    """
+
+    def __init__(self, name: str, writer: Writes) -> None:
+        self.name, self.writer = name, writer
+
+    def cut(self, request: WriteRequest) -> Cut:
+        """A text a piece, its cost guessed by its length."""
+        costs = [1 + len(text) // 4 for text in request.texts]
+        return Cut([(text, request.how) for text in request.texts], costs, sum(costs))
+
+    def answers(self, pieces: Sequence[tuple[str, Request]]) -> list[list[Written]]:
+        """Those that are to be written alike are written together."""
+        alike: dict[Request, list[int]] = {}
+        for number, (_, how) in enumerate(pieces):
+            alike.setdefault(how, []).append(number)
+        found: list[list[Written]] = [[]] * len(pieces)
+        for how, numbers in alike.items():
+            written = self.writer.generate([pieces[number][0] for number in numbers], how)
+            for number, answers in zip(numbers, written, strict=True):
+                if not answers:
+                    raise InputError(f"the rules leave no text for {pieces[number][0]!r:.80}")
+                found[number] = answers
+        return found
 
 
 @dataclass(frozen=True, slots=True)

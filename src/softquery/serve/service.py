@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from softquery.answers import Match
+from softquery.answers import Match, Written
 from softquery.errors import SoftqueryError
 from softquery.search import Found
 from softquery.serve.catalogue import Catalogue, Served, Skill
 from softquery.serve.engine import Answered, Engine, Overloaded
 from softquery.serve.faults import Fault, Kind, overloaded
-from softquery.serve.lanes import PairRequest, SearchRequest
+from softquery.serve.lanes import PairRequest, SearchRequest, WriteRequest
 from softquery.serve.metrics import Metrics
 from softquery.serve.settings import Limits
 from softquery.serve.vectors import Floats, normalised
@@ -134,10 +134,20 @@ class Service:
     async def predict(
         self, skill: Skill, model: str | None, texts: Sequence[Any]
     ) -> tuple[Served, list[Any]]:
-        """What a classifier, a tagger, a reader or a generator says of each text."""
+        """What a classifier, a tagger or a reader says of each text."""
         served = self.catalogue.find(skill, model)
         self.check_texts([part for text in texts for part in _strings(text)], len(texts))
         return served, (await self.ask(served, skill, texts)).answers
+
+    async def write(
+        self, model: str | None, request: WriteRequest
+    ) -> tuple[Served, list[list[Written]]]:
+        """What a generator writes for each text, best first."""
+        served = self.catalogue.find("generate", model)
+        how = request.how
+        self.check_texts(request.texts)
+        self.check_texts([how.prefix, *how.banned, *how.required])
+        return served, (await self.ask(served, "generate", request)).answers
 
     def check_texts(self, texts: Sequence[str], count: int | None = None) -> None:
         """Refuse more than one request may ask."""

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from serving import in_thread
 
+from softquery.answers import written_record
 from softquery.errors import BundleError, InputError
+from softquery.runtime import load_writer
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
+from softquery.text.couplets import tone_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Model:
 
 @pytest.fixture(scope="module")
 def kinds(catalogue):
-    models = [served_model(kind, Model(kind)) for kind in ("classifier", "reader", "generator")]
+    models = [served_model(kind, Model(kind)) for kind in ("classifier", "reader")]
+    models += [open_model(name, name) for name in ("translate-de-en", "couplet-zh")]
     with in_thread(Settings(models=("x",)), Catalogue([*catalogue.models, *models])) as client:
         yield client
 
@@ -86,14 +90,34 @@ def test_read(kinds):
 
 
 def test_generate(kinds):
-    found = kinds.ask("/v1/generate", {"texts": ["a line"], "model": "generator"}).json()
-    assert found["answers"] == [{"source": "a line", "text": "A LINE", "score": 0.75}]
+    writer = load_writer("translate-de-en", threads=1)
+    texts = ["Ein Hund läuft.", "Wo ist der Bahnhof?"]
+    found = kinds.ask("/v1/generate", {"texts": texts}).json()
+    expected = [written_record(*each) for each in zip(texts, writer.generate(texts), strict=True)]
+    assert found == {"model": "translate-de-en", "answers": expected}
+
+
+def test_generate_keeps_to_what_is_asked(kinds):
+    asked = {"texts": ["一帆风顺年年好", "山高月小"], "model": "couplet-zh", "n_best": 3,
+             "rules": ["form", "repeats", "tones"], "prefix": "万", "ban": ["象"]}  # fmt: skip
+    answers = kinds.ask("/v1/generate", asked).json()["answers"]
+    assert [each["source"] for each in answers] == asked["texts"]
+    for each in answers:
+        lines = [candidate["text"] for candidate in each["candidates"]]
+        assert len(set(lines)) == 3
+        assert each["text"] == lines[0]
+        assert {len(line) for line in lines} == {len(each["source"])}
+        assert all(line[0] == "万" and "象" not in line for line in lines)
+        ends = {tone_of(line[-1]) for line in lines}
+        assert ends == {"oblique" if tone_of(each["source"][-1]) == "level" else "level"}
 
 
 def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):
-    reply = kinds.ask("/v1/generate", {"texts": ["a line!"]})
+    reply = kinds.ask("/v1/generate", {"texts": ["春风"], "model": "couplet-zh", "prefix": "春"})
     assert reply.status == 400
-    assert reply.json()["error"]["message"] == "the texts, row 1: the rules leave no text"
+    assert reply.json()["error"]["message"] == "the prefix '春' breaks the rules at its token '春'"
+    long = kinds.ask("/v1/generate", {"texts": ["春风"], "ban": ["a" * 100_000]})
+    assert long.json()["error"]["message"] == "a text is longer than 20,000 characters"
 
 
 def test_a_kind_that_cannot_be_served_is_named():

@@ -7,11 +7,12 @@ from types import SimpleNamespace
 import pytest
 from serving import in_thread
 
+from softquery.answers import Written
 from softquery.search import Found
 from softquery.serve import Settings
-from softquery.serve.catalogue import Catalogue, Served, served_index
+from softquery.serve.catalogue import Catalogue, Served, open_model, served_index
 from softquery.serve.keys import add_key
-from softquery.serve.lanes import TextLane
+from softquery.serve.lanes import WriteLane
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the page is driven by Playwright (pip install playwright)"
@@ -48,7 +49,7 @@ class Faq:
 @pytest.fixture(scope="module")
 def everything(catalogue):
     """A server with matchers, an index and a generator."""
-    answers = TextLane("couplet-zh", lambda texts: [_Written(f"{ATTACK}下联") for _ in texts])
+    answers = WriteLane("couplet-zh", _Poet())
     generator = Served(
         name="couplet-zh", kind="generator", thing=SimpleNamespace(is_couplet=True),
         lanes={"generate": answers},
@@ -59,9 +60,13 @@ def everything(catalogue):
         yield client
 
 
-class _Written(SimpleNamespace):
-    def __init__(self, text):
-        super().__init__(text=text, score=-1.0)
+class _Poet:
+    """Answers as many lines as are asked for, none of which is harmless."""
+
+    def generate(self, texts, request):
+        lines = [f"{ATTACK}下联", *(f"{ATTACK}{number}" for number in range(9))]
+        answers = [Written(text=line, score=-1.0, log_probability=-1.0) for line in lines]
+        return [answers[: request.strategy.num_best] for _ in texts]
 
 
 @pytest.fixture(scope="module")
@@ -225,6 +230,19 @@ def test_a_line_is_answered(opened):
     page.keyboard.press("Enter")
     playwright.expect(page.locator("#lower")).to_have_text(f"{ATTACK}下联")
     playwright.expect(page.locator("#upper")).to_have_text("上联")
+    playwright.expect(page.locator("#others li")).to_have_text([f"{ATTACK}0", f"{ATTACK}1"])
+    playwright.expect(page.locator("#line")).to_have_attribute("placeholder", "The upper line")
+
+
+def test_a_model_that_writes_no_couplets_asks_for_a_text(opened):
+    served = Catalogue([open_model("translate-de-en", "translate-de-en")])
+    with in_thread(Settings(models=("x",)), served) as client:
+        page = opened(client=client)
+        playwright.expect(page.locator("#line")).to_have_attribute("placeholder", "The text")
+        page.fill("#line", "Ein Hund läuft.")
+        page.keyboard.press("Enter")
+        playwright.expect(page.locator("#lower")).to_have_text("A dog runs.")
+        playwright.expect(page.locator("#others li")).to_have_count(0)
 
 
 def test_a_script_tag_is_shown_as_text_everywhere(opened):

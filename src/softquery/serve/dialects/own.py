@@ -6,6 +6,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
+from softquery.answers import written_record
+from softquery.decoding import Beam, CoupletRule
+from softquery.runtime import Request
 from softquery.serve.bodies import (
     LIMIT,
     Answer,
@@ -20,7 +23,7 @@ from softquery.serve.bodies import (
 )
 from softquery.serve.catalogue import Skill
 from softquery.serve.faults import Dialect
-from softquery.serve.lanes import SearchRequest
+from softquery.serve.lanes import SearchRequest, WriteRequest
 from softquery.serve.service import Service
 
 Index = Annotated[
@@ -136,6 +139,35 @@ class TextsBody(Body):
     model: Model = None
 
 
+Words = Annotated[list[Text], Field(json_schema_extra={LIMIT: "texts"})]
+
+
+class GenerateBody(Body):
+    """Texts to write for, and how; the same as the options of `softquery generate`."""
+
+    texts: Texts
+    model: Model = None
+    n_best: Annotated[SmallCount, Field(description="Texts for each, best first.")] = 1
+    beam: Annotated[SmallCount, Field(description="Texts that the search keeps.")] = 5
+    prefix: Annotated[Text, Field(description="What every text begins with.")] = ""
+    ban: Annotated[Words, Field(description="Words that may not come.")] = []
+    require: Annotated[Words, Field(description="Words that must come.")] = []
+    rules: Annotated[
+        list[CoupletRule] | None, Field(description="Of couplets; by default form and repeats.")
+    ] = None
+
+    def request(self) -> WriteRequest:
+        """What is passed on."""
+        how = Request(
+            strategy=Beam(size=max(self.beam, self.n_best), num_best=self.n_best),
+            prefix=self.prefix,
+            banned=tuple(self.ban),
+            required=tuple(self.require),
+            rules=None if self.rules is None else tuple(self.rules),
+        )
+        return WriteRequest(self.texts, how)
+
+
 class TokensBody(Body):
     """Texts, or lists of words where they are cut already."""
 
@@ -207,9 +239,11 @@ class Own:
         asked = [(each.question, each.context) for each in body.questions]
         return await self._task("read", body.model, asked, _with_question)
 
-    async def generate(self, body: TextsBody) -> Json:
-        """A text for each text."""
-        return await self._task("generate", body.model, body.texts, _with_source)
+    async def generate(self, body: GenerateBody) -> Json:
+        """A text for each text, or several, best first."""
+        served, written = await self.service.write(body.model, body.request())
+        found = [written_record(*each) for each in zip(body.texts, written, strict=True)]
+        return Json({"model": served.name, "answers": found})
 
     async def _task(
         self,
@@ -236,10 +270,6 @@ def _by_itself(answer: Any, text: Any) -> dict[str, Any]:
 def _with_question(answer: Any, asked: tuple[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = answer.record(*asked)
     return found
-
-
-def _with_source(answer: Any, text: str) -> dict[str, Any]:
-    return {"source": text, "text": answer.text, "score": float(answer.score)}
 
 
 def own_routes(service: Service) -> APIRouter:

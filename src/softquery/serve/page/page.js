@@ -24,6 +24,8 @@ const remembered = {
 
 const able = (info, skill) => info.models.filter((model) => model.can.includes(skill));
 const options = (select, names) => select.replaceChildren(...names.map((name) => node("option", { value: name, text: name })));
+// Lower lines that are shown for an upper one.
+const CANDIDATES = 3;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 // What went wrong, in one line at the foot of the page; a full queue is asked again by itself.
@@ -184,9 +186,15 @@ class Questions {
 
 class Couplet {
   constructor(models) {
+    this.models = models;
     this.newest = new Newest((signal) => this.write(signal));
     options(byId("couplet-model"), models.map((model) => model.name));
+    byId("couplet-model").addEventListener("change", () => {
+      this.show("", []);
+      this.relabel();
+    });
     byId("couplet").hidden = false;
+    this.relabel();
     byId("couplet-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.newest.later(0);
@@ -198,10 +206,10 @@ class Couplet {
     if (!line) return;
     byId("couplet-status").textContent = say("working");
     try {
-      const found = await ask("/v1/generate", { model: byId("couplet-model").value, texts: [line] }, signal);
+      const body = { model: byId("couplet-model").value, texts: [line], n_best: this.isCouplet() ? CANDIDATES : 1 };
+      const [answer] = (await ask("/v1/generate", body, signal)).answers;
       fine();
-      byId("upper").textContent = line;
-      byId("lower").textContent = found.answers[0].text;
+      this.show(line, answer.candidates ?? [answer]);
     } catch (fault) {
       if (!signal.aborted) tell(fault, this.newest);
     } finally {
@@ -209,7 +217,23 @@ class Couplet {
     }
   }
 
-  relabel() {}
+  show(line, candidates) {
+    const [best, ...others] = candidates.map((each) => each.text);
+    byId("upper").textContent = line;
+    byId("lower").textContent = best ?? "";
+    byId("others").replaceChildren(...others.map((text) => node("li", { dir: "auto", text })));
+  }
+
+  isCouplet() {
+    return this.models.find((model) => model.name === byId("couplet-model").value)?.form === "couplet";
+  }
+
+  relabel() {
+    const [title, line] = this.isCouplet() ? ["coupletTitle", "line"] : ["textTitle", "text"];
+    byId("couplet-title").textContent = say(title);
+    byId("line-label").textContent = say(line);
+    byId("line").placeholder = say(line);
+  }
 }
 
 const parts = [];
