@@ -1,26 +1,34 @@
 r"""The same tasks by word vectors, ELMo, our BERT and MiniLM: one table, one figure.
 
     python benchmarks/compare_tasks.py --bundle "sst2/ELMo=FOLDER" --bundle "sst2/our BERT=FOLDER" \
-        --output benchmarks/compare_tasks.png --json benchmarks/results/compare_tasks.json
+        --output benchmarks/compare_tasks.png --markdown compare_tasks.md \
+        --json benchmarks/results/compare_tasks.json --trained-on "sst2/ELMo=one core"
 
 Accuracy or F1 on dev and the seconds of training come from the rows that other benchmarks left in
-results/. Parameters and the time that one text takes come from exported bundles, which are asked in
-turn in this very run, on two threads; give the bundle of one of the seeds whose rows are there.
-What a bundle says of itself stands in where there are no rows. What has neither is left out.
+results/; of a variant that was run anew, those with its last settings. Parameters and the time that
+one text takes come from bundles, which are asked in turn in this very run, without torch, on two
+threads; give the bundle of one of the seeds whose rows are there, exported or not. What a bundle
+says of itself stands in where there are no rows. What has neither is left out.
+
+Rows do not say on which machine they were trained: `--trained-on` says it of those that were not
+trained where the others were.
 """
 
 import argparse
 import json
 import re
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from side_by_side import points, read_rows
+from compare_page import TASKS, THREADS, WAYS, Measured, draw, machine, page, table
+from side_by_side import read_rows
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError, SoftqueryError
@@ -29,7 +37,7 @@ from softquery.runtime.base import open_base
 from softquery.runtime.weights import SCALE
 
 HERE = Path(__file__).parent
-THREADS, ROUNDS = 2, 5
+ROUNDS = 5
 TEXTS = (
     "A quiet film that grows on you.",
     "Peter Smith of Reuters met officials of the European Union in Geneva on Tuesday.",
@@ -41,61 +49,6 @@ TEXTS = (
 QUESTION = "Who met officials of the European Union?"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What is done, and what it is judged by."""
-
-    title: str
-    metric: str
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A way of doing a task, and what there is to say about it."""
-
-    task: str
-    way: str
-    dev: list[float]
-    """Of each seed."""
-    seconds: float | None = None
-    """Training, the mean of the seeds."""
-    parameters: int | None = None
-    milliseconds: float | None = None
-    """One text, on two threads."""
-
-
-TASKS = {
-    "sst2": Task("SST-2", "accuracy"),
-    "snli": Task("SNLI, 100k", "accuracy"),
-    "conll": Task("CoNLL-2003", "f1"),
-    "squad": Task("SQuAD 1.1", "f1"),
-}
-WAYS = {
-    "word vectors": {
-        "sst2": ("classify.jsonl", "sst2"),
-        "snli": ("esim_elmo.json", "plain"),
-        "conll": ("tagging.jsonl", "plain"),
-        "squad": ("read.jsonl", "reader"),
-    },
-    "ELMo": {
-        "sst2": ("classify.jsonl", "sst2-elmo"),
-        "snli": ("esim_elmo.json", "larger"),
-        "conll": ("tagging.jsonl", "elmo"),
-        "squad": ("read.jsonl", "reader-elmo"),
-    },
-    **{
-        way: {
-            **{task: ("bert_tasks.jsonl", f"{name}-{task}") for task in ("sst2", "snli", "conll")},
-            "squad": ("read.jsonl", f"{name}-read"),
-        }
-        for way, name in (
-            ("BERT, random weights", "random"), ("our BERT", "pretrained"), ("MiniLM", "minilm"),
-        )
-    },
-}  # fmt: skip
-"""Where the rows of each task lie: the file, and the name of the variant."""
-
-
 def rows_of(path: Path) -> list[dict[str, Any]]:
     """A file of results, as lines or as an object whose keys end in the seed; none without it."""
     if not path.is_file():
@@ -103,20 +56,32 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".jsonl":
         return [row for row in read_rows(path) if row.get("share", 1.0) == 1.0]
     found = json.loads(path.read_text(encoding="utf-8"))
-    return [{"name": re.sub(r"-seed-\d+$", "", key), **row} for key, row in found.items()]
+    keys = {key: re.fullmatch(r"(.+)-seed-(\d+)", key) for key in found}
+    return [
+        {"name": parts[1], "seed": int(parts[2]), **found[key]}
+        for key, parts in keys.items()
+        if parts
+    ]
 
 
 def from_rows(task: str, way: str, rows: Iterable[dict[str, Any]], name: str) -> Measured | None:
-    """What the rows of a variant say; None where there are none."""
+    """What the rows of a variant say, those of its last settings; None where there are none."""
     some = [row for row in rows if row["name"] == name]
     if not some:
         return None
+    last = chosen(some[-1])
+    seeds = {row["seed"]: row for row in some if chosen(row) == last}
     return Measured(
         task,
         way,
-        dev=[row["dev"][TASKS[task].metric] for row in some],
-        seconds=statistics.mean(row["training"]["seconds"] for row in some),
+        dev=[row["dev"][TASKS[task].metric] for row in seeds.values()],
+        seconds=statistics.mean(row["training"]["seconds"] for row in seeds.values()),
     )
+
+
+def chosen(row: dict[str, Any]) -> list[str]:
+    """The settings of a row, the seed aside."""
+    return [each for each in row.get("settings", []) if not each.startswith("training.seed=")]
 
 
 def from_results(folder: Path) -> dict[tuple[str, str], Measured]:
@@ -142,11 +107,17 @@ def num_parameters(bundle: Bundle) -> int:
 
 
 def asked(kind: str, turn: int) -> list[Any]:
-    """The texts as a kind of model takes them; no two turns have the same, which would be kept."""
+    """The texts as a kind of model takes them; no two turns have the same, which would be kept.
+
+    A question is asked of all of them in a row, which is about as long as a paragraph of SQuAD.
+    """
     texts = [f"{text[:-1]}, and that {turn} times." for text in TEXTS]
     if kind == "matcher":
         return list(zip(texts, texts[::-1], strict=True))
-    return [(QUESTION, text) for text in texts] if kind == "reader" else texts
+    if kind == "reader":
+        places = range(len(texts))
+        return [(QUESTION, " ".join(texts[place:] + texts[:place])) for place in places]
+    return texts
 
 
 def latencies(bundles: Sequence[Bundle], rounds: int) -> list[float]:
@@ -163,115 +134,111 @@ def latencies(bundles: Sequence[Bundle], rounds: int) -> list[float]:
     return [statistics.median(found) for found in times]
 
 
+def exported(bundle: Bundle, scratch: Path) -> Bundle:
+    """The bundle, or its export to a place that is given; in another process, which needs torch."""
+    if bundle.is_exported:
+        return bundle
+    target = scratch / f"{len(list(scratch.iterdir()))}-{bundle.path.name}"
+    command = ["export", str(bundle.path), "--output", str(target)]
+    done = subprocess.run([sys.executable, "-m", "softquery", *command], capture_output=True,
+                          text=True)  # fmt: skip
+    if done.returncode:
+        lines = done.stderr.splitlines() or ["no reason given"]
+        raise ConfigError(f"{bundle.path}: cannot be exported ({lines[-1]})")
+    return read_bundle(target)
+
+
+def opened(given: dict[tuple[str, str], Path], scratch: Path) -> dict[tuple[str, str], Bundle]:
+    """Every bundle with its graphs; one of another kind than its task is refused first."""
+    bundles = {key: read_bundle(path) for key, path in given.items()}
+    for (task, _), bundle in bundles.items():
+        kind = TASKS[task].kind
+        if bundle.config.kind != kind:
+            found = f"found kind {bundle.config.kind!r}"
+            raise ConfigError(f"{bundle.path}: expected a {kind} for {task}, {found}")
+    return {key: exported(bundle, scratch) for key, bundle in bundles.items()}
+
+
 def with_bundles(
     found: dict[tuple[str, str], Measured], given: dict[tuple[str, str], Path], rounds: int
 ) -> list[Measured]:
     """Results with what their bundles add, in the order of the tables above."""
-    bundles = {key: read_bundle(path) for key, path in given.items()}
-    speeds = dict(zip(bundles, latencies(list(bundles.values()), rounds), strict=True))
     rows = dict(found)
-    for (task, way), bundle in bundles.items():
-        metrics = bundle.metrics
-        known = found.get((task, way))
-        rows[task, way] = Measured(
-            task,
-            way,
-            dev=known.dev if known else [own_figure(bundle, TASKS[task].metric)],
-            seconds=known.seconds if known else metrics.get("training", {}).get("seconds"),
-            parameters=num_parameters(bundle),
-            milliseconds=speeds[task, way],
-        )
-    ways = list(WAYS)
-    return sorted(
-        rows.values(),
-        key=lambda row: (list(TASKS).index(row.task), ways.index(row.way)),
-    )
+    with tempfile.TemporaryDirectory() as scratch:
+        bundles = opened(given, Path(scratch))
+        for key, bundle in bundles.items():
+            rows[key] = with_bundle(found.get(key), *key, bundle)
+        speeds = latencies(list(bundles.values()), rounds)
+        for key, speed in zip(bundles, speeds, strict=True):
+            rows[key] = replace(rows[key], milliseconds=speed)
+    order = [(task, way) for task in TASKS for way in WAYS]
+    return [rows[key] for key in order if key in rows]
 
 
-def own_figure(bundle: Bundle, metric: str) -> float:
-    """What a bundle says of itself."""
+def with_bundle(known: Measured | None, task: str, way: str, bundle: Bundle) -> Measured:
+    """What a bundle adds to the rows there are, or says itself where there are none."""
+    metrics, own = bundle.metrics, own_figure(bundle, TASKS[task].metric)
+    if known is None:
+        if own is None:
+            raise ConfigError(f"{bundle.path}: metrics.json has no {TASKS[task].metric} on dev")
+        known = Measured(task, way, [own], metrics.get("training", {}).get("seconds"))
+    elif own is not None and not any(abs(own - each) < 1e-6 for each in known.dev):
+        print(f"{bundle.path}: {task} by {way} was {100 * own:.2f} on dev, which no row has: "
+              "parameters and time may be another model's", file=sys.stderr)  # fmt: skip
+    precision = metrics.get("export", {}).get("precision", "float32")
+    return replace(known, parameters=num_parameters(bundle), precision=precision)
+
+
+def own_figure(bundle: Bundle, metric: str) -> float | None:
+    """What a bundle says of itself, if it does."""
     found = bundle.metrics.get("dev", {}).get(metric)
-    if not isinstance(found, float):
-        raise ConfigError(f"{bundle.path}: metrics.json has no {metric} on dev")
-    return found
+    return float(found) if isinstance(found, (int, float)) else None
 
 
-def table(rows: Iterable[Measured]) -> str:
-    """Markdown, a row for each way of each task."""
-    lines = [
-        "| task | by | metric | seeds | dev | parameters | training | one text |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        task = TASKS[row.task]
-        cells = [
-            task.title,
-            row.way,
-            task.metric,
-            str(len(row.dev)),
-            points(row.dev),
-            "" if row.parameters is None else f"{row.parameters / 1e6:.1f} M",
-            "" if row.seconds is None else f"{row.seconds:.0f} s",
-            "" if row.milliseconds is None else f"{row.milliseconds:.1f} ms",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def draw(rows: Sequence[Measured], path: Path) -> None:
-    """How good against how long one text takes, a panel a task; nothing where nothing was timed."""
-    from matplotlib.figure import Figure
-
-    timed = [row for row in rows if row.milliseconds is not None]
-    tasks = [task for task in TASKS if any(row.task == task for row in timed)]
-    if not tasks:
-        print("no bundle was given: nothing to draw", file=sys.stderr)
-        return
-    figure = Figure(figsize=(3.4 * len(tasks) + 0.6, 3.4), layout="constrained")
-    panels = figure.subplots(1, len(tasks), squeeze=False)[0]
-    colours = dict(zip(WAYS, ("#4c72b0", "#55a868", "#aaaaaa", "#c44e52", "#8172b3"), strict=True))
-    for axes, task in zip(panels, tasks, strict=True):
-        for row in (row for row in timed if row.task == task):
-            height = 100 * statistics.mean(row.dev)
-            axes.plot(row.milliseconds, height, "o", color=colours[row.way])
-            axes.annotate(row.way, (row.milliseconds, height), xytext=(4, 4),
-                          textcoords="offset points", fontsize=8)  # fmt: skip
-        axes.set(title=TASKS[task].title, xlabel="one text, ms", xscale="log",
-                 ylabel=f"{TASKS[task].metric} on dev")  # fmt: skip
-        axes.margins(0.25)
-    figure.savefig(path, dpi=150)
-
-
-def placed(text: str) -> tuple[tuple[str, str], Path]:
-    """TASK/WAY=FOLDER of an exported bundle."""
-    key, _, folder = text.partition("=")
+def placed(text: str) -> tuple[tuple[str, str], str]:
+    """TASK/WAY=WORDS, such as the folder of a bundle."""
+    key, _, words = text.partition("=")
     task, _, way = key.partition("/")
-    if task not in TASKS or way not in WAYS or not folder:
+    if task not in TASKS or way not in WAYS or not words:
         known = f"TASK one of {', '.join(TASKS)}, WAY one of {', '.join(WAYS)}"
         raise argparse.ArgumentTypeError(f"expected TASK/WAY=FOLDER, {known}; got {text!r}")
-    return (task, way), Path(folder)
+    return (task, way), words
 
 
-def main() -> int:
+def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--bundle", type=placed, action="append", default=[],
                         metavar="TASK/WAY=FOLDER")  # fmt: skip
+    parser.add_argument("--trained-on", type=placed, action="append", default=[],
+                        metavar="TASK/WAY=MACHINE")  # fmt: skip
     parser.add_argument("--results", type=Path, default=HERE / "results")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--output", type=Path, default=HERE / "compare_tasks.png")
+    parser.add_argument("--markdown", type=Path, help="the table and what it means as a file")
     parser.add_argument("--json", type=Path, help="the figures as a file, too")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = parsed()
+    given = {key: Path(folder) for key, folder in options.bundle}
+    machines = dict(options.trained_on)
     try:
-        rows = with_bundles(from_results(options.results), dict(options.bundle), options.rounds)
+        rows = with_bundles(from_results(options.results), given, options.rounds)
         if not rows:
             raise ConfigError(f"{options.results}: no results, and no bundle was given")
     except SoftqueryError as error:
         print(f"compare_tasks: {error}", file=sys.stderr)
         return 2
+    rows = [replace(row, trained_on=machines.get((row.task, row.way))) for row in rows]
     print(table(rows))
-    draw(rows, options.output)
+    picture = options.output if draw(rows, options.output) else None
+    if options.markdown is not None:
+        num_words = len(asked("reader", 1)[0][1].split())
+        text = page(rows, picture, options.markdown.resolve().parent, num_words)
+        options.markdown.write_text(text, encoding="utf-8")
     if options.json is not None:
-        plain = [asdict(row) for row in rows]
+        plain = {"machine": machine(), "rows": [asdict(row) for row in rows]}
         options.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
 from reading import assert_equal, config, metrics, weights
-from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start_warm
+from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start, start_warm
 from tiny_questions import chinese, english, settings, write_json, write_lines, write_questions
 
 import softquery as sq
@@ -242,8 +242,42 @@ def test_elmo_spells_words_by_their_own_characters(places, place):
             assert (ours[f"embedder.bilm.{each}"] == value).all(), each
     (found,) = sq.load(place / name).predict([("Who?", "Xab reads in Xcd.")])
     assert found.text
-    refused = softquery("export", place / name, "--output", place / "no")
-    assert "a reader with ELMo inside runs on torch alone so far" in refused.err
+    answer = softquery("export", place / name, "--output", place / f"{name}-onnx", "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["precision"] == "float32"
+    noted = metrics(place / name)["dev"]
+    measured = softquery("evaluate", place / f"{name}-onnx", "--data", place / "data" / "dev.json",
+                         "--json")  # fmt: skip
+    assert json.loads(measured.out)["f1"] == pytest.approx(noted["f1"], abs=1e-6)
+
+
+def test_what_was_exported_with_elmo_answers_without_torch(place):
+    bundle = place / "alone"
+    answer = train("reader-elmo", place, bundle.name, **SHORT, elmo__bundle=place / "bilm")
+    assert answer.code == 0, answer.err
+    answer = softquery("export", bundle, "--output", place / "alone-int8", "--json", "--int8",
+                       "--data", place / "data" / "dev.json", "--gate", "100")  # fmt: skip
+    assert json.loads(answer.out)["precision"] == "int8", answer.err
+    answer = softquery("export", bundle, "--json")
+    assert answer.code == 0, answer.err
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'jaxtyping', 'onnx'): sys.modules[name] = None\n"
+        "from softquery.cli import main"
+    )
+    words = ["read", "--input", place / "data" / "dev.json", "--output", place / "alone.jsonl"]
+    told = finish(start(*words, "--model", bundle, code=code))
+    assert told.code == 0, told.err
+    records = [json.loads(line) for line in (place / "alone.jsonl").read_text().splitlines()]
+    theirs = sq.load(bundle, backend="torch")
+    asked = [(record["question"], record["context"]) for record in records]
+    for record, wanted in zip(records, theirs.predict(asked), strict=True):
+        assert (record["answer"], record["start"]) == (wanted.text, wanted.start)
+        assert record["score"] == pytest.approx(wanted.score, abs=1e-4)
+    shown = softquery("read", "Who sang?", "--context", "In 1917, Cleo sang.", "--model", bundle,
+                      "--explain", place / "elmo.html")  # fmt: skip
+    assert shown.code == 0, shown.err
+    assert "Cleo" in (place / "elmo.html").read_text(encoding="utf-8")
 
 
 def test_a_base_of_the_zoo_is_named_and_not_copied(place, monkeypatch, tmp_path):
@@ -255,3 +289,22 @@ def test_a_base_of_the_zoo_is_named_and_not_copied(place, monkeypatch, tmp_path)
     assert not [name for name in weights(place / "head") if name.startswith("embedder.bilm.")]
     (found,) = sq.load(place / "head").predict([("Who?", "Ada reads.")])
     assert found.text
+    refused = softquery("export", place / "head", "--output", place / "head-onnx")
+    assert refused.err.endswith("elmo-tiny: not exported yet; run `softquery export` on it\n")
+    assert softquery("export", tmp_path / "models" / "elmo-tiny").code == 0
+    assert softquery("export", place / "head", "--output", place / "head-onnx").code == 0
+    assert sorted(each.name for each in (place / "head-onnx" / "onnx").glob("*.onnx")) == [
+        "answer.onnx", "encode.onnx"
+    ]  # fmt: skip
+    ours = sq.load(place / "head-onnx")
+    assert ours.backend.name == "onnx"
+    assert ours.predict([("Who?", "Ada reads.")])[0].text == found.text
+
+
+def test_elmo_reads_pages_without_their_ends(place):
+    answer = train("reader-elmo", place, "ends", **SHORT, elmo__bundle=place / "bilm",
+                   text__boundaries="true")  # fmt: skip
+    assert answer.code == 2
+    assert answer.err.endswith(
+        "text.boundaries must be false: reader-elmo reads words without ends\n"
+    )

@@ -1,4 +1,4 @@
-"""A reader on ONNX Runtime beside the same reader on torch, in every shape."""
+"""A reader on ONNX Runtime beside the same on torch, in every shape, with and without ELMo."""
 
 import numpy as np
 import pytest
@@ -21,6 +21,22 @@ SHAPES = {
     "no characters": {"spelling": {"kind": "none"}},
     "no highways, one layer": {"num_highways": 0, "num_layers": 1},
     "no answer": {"no_answer": "learnt"},
+    "ELMo at the input": {"elmo": {"places": ("input",)}},
+    "ELMo at the output": {"elmo": {"places": ("output",)}, "score": "scaled_dot"},
+    "ELMo at both, normalised": {
+        "elmo": {"places": ("input", "output"), "normalise": True},
+        "score": "bilinear",
+        "no_answer": "learnt",
+    },
+    "ELMo without a table": {
+        "elmo": {"places": ("input",), "beside_words": False},
+        "spelling": {"kind": "lstm"},
+    },
+    "ELMo's last layer alone": {
+        "elmo": {"places": ("input", "output"), "layers": "last", "learn_scale": False},
+        "spelling": {"kind": "none"},
+        "num_highways": 0,
+    },
 }
 few = hypothesis_settings(max_examples=25, deadline=None)
 

@@ -11,16 +11,18 @@ from torch import Tensor, nn
 
 from softquery.answers import Page, SpanScores, lay_out
 from softquery.bundle import Bundle
-from softquery.errors import BundleError
 from softquery.export.gate import ExportReport
 from softquery.export.quantise import SMALLEST, quantise
 from softquery.export.reader import ReadRanges, encode_graph, read_graph
 from softquery.export.trial import Trial, Weights, check_wish
 from softquery.files import AskedQuestion
 from softquery.models import BiDaf
+from softquery.runtime.nested_context import without_bilm
+from softquery.runtime.nested_sentences import check_spelling
 from softquery.runtime.network import config_of
 from softquery.runtime.read_evaluation import evaluate_reading
 from softquery.runtime.reader import Reader, load_reader
+from softquery.runtime.sentence_reading import PREFIX
 from softquery.runtime.torch_reader import TorchReadBackend
 from softquery.runtime.weights import dequantised
 
@@ -45,9 +47,8 @@ def export_reader(
         limit: Points of F1 that int8 may cost.
         rows: Questions with answers; the gate needs them, and the check uses them.
     """
-    if "embedder" in bundle.config.model["config"]:
-        raise BundleError(f"{bundle.path}: a reader with ELMo inside runs on torch alone so far")
     check_wish(bundle, "reader", int8=int8, limit=limit, rows=rows)
+    check_spelling(bundle, "reader")
     trained = load_reader(bundle, backend="torch", device="cpu")
     model = _model(trained)
     config = replace(bundle.config, model={**bundle.config.model, "config": config_of(model)})
@@ -69,15 +70,20 @@ def export_reader(
 
 
 def quantise_reader(weights: Weights) -> Weights:
-    """The table of words, the LSTMs and the highway layers as int8; the rest is small."""
+    """The table of words, the LSTMs, the highway layers and a biLM inside as int8.
+
+    The rest is small.
+    """
     large = {
         name: values
         for name, values in weights.items()
-        if name == "embedder.table.weight"
+        if name in ("embedder.table.weight", "embedder.words.table.weight")
         or (name.startswith("highways.") and name.endswith(".weight"))
         or name == "meeting.score.query_projection.weight"
+        or name.startswith(PREFIX)
     }
-    pairs = {name.split(".forwards.")[0] for name in weights if ".forwards." in name}
+    around = without_bilm(weights)
+    pairs = {name.split(".forwards.")[0] for name in around if ".forwards." in name}
     for pair in pairs - {"spelling.reader.recurrent"}:
         own = {name: values for name, values in weights.items() if name.startswith(f"{pair}.")}
         # ONNX Runtime's int8 LSTM has all of its matrices in int8, or none.

@@ -1,9 +1,10 @@
 """BiDAF as two graphs: `encode` a question or a context, `read` the one with the other in mind.
 
-A context that is asked many questions is encoded once.
+A context that is asked many questions is encoded once. Beside a biLM, which has a graph `read` of
+its own, the second graph is called `answer`.
 
 B texts or pages, T words of a context, J of a question, U distinct words, C characters of each,
-S hidden size; a state is [2 S].
+S hidden size, E width of a biLM's vectors; a state is D wide, 2 S and what is laid beside it.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,16 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from softquery.export.graph import Graph
-from softquery.export.layers import is_real, lowered, masked_softmax, rows_of
+from softquery.export.layers import (
+    is_real,
+    laid_beside,
+    lowered,
+    masked_softmax,
+    rows_of,
+    table_of,
+)
+from softquery.runtime.onnx_reader import ENCODE, second_graph
+from softquery.runtime.sentence_reading import NESTED
 
 SPELLING = "spelling.reader"
 
@@ -36,43 +46,59 @@ class ReadRanges:
 def encode_graph(
     weights: dict[str, NDArray[Any]], settings: dict[str, Any], ranges: ReadRanges
 ) -> Graph:
-    """Words [B, T] and lengths [B] to states [B, T, 2 S].
+    """Words [B, T] and lengths [B] to states [B, T, D].
 
     Where words are spelt, `characters` [U, C] are those of the distinct words, and `places` [B, T]
-    say which of them stands where.
+    say which of them stands where. `at_input` and `at_output` [B, T, E] are a biLM's mixed vectors,
+    there only if the model reads them; so are `words`, the rows of a table.
 
     Args:
         weights: As `arrange` lays them out.
         settings: Of the model, complete.
         ranges: What int8 has to hold.
     """
-    graph = Graph("encode", weights)
-    words = graph.input("words", TensorProto.INT64, ["batch", "tokens"])
+    graph = Graph(ENCODE, weights)
+    places = settings.get(NESTED, {}).get("settings", {}).get("places", ())
+    table, parts = table_of(graph), []
+    words = "" if table is None else graph.input("words", TensorProto.INT64, ["batch", "tokens"])
     lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
-    parts = [graph.table(words, "embedder.table")]
-    spelling = settings["spelling"]
-    if spelling["kind"] != "none":
-        places = graph.input("places", TensorProto.INT64, ["batch", "tokens"])
-        shape = ["words", spelling["max_characters"]]
-        characters = graph.input("characters", TensorProto.INT64, shape)
-        read = _filtered if spelling["kind"] == "cnn" else _read_through
-        parts.append(graph.node("Gather", read(graph, characters), places))
+    parts += [] if table is None else [graph.table(words, table)]
+    if "input" in places:
+        shape: list[Any] = ["batch", "tokens", "width"]
+        parts.append(graph.input("at_input", TensorProto.FLOAT, shape))
+    parts += _spelt(graph, settings["spelling"])
     rows = graph.node("Concat", *parts, axis=2) if len(parts) > 1 else parts[0]
     for place in range(settings["num_highways"]):
         rows = _highway(graph, rows, f"highways.{place}", limit=ranges.embedded)
     steps = graph.node("Transpose", rows, perm=[1, 0, 2])
     states = rows_of(graph, graph.recurrent(steps, lengths, "encoder", limit=ranges.inputs))
-    size = 2 * graph.hidden_size("encoder")
-    graph.output(states, "states", TensorProto.FLOAT, ["batch", "tokens", size])
+    states = laid_beside(graph, states) if "output" in places else states
+    graph.output(states, "states", TensorProto.FLOAT, ["batch", "tokens", _width(graph)])
     return graph
+
+
+def _spelt(graph: Graph, spelling: dict[str, Any]) -> list[str]:
+    """What the characters of every word say [B, T, F], where they are read."""
+    if spelling["kind"] == "none":
+        return []
+    places = graph.input("places", TensorProto.INT64, ["batch", "tokens"])
+    shape = ["words", spelling["max_characters"]]
+    characters = graph.input("characters", TensorProto.INT64, shape)
+    read = _filtered if spelling["kind"] == "cnn" else _read_through
+    return [graph.node("Gather", read(graph, characters), places)]
+
+
+def _width(graph: Graph) -> int:
+    """D: the head reads four times as much, and two directions of the modelling layer."""
+    return (len(graph.weights["head.start.weight"]) - 2 * graph.hidden_size("ending")) // 4
 
 
 def read_graph(
     weights: dict[str, NDArray[Any]], settings: dict[str, Any], ranges: ReadRanges
 ) -> Graph:
     """States of contexts and of questions to scores of both ends [B, T], and of words [B, T, J]."""
-    graph = Graph("read", weights)
-    size = 2 * graph.hidden_size("encoder")
+    graph = Graph(second_graph(settings), weights)
+    size = _width(graph)
     sides, lengths = [], []
     for name in ("context", "question"):
         shape = ["batch", f"{name}_tokens", size]
@@ -135,7 +161,7 @@ def _aware(
     some = graph.node("Min", some, graph.constant(1.0, np.float32))
     strongest = graph.node("Mul", strongest, graph.node("Unsqueeze", some, first))
     asked = masked_softmax(graph, graph.node("Unsqueeze", strongest, first), real[0])
-    summary = graph.node("MatMul", asked, context)  # [B, 1, 2 S]
+    summary = graph.node("MatMul", asked, context)  # [B, 1, D]
     products = [graph.node("Mul", context, other) for other in (about, summary)]
     return graph.node("Concat", context, about, *products, axis=2)
 

@@ -32,6 +32,8 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
         raise ConfigError(f"{run.name} needs a biLM; name its bundle with --set elmo.bundle=DIR")
     if run.text.unit in SUBWORDS:
         raise ConfigError(f"ELMo reads words, not pieces of them; text.unit is {run.text.unit!r}")
+    if run.text.boundaries and isinstance(run.model, (TaggerConfig, BiDafConfig)):
+        raise ConfigError(f"text.boundaries must be false: {run.name} reads words without ends")
     bundle = read_bundle(resolve(settings.bundle))
     if bundle.config.model["name"] != "elmo":
         raise BundleError(f"{bundle.path}: expected an elmo, found {bundle.config.model['name']!r}")

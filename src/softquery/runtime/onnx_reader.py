@@ -4,7 +4,7 @@ B texts or pages, T words, U distinct words, C characters of each, D width of a 
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -15,14 +15,18 @@ from softquery.answers import Page, SpanScores
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.backend import padded_rows
+from softquery.runtime.nested_context import Context, MixedContext, without_bilm
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.read_backend import Floats
+from softquery.runtime.sentence_reading import NESTED
 from softquery.runtime.weights import arrange
 from softquery.text import TextPipeline, spell_tokens, visible_form
 from softquery.text.spelling import FILLER
 
-ENCODE, READ = "encode", "read"
-"""The names of the graphs."""
+ENCODE, READ, ANSWER = "encode", "read", "answer"
+"""The names of the graphs; the second one's depends."""
+TABLES = ("embedder.table.weight", "embedder.words.table.weight")
+"""Where the table of words is: by itself, or beside a biLM."""
 BATCH = 16
 """The most texts or pages that a graph sees at a time."""
 TOKENS = 200 * BATCH
@@ -44,18 +48,30 @@ class OnnxReadBackend:
         bundle: With its `onnx/` folder.
         pipeline: Of the bundle.
         threads: How many batches are computed at a time; None for one a core.
+        context: The biLM inside, where there is one.
     """
 
-    def __init__(self, bundle: Bundle, pipeline: TextPipeline, threads: int | None = None) -> None:
-        weights, self.none = _arranged(bundle)
+    def __init__(
+        self,
+        bundle: Bundle,
+        pipeline: TextPipeline,
+        threads: int | None = None,
+        context: Context | None = None,
+    ) -> None:
+        settings = bundle.config.model["config"]
+        stored = _stored(bundle)
+        weights, self.none = _arranged(bundle, stored)
         try:
-            longest = int(bundle.config.model["config"]["spelling"]["max_characters"])
+            longest = int(settings["spelling"]["max_characters"])
         except (KeyError, TypeError, ValueError):
             place = bundle.path / "config.json"
             raise BundleError(f"{place}: says not how long words are spelt") from None
         self.pipeline = pipeline
+        self._context = None
+        if context is not None:
+            self._context = _mixed(bundle, context, stored, pipeline)
         self._encode = open_session(bundle.path, ENCODE, weights)
-        self._read = open_session(bundle.path, READ, weights)
+        self._read = open_session(bundle.path, second_graph(settings), weights)
         self._inputs = {each.name for each in self._encode.get_inputs()}
         self._longest = longest
         count = threads or os.cpu_count() or 1
@@ -116,8 +132,10 @@ class OnnxReadBackend:
         places = np.zeros((len(texts), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
         for row, words in zip(places, texts, strict=True):
             row[: len(words)] = [types[word] for word in words]
-        known = np.array([0, *self.pipeline.look_up(distinct)], dtype=np.int64)
-        feed: dict[str, Any] = {"words": known[places], "lengths": lengths}
+        feed: dict[str, Any] = {"lengths": lengths, **self._in_context(texts)}
+        if "words" in self._inputs:
+            known = np.array([0, *self.pipeline.look_up(distinct)], dtype=np.int64)
+            feed["words"] = known[places]
         if "characters" in self._inputs:
             feed |= {"places": places, "characters": self._spelt(distinct)}
         if "spelt_lengths" in self._inputs:
@@ -125,6 +143,15 @@ class OnnxReadBackend:
             feed["spelt_lengths"] = ((spelt != FILLER) & (spelt != 0)).sum(axis=1, dtype=np.int32)
         states: Floats = self._encode.run(["states"], feed)[0]
         return states
+
+    def _in_context(self, texts: Sequence[Words]) -> dict[str, Floats]:
+        """What a biLM inside says of the words of every text, [B, T, E] at each place."""
+        if self._context is None:
+            return {}
+        vectors = self._context.of(texts)
+        return {
+            name: padded_rows([each[name] for each in vectors])[0] for name in self._context.mixes
+        }
 
     def _spelt(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Characters [1 + U, C]; the first row is that of padding."""
@@ -162,28 +189,63 @@ class OnnxReadBackend:
             raise BundleError(f"{place}: the graphs give {found.start.shape} scores for one word")
 
 
-def _arranged(bundle: Bundle) -> tuple[dict[str, NDArray[Any]], tuple[float, float] | None]:
-    """The weights as the graphs take them, and the scores of no answer."""
+def second_graph(settings: Mapping[str, Any]) -> str:
+    """What the graph behind `encode` is called: a biLM inside has a graph `read` of its own.
+
+    >>> second_graph({}), second_graph({"embedder": {}})
+    ('read', 'answer')
+    """
+    return ANSWER if NESTED in settings else READ
+
+
+def _stored(bundle: Bundle) -> dict[str, NDArray[Any]]:
     stored = bundle.read_weights()
     for name, values in stored.items():
         if not np.isfinite(values).all():
             raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
-    expected = bundle.config.model["config"].get("vocab_size")
+    return stored
+
+
+def _arranged(
+    bundle: Bundle, stored: dict[str, NDArray[Any]]
+) -> tuple[dict[str, NDArray[Any]], tuple[float, float] | None]:
+    """The weights as the graphs take them, and the scores of no answer."""
+    settings = bundle.config.model["config"]
     try:
-        weights = arrange(stored)
-        found = len(weights["embedder.table.weight"])
+        weights = arrange(without_bilm(stored))
+        found = [len(weights[name]) for name in TABLES if name in weights]
+        if not found and NESTED not in settings:
+            raise KeyError(TABLES[0])
         none = None
         if "head.none" in stored:
             none = (float(stored["head.none"][0]), float(stored["head.none"][1]))
     except (KeyError, ValueError, IndexError, TypeError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
-        raise BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})") from None
-    if found != expected:
+        raise _unfit(bundle, error) from None
+    expected = settings.get("vocab_size")
+    if found and found[0] != expected:
         raise BundleError(
-            f"{bundle.weights_path}: holds vectors of {found} words, "
+            f"{bundle.weights_path}: holds vectors of {found[0]} words, "
             f"but config.json says {expected}"
         )
     return weights, none
+
+
+def _mixed(
+    bundle: Bundle, context: Context, stored: dict[str, NDArray[Any]], pipeline: TextPipeline
+) -> MixedContext:
+    """The biLM inside, mixed as the reader has learnt to."""
+    try:
+        inside = bundle.config.model["config"][NESTED]
+        if inside["ends"] == "there":
+            raise ValueError("pages come without their ends")
+        return MixedContext(context, inside, stored, pipeline.config)
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise _unfit(bundle, error) from None
+
+
+def _unfit(bundle: Bundle, error: Exception) -> BundleError:
+    reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
+    return BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})")
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:

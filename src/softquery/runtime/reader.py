@@ -157,9 +157,14 @@ def load_reader(
         network = open_bert(bundle, backend, threads, device)
         return Reader(bundle, pipeline, BertReadBackend(network, pipeline, bundle))
     if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.nested_context import open_context
+        from softquery.runtime.nested_sentences import check_spelling
         from softquery.runtime.onnx_reader import OnnxReadBackend
 
-        return Reader(bundle, pipeline, OnnxReadBackend(bundle, pipeline, threads))
+        check_spelling(bundle, "reader")
+        # Bulk runs go on to the same bytes, so that what was read before must not matter.
+        context = open_context(bundle, threads, company="alone")
+        return Reader(bundle, pipeline, OnnxReadBackend(bundle, pipeline, threads, context))
     with needs_torch():
         from softquery.runtime.torch_reader import TorchReadBackend
     return Reader(bundle, pipeline, TorchReadBackend(bundle, pipeline, device, threads))

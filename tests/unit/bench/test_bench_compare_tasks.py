@@ -3,10 +3,13 @@
 import argparse
 import importlib.util
 import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+
+from softquery.bundle import read_bundle
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 if not (BENCHMARKS / "compare_tasks.py").is_file():
@@ -39,6 +42,11 @@ def results(tmp_path):
     """As other benchmarks leave them: lines, and an object whose keys end in the seed."""
     lines = [row("pretrained-sst2", 1, "accuracy", 0.9), row("pretrained-sst2", 2, "accuracy", 0.8),
              row("minilm-other", 1, "accuracy", 0.9)]  # fmt: skip
+    again = {"settings": ["optim.lr=1e-4"]}
+    lines += [row("minilm-sst2", 1, "accuracy", 0.1, settings=["optim.lr=1e-3"]),
+              row("minilm-sst2", 1, "accuracy", 0.6, **again),
+              row("minilm-sst2", 2, "accuracy", 0.7, **again),
+              row("minilm-sst2", 1, "accuracy", 0.8, **again)]  # fmt: skip
     (tmp_path / "bert_tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
     lines = [row("elmo", 1, "f1", 0.94, share=1.0), row("elmo", 1, "f1", 0.1, share=0.1)]
     (tmp_path / "tagging.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
@@ -53,12 +61,59 @@ def test_the_table_has_what_was_measured(script, results, tiny_bundle):
     found = script.with_bundles(script.from_results(results), given, rounds=1)
     lines = script.table(found).splitlines()[2:]
     assert lines[0] == "| SST-2 | our BERT | accuracy | 2 | 85.00 ± 7.07 |  | 15 s |  |"
-    assert lines[1].startswith(
+    # A seed that was run anew counts once, and other settings than the last do not count.
+    assert lines[1] == "| SST-2 | MiniLM | accuracy | 2 | 75.00 ± 7.07 |  | 15 s |  |"
+    assert lines[2].startswith(
         "| SNLI, 100k | word vectors | accuracy | 1 | 83.00 | 0.0 M | 10 s |"
     )
-    assert lines[1].endswith(" ms |")
-    assert lines[2] == "| CoNLL-2003 | ELMo | f1 | 1 | 94.00 |  | 10 s |  |"
-    assert len(lines) == 3
+    assert lines[2].endswith(" ms |")
+    assert lines[3] == "| CoNLL-2003 | ELMo | F1 | 1 | 94.00 |  | 10 s |  |"
+    assert len(lines) == 4
+
+
+def test_a_bundle_of_another_run_than_the_rows_is_told(script, results, tiny_bundle, capsys):
+    metrics = json.loads((tiny_bundle / "metrics.json").read_text())
+    other = shutil.copytree(tiny_bundle, results / "other")
+    (other / "metrics.json").write_text(json.dumps({**metrics, "dev": {"accuracy": 0.25}}))
+    given = {("snli", "word vectors"): other}
+    (found,) = script.with_bundles({}, given, rounds=1)
+    assert (found.dev, found.precision) == ([0.25], "float32")
+    assert capsys.readouterr().err == ""
+    found = script.with_bundles(script.from_results(results), given, rounds=1)[2]
+    assert found.dev == [0.83]
+    assert "snli by word vectors was 25.00 on dev, which no row has" in capsys.readouterr().err
+
+
+def test_what_is_not_exported_is_exported_elsewhere(script, tiny_bundle, tmp_path):
+    plain = read_bundle(shutil.copytree(tiny_bundle, tmp_path / "plain"))
+    shutil.rmtree(plain.path / "onnx")
+    (tmp_path / "scratch").mkdir()
+    made = script.exported(read_bundle(plain.path), tmp_path / "scratch")
+    assert made.is_exported
+    assert made.path.parent == tmp_path / "scratch"
+    assert not (plain.path / "onnx").exists()
+    assert script.exported(made, tmp_path / "scratch") is made
+    (plain.path / "model.safetensors").write_bytes(b"junk")
+    with pytest.raises(script.ConfigError, match=r"plain: cannot be exported \(softquery: .*plain"):
+        script.exported(plain, tmp_path / "scratch")
+
+
+def test_the_page_says_what_its_table_means(script, results, tiny_bundle, monkeypatch):
+    pytest.importorskip("matplotlib", reason="pictures need the extra [plot]")
+    (results / "docs").mkdir()
+    written = ["--output", results / "some.png", "--json", results / "all.json",
+               "--markdown", results / "docs" / "compare.md"]  # fmt: skip
+    words = ["--results", results, "--bundle", f"snli/word vectors={tiny_bundle}", "--rounds", 1,
+             "--trained-on", "sst2/our BERT=one core", *written]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["compare_tasks.py", *map(str, words)])
+    assert script.main() == 0
+    lines = (results / "docs" / "compare.md").read_text(encoding="utf-8").splitlines()
+    assert "| 85.00 ± 7.07 |  | 15 s (one core) |  |" in lines[2]
+    assert "a question about 96 words" in lines[-3]
+    assert lines[-1] == "![How good against how long one text takes](../some.png)"
+    kept = json.loads((results / "all.json").read_text())
+    assert "ONNX Runtime" in kept["machine"]
+    assert [each["task"] for each in kept["rows"]] == ["sst2", "sst2", "snli", "conll"]
 
 
 def test_the_figure_shows_what_was_timed(script, results, tiny_bundle, tmp_path, capsys):
@@ -78,5 +133,8 @@ def test_mistakes_are_told(script, tmp_path, tiny_bundle, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["compare_tasks.py", "--results", str(tmp_path / "none")])
     assert script.main() == 2
     assert capsys.readouterr().err.endswith("none: no results, and no bundle was given\n")
-    with pytest.raises(script.ConfigError, match="metrics.json has no f1 on dev"):
+    with pytest.raises(script.ConfigError, match="metrics.json has no accuracy on dev"):
+        script.with_bundles({}, {("snli", "ELMo"): tiny_bundle}, rounds=1)
+    said = "expected a tagger for conll, found kind 'matcher'"
+    with pytest.raises(script.ConfigError, match=said):
         script.with_bundles({}, {("conll", "ELMo"): tiny_bundle}, rounds=1)

@@ -1,0 +1,198 @@
+"""What `compare_tasks.py` measures and shows: its tasks, its ways, a table, a page, a picture."""
+
+import os
+import platform
+import re
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from side_by_side import points
+
+THREADS = 2
+"""On which one text is timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is done, by which kind of model, and what it is judged by."""
+
+    title: str
+    metric: str
+    kind: str
+
+    @property
+    def judged_by(self) -> str:
+        """The metric as people write it."""
+        return "F1" if self.metric == "f1" else self.metric
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A way of doing a task, and what there is to say about it."""
+
+    task: str
+    way: str
+    dev: list[float]
+    """Of each seed."""
+    seconds: float | None = None
+    """Training, the mean of the seeds."""
+    parameters: int | None = None
+    milliseconds: float | None = None
+    """One text, on two threads."""
+    precision: str | None = None
+    """In which the graphs compute."""
+    trained_on: str | None = None
+    """The machine, where it is another than that of the other rows."""
+
+
+TASKS = {
+    "sst2": Task("SST-2", "accuracy", "classifier"),
+    "snli": Task("SNLI, 100k", "accuracy", "matcher"),
+    "conll": Task("CoNLL-2003", "f1", "tagger"),
+    "squad": Task("SQuAD 1.1", "f1", "reader"),
+}
+WAYS = {
+    "word vectors": {
+        "sst2": ("classify.jsonl", "sst2"),
+        "snli": ("esim_elmo.json", "plain"),
+        "conll": ("tagging.jsonl", "plain"),
+        "squad": ("read.jsonl", "reader"),
+    },
+    "ELMo": {
+        "sst2": ("classify.jsonl", "sst2-elmo"),
+        "snli": ("esim_elmo.json", "larger"),
+        "conll": ("tagging.jsonl", "elmo"),
+        "squad": ("read.jsonl", "reader-elmo"),
+    },
+    **{
+        way: {
+            **{task: ("bert_tasks.jsonl", f"{name}-{task}") for task in ("sst2", "snli", "conll")},
+            "squad": ("read.jsonl", f"{name}-read"),
+        }
+        for way, name in (
+            ("BERT, random weights", "random"), ("our BERT", "pretrained"), ("MiniLM", "minilm"),
+        )
+    },
+}  # fmt: skip
+"""Where the rows of each task lie: the file, and the name of the variant."""
+
+
+def table(rows: Iterable[Measured]) -> str:
+    """Markdown, a row for each way of each task."""
+    lines = [
+        "| task | by | metric | seeds | dev | parameters | training | one text |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        task = TASKS[row.task]
+        cells = [
+            task.title,
+            row.way,
+            task.judged_by,
+            str(len(row.dev)),
+            points(row.dev),
+            "" if row.parameters is None else f"{row.parameters / 1e6:.1f} M",
+            "" if row.seconds is None else f"{row.seconds:.0f} s",
+            "" if row.milliseconds is None else f"{row.milliseconds:.1f} ms",
+        ]
+        cells[6] += "" if row.trained_on is None else f" ({row.trained_on})"
+        cells[7] += " (int8)" if row.precision == "int8" else ""
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def machine() -> str:
+    """What texts are timed on."""
+    named = re.search(r"^model name\s*:\s*(.+)$", _processors(), re.MULTILINE)
+    processor = named[1] if named else platform.processor() or platform.machine()
+    return f"{processor}, ONNX Runtime {onnxruntime.__version__}"
+
+
+def _processors() -> str:
+    path = Path("/proc/cpuinfo")
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def page(rows: Sequence[Measured], picture: Path | None, folder: Path, num_words: int) -> str:
+    """The table with what it means, and the picture where there is one.
+
+    Args:
+        rows: What was measured.
+        picture: Where the figure lies.
+        folder: Of the page, from which the figure is found.
+        num_words: Of a context that a question is asked about.
+    """
+    said = [
+        "`dev`: mean and standard deviation of the seeds, in points. `parameters`: all, those of a "
+        "frozen or named base among them. `training`: seconds of one run, the mean of the seeds."
+    ]
+    if any(row.milliseconds is not None for row in rows):
+        said.append(
+            f"`one text`: the median in milliseconds, all models in turn, on {THREADS} threads of "
+            f"{machine()}, without torch; in float32 where nothing else is said. For "
+            f"{TASKS['squad'].title} it is a question about {num_words} words, for "
+            f"{TASKS['snli'].title} a pair."
+        )
+    parts = [table(rows), " ".join(said)]
+    if picture is not None:
+        link = Path(os.path.relpath(picture, folder)).as_posix()
+        parts.append(f"![How good against how long one text takes]({link})")
+    return "\n\n".join(parts) + "\n"
+
+
+COLOURS = dict(zip(WAYS, ("#4c72b0", "#55a868", "#999999", "#c44e52", "#8172b3"), strict=True))
+MARKERS = dict(zip(WAYS, "osvDP", strict=True))
+
+
+def draw(rows: Sequence[Measured], path: Path) -> bool:
+    """How good against how long one text takes, a panel a task; nothing where nothing was timed."""
+    from matplotlib.figure import Figure
+
+    timed = [row for row in rows if row.milliseconds is not None]
+    tasks = [task for task in TASKS if any(row.task == task for row in timed)]
+    if not tasks:
+        print("no bundle was given: nothing to draw", file=sys.stderr)
+        return False
+    figure = Figure(figsize=(2.9 * len(tasks) + 0.6, 3.4), layout="constrained")
+    panels = figure.subplots(1, len(tasks), squeeze=False)[0]
+    shown: dict[str, Any] = {}
+    for axes, task in zip(panels, tasks, strict=True):
+        for row in (row for row in timed if row.task == task):
+            shown[row.way] = draw_point(axes, row)
+        draw_axes(axes, TASKS[task], [row for row in timed if row.task == task])
+    ways = [way for way in WAYS if way in shown]
+    figure.legend([shown[way] for way in ways], ways, loc="outside lower center", ncols=len(ways),
+                  frameon=False)  # fmt: skip
+    figure.savefig(path, dpi=150)
+    return True
+
+
+def draw_point(axes: Any, row: Measured) -> Any:
+    """One way, with the spread of its seeds."""
+    spread = 100 * statistics.stdev(row.dev) if len(row.dev) > 1 else None
+    return axes.errorbar(
+        row.milliseconds, 100 * statistics.mean(row.dev), yerr=spread, fmt=MARKERS[row.way],
+        color=COLOURS[row.way], markersize=7, capsize=3, linestyle="none",
+    )  # fmt: skip
+
+
+def draw_axes(axes: Any, task: Task, rows: Sequence[Measured]) -> None:
+    """Time in powers, with numbers that people read; room around the points."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    times = [row.milliseconds for row in rows if row.milliseconds is not None]
+    axes.set(title=task.title, xlabel="one text, ms", xscale="log",
+             ylabel=f"{task.judged_by} on dev, %")  # fmt: skip
+    axes.set_xlim(min(times) / 1.8, max(times) * 1.8)
+    axes.xaxis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if max(times) < 30 * min(times) else (1,))
+    )
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(y=0.15)
+    axes.grid(alpha=0.25)
