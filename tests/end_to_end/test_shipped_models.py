@@ -70,7 +70,12 @@ PROMISES = {
         kind="generator",
         answers=lambda model: len(model.predict(["春风又绿江南岸"])[0].text),
         right=7,
-        figures={"same_length": 1.0, "same_signs": 1.0, "repeats_rightly": 0.99, "ranked_first": 0.9},
+        figures={
+            "same_length": 1.0,
+            "same_signs": 1.0,
+            "repeats_rightly": 0.99,
+            "ranked_first": 0.9,
+        },
     ),
     "read-en": Promise(
         kind="reader",
