@@ -8,6 +8,20 @@ traceback.
 from os import PathLike, fspath
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """So many of something, as every line to a user counts.
+
+    Args:
+        number: How many.
+        noun: What one of them is called.
+        plural: What several are called; the noun with an s by default.
+
+    >>> counted(1, "text"), counted(2_000, "text"), counted(0, "entry", "entries")
+    ('1 text', '2,000 texts', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 class SoftqueryError(Exception):
     """A mistake in what was asked, never in how it was computed."""
 

@@ -209,6 +209,11 @@ CLASSIFYING = [
         said="why.pdf: expected a name that ends in .html, .svg, .png or .json",
     ),
     Case(
+        title="`--explain` in a folder that is not there, told before the model is opened",
+        command="classify fine --model none --explain none/why.html",
+        said="none/why.html: cannot be written (no such folder)",
+    ),
+    Case(
         title="`--on-error` with a word that is not one of the choices",
         command=f"{ONE} --on-error ask",
         said="--on-error must be stop or skip, got 'ask'",

@@ -61,7 +61,7 @@ TEXT = [
         title="a corpus of one word",
         command=PLAIN,
         damage=text("hello"),
-        said="text: 1 words are too few for 4 streams of 6 words (28); "
+        said="text: 1 word is too few for 4 streams of 6 words (28); "
         "lower data.num_streams or data.unroll",
     ),
     Case(

@@ -83,6 +83,11 @@ MATCH = [
         said="--explain shows one pair; give two sentences",
     ),
     Case(
+        title="`--explain` in a folder that is not there, told before the model is opened",
+        command="match a b --model nli-xx --explain none/why.html",
+        said="none/why.html: cannot be written (no such folder)",
+    ),
+    Case(
         title="a model that does not exist",
         command="match a b --model nli-xx",
         said=f"no model called 'nli-xx'; {ANY}shipped: {ANY}; local: none",

@@ -67,7 +67,7 @@ PROBE_SENSES = [
         title="too few documents to hold some out",
         command=SENSES,
         damage=emptied,
-        said="senses/semcor: of 1 documents, 10% cannot be held out",
+        said="senses/semcor: of 1 document, 10% cannot be held out",
     ),
     Case(
         title="a further set without its keys",

@@ -284,6 +284,11 @@ READING = [
         said="why.bmp: expected a name that ends in .html, .svg, .png or .json",
     ),
     Case(
+        title="`--explain` in a folder that is not there, told before the model is opened",
+        command="read 'Who?' --context Ada --model none --explain none/why.html",
+        said="none/why.html: cannot be written (no such folder)",
+    ),
+    Case(
         title="`--output` for one question",
         command=f"{ONE} --output out.jsonl",
         said="--output is for --input FILE; answers are printed",

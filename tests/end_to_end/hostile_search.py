@@ -255,6 +255,11 @@ SEARCH = [
         said=f"why.doc: {ANY}",
     ),
     Case(
+        title="`--explain` in a folder that is not there",
+        command=f"{ASKED} --explain none/why.html",
+        said="none/why.html: cannot be written (no such folder)",
+    ),
+    Case(
         title="an index of another model",
         command=f"{ASKED} --model match-en",
         said=f"faq.sq: was built with another model than {ANY}match-en; build it anew",

@@ -257,7 +257,7 @@ CONTENT = [
         title="too few rows to hold some back",
         command=PLAIN,
         damage=file("data/train.tsv", HEADER + ROW),
-        said="data: 1 rows are too few to train on and to hold back 5% of them (data.tune_share)",
+        said="data: 1 row is too few to train on and to hold back 5% of them (data.tune_share)",
     ),
     Case(
         title="binary junk",

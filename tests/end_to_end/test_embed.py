@@ -145,7 +145,7 @@ def test_text_on_the_command_line(model, place):
 def test_bad_rows_are_skipped_and_noted(model, place):
     (place / "bad.txt").write_bytes("one\ncaf\u00e9\nthree\n".encode("latin-1"))
     answer = embed(model, "bad.txt", "--on-error", "skip")
-    assert "1 bad rows skipped: v.npz.errors.tsv" in answer.err
+    assert "1 bad row skipped: v.npz.errors.tsv" in answer.err
     assert (place / "v.npz.errors.tsv").read_text().startswith("row\treason\n2\tnot valid UTF-8")
     same(arrays(), sq.load(model).embed(["one", "three"]))
 

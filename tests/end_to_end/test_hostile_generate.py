@@ -91,12 +91,20 @@ CASES = [
         "unknown rule 'rhyme' (known: form, repeats, tones)", REFUSED, "poet"),
     Odd("rules of couplets for another model", (TEXT, "--rules", "form"),
         "rules of couplets are for models of couplets"),
+    Odd("`--rank` with a word that is not one of the choices", ("春花", "--rank", "fit"),
+        "--rank must be likelihood or both-ways, got 'fit'", REFUSED, "poet"),
+    Odd("`--rank both-ways` for another model", (TEXT, "--rank", "both-ways"),
+        "ranking both ways is for models of couplets"),
     Odd("`--stream` with a beam", (TEXT, "--stream"),
         "--stream follows one text: use it with --beam 1, or --sample"),
+    Odd("`--stream` with `--json`", (TEXT, "--beam", 1, "--stream", "--json"),
+        "--stream shows a text as it is made, --json when it is whole; give one"),
     Odd("`--explain` for two texts", (TEXT, TEXT, "--explain", "why.svg"),
         "--stream and --explain show one text; give one"),
     Odd("`--explain` as a film", (TEXT, "--explain", "why.mp4"),
         "why.mp4: expected a name that ends in .html, .svg, .png or .json"),
+    Odd("`--explain` in a folder that is not there", (TEXT, "--explain", "none/why.svg"),
+        "none/why.svg: cannot be written (no such folder)"),
     Odd("`--explain` for a model without attention", (TEXT, "--explain", "why.svg"),
         "this model looks at nothing: its decoder has no attention", REFUSED, "forgetful"),
     Odd("`--coverage` for a model without attention", (TEXT, "--coverage", 0.2),
@@ -154,7 +162,34 @@ def test_what_is_said(case, place, monkeypatch):
     if case.code == ANSWERED:
         assert len(answer.out.splitlines()) == 1  # an answer, and generation has ended
     else:
+        assert not answer.out
         assert sorted(place.rglob("*")) == before
+
+
+def test_lines_without_an_answer_are_left_out(place, tmp_path, monkeypatch):
+    """Also where it is the search that finds none, and in the last rows of a file."""
+    monkeypatch.chdir(tmp_path)
+    hopeless = "春花山日天红来明秋月水风地绿去清"
+    (tmp_path / "upper.txt").write_text(f"春花\n{hopeless}\n秋月\n{hopeless}\n", encoding="utf-8")
+    asked = ("generate", "--input", "upper.txt", "--model", place / "poet")
+    stopped = softquery(*asked, "--output", "out.jsonl")
+    assert stopped.code == REFUSED
+    assert "upper.txt, row 2: the rules leave no text for this source" in stopped.err
+    assert [path.name for path in tmp_path.iterdir()] == ["upper.txt"]
+    answer = softquery(*asked, "--output", "out.jsonl", "--on-error", "skip")
+    assert answer.code == ANSWERED, answer.err
+    assert "2 texts answered: out.jsonl\n2 bad rows skipped: out.jsonl.errors.tsv" in answer.err
+    reason = "the rules leave no text for this source"
+    bad = (tmp_path / "out.jsonl.errors.tsv").read_text(encoding="utf-8")
+    assert bad == f"row\treason\n2\t{reason}\n4\t{reason}\n"
+    assert len((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+    (tmp_path / "two.txt").write_text(f"春花\n{hopeless}\n", encoding="utf-8")
+    both = softquery("generate", "--input", "two.txt", "--model", place / "poet",
+                     "--output", "one.jsonl", "--on-error", "skip")  # fmt: skip
+    assert "1 text answered: one.jsonl\n1 bad row skipped: one.jsonl.errors.tsv" in both.err
+    printed = softquery(*asked, "--on-error", "skip")
+    assert printed.out == (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    assert f"skipped: upper.txt, row 4: {reason}" in printed.err
 
 
 def shown(case):

@@ -81,7 +81,7 @@ def test_odd_words_are_learnt_from_and_measured(recipe, place, tmp_path):
     small = settings(training__max_epochs=1, data__tune_share=0.1, **extra)
     answer = softquery("train", recipe, "--data", data, "--output", tmp_path / "model", *small)
     assert answer.code == 0, answer.err
-    assert f"1 sentences are longer than {LIMIT} words; read in parts" in answer.err
+    assert f"1 sentence is longer than {LIMIT} words; read in parts" in answer.err
     gold = write_columns(tmp_path / "gold.conll", odd)
     measured = softquery("evaluate", tmp_path / "model", "--data", gold, "--json")
     assert measured.code == 0, measured.err

@@ -307,5 +307,5 @@ def test_texts_that_are_cut_or_hold_nothing_are_told(place, tmp_path):
     ):  # fmt: skip
         answer = train(recipe, tmp_path, recipe, **{**short, **own})
         assert answer.code == 0, answer.err
-        assert f"dev: 1 texts were cut at {limit}" in answer.err
-        assert "dev: 1 texts hold no word" in answer.err
+        assert f"dev: 1 text was cut at {limit}" in answer.err
+        assert "dev: 1 text holds no word" in answer.err

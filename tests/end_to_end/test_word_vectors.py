@@ -293,7 +293,7 @@ def test_odd_corpora_give_what_the_page_says(title, tmp_path):
     space = load_vectors(tmp_path / "model")
     assert np.isfinite(space.vectors.matrix).all()
     if word is None:
-        assert "1 words of more than 256 characters were left out" in answer.err
+        assert "1 word of more than 256 characters left out" in answer.err
         assert max(map(len, space.words)) <= 256
     else:
         assert word in space.words

@@ -21,6 +21,7 @@ from softquery.attention import (
     Concat,
     MultiHead,
     Score,
+    Trilinear,
     attend,
     causal_mask,
     cosine,
@@ -56,6 +57,7 @@ SCORES = [
     ScoreCase("bilinear", 3, lambda: Bilinear(QUERY_SIZE, 3), reference.bilinear),
     ScoreCase("additive", 3, lambda: Additive(QUERY_SIZE, 3, 5), reference.additive),
     ScoreCase("concat", 3, lambda: Concat(QUERY_SIZE, 3, 5), reference.concat),
+    ScoreCase("trilinear", QUERY_SIZE, lambda: Trilinear(QUERY_SIZE), reference.trilinear),
 ]
 
 

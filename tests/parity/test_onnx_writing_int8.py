@@ -27,6 +27,7 @@ CASES = {
         "seq2seq",
         {"cell": "lstm", "attention": AskingConfig(asker="current", score="general")},
     ),
+    "trilinear": ("seq2seq", {"attention": AskingConfig(asker="previous", score="trilinear")}),
     "concat": ("seq2seq", {"attention": AskingConfig(asker="current", score="concat")}),
 }
 

@@ -131,7 +131,11 @@ def climb(weights, config, x, states):
 
 
 def score(weights, name, query, key):
-    """Luong et al. 2015, Section 3.1; Bahdanau et al. 2015, Appendix A.1.2; Vaswani et al. 2017."""
+    """As the papers have it.
+
+    Luong et al. 2015, Section 3.1; Bahdanau et al. 2015, Appendix A.1.2; Vaswani et al. 2017; Seo
+    et al. 2017, Eq. 1.
+    """
     at = "asking.score"
     if name == "additive":
         hidden = weights[f"{at}.query_projection.weight"] @ query
@@ -145,6 +149,9 @@ def score(weights, name, query, key):
         return (weights[f"{at}.query_projection.weight"] @ query) @ key
     if "asking.key_projection.weight" in weights:
         key = weights["asking.key_projection.weight"] @ key
+    if name == "trilinear":
+        all_three = [weights[f"{at}.{part}_weight"] for part in ("query", "key", "product")]
+        return np.concatenate(all_three) @ np.concatenate([query, key, query * key])
     if name == "scaled_dot":
         return query @ key / np.sqrt(len(query))
     if name == "cosine":
@@ -226,7 +233,7 @@ shapes = pytest.mark.parametrize(
     ],
 )  # fmt: skip
 scores = pytest.mark.parametrize(
-    "score_name", ["dot", "scaled_dot", "cosine", "general", "additive", "concat"]
+    "score_name", ["dot", "scaled_dot", "cosine", "general", "additive", "concat", "trilinear"]
 )
 
 

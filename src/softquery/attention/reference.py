@@ -19,6 +19,7 @@ from torch import Tensor
 from softquery.attention.attend import Attended
 from softquery.attention.multi_head import MultiHead
 from softquery.attention.scores import Additive, Bilinear, Concat
+from softquery.attention.trilinear import Trilinear
 
 PairScore: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """One query [D] and one key [E] to one number []."""
@@ -67,6 +68,16 @@ def concat(score: Concat) -> PairScore:
     def compare(query: Tensor, key: Tensor) -> Tensor:
         joined = torch.cat([query, key])
         return dot(score.energy.weight[0], torch.tanh(_times(score.projection.weight, joined)))
+
+    return compare
+
+
+def trilinear(score: Trilinear) -> PairScore:
+    """Lay query, key and their product end to end, and weigh every component."""
+
+    def compare(query: Tensor, key: Tensor) -> Tensor:
+        weights = torch.cat([score.query_weight, score.key_weight, score.product_weight])
+        return dot(weights, torch.cat([query, key, query * key]))
 
     return compare
 

@@ -17,6 +17,8 @@ class Trilinear(nn.Module):
     and two sums, so the Q·K vectors of width 3 D are never built. For one query, `a·q` shifts all
     keys alike and leaves its weights as they are; who compares scores across queries sees it.
 
+    A decoder asks the same keys at every step: `project_key` does once what concerns them alone.
+
     >>> Trilinear(3)(torch.ones(2, 3), torch.ones(4, 3)).shape
     torch.Size([2, 4])
     """
@@ -37,3 +39,16 @@ class Trilinear(nn.Module):
         own = (query * self.query_weight).sum(dim=-1, keepdim=True)  # [*B, Q, 1]
         others = (key * self.key_weight).sum(dim=-1).unsqueeze(-2)  # [*B, 1, K]
         return dot(query * self.product_weight, key) + own + others
+
+    def project_key(self, key: Float[Tensor, "*B K D"]) -> Float[Tensor, "*B K D+1"]:
+        """The key's part of the product, and behind it what the key is worth by itself."""
+        alone = (key * self.key_weight).sum(dim=-1, keepdim=True)
+        return torch.cat([key * self.product_weight, alone], dim=-1)
+
+    def compare(
+        self, query: Float[Tensor, "*B Q D"], key: Float[Tensor, "*B K D+1"]
+    ) -> Float[Tensor, "*B Q K"]:
+        """Score queries against keys that are projected already."""
+        own = (query * self.query_weight).sum(dim=-1, keepdim=True)  # [*B, Q, 1]
+        others = key[..., -1].unsqueeze(-2)  # [*B, 1, K]
+        return dot(query, key[..., :-1]) + own + others

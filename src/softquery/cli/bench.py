@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra
+from softquery.errors import ConfigError, InputError, MissingExtra, counted
 
 NAMES = ("match", "serve")
 
@@ -82,7 +82,7 @@ def bench(
         )
         for contestant, row in result.rows.items()
     ]
-    print_table(f"{threads} threads, {rounds} rounds", heads, rows)
+    print_table(f"{counted(threads, 'thread')}, {counted(rounds, 'round')}", heads, rows)
 
 
 def _check_picture(path: Path) -> None:

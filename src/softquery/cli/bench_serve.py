@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from softquery.cli.console import note, print_json, print_table
+from softquery.errors import counted
 
 
 def bench_serve(
@@ -27,6 +28,7 @@ def bench_serve(
             fair = f"{result.fairness(load):.2f}"
             rows.append((name, f"{load.per_second:,.0f}", *shown, fair, load.num_errors))
     heads = ("", "requests/s", "p50 ms", "p95", "p99", "p99 · rate / clients", "errors")
-    title = f"{clients} clients, {result.num_texts} texts each, {threads} threads"
+    each = counted(result.num_texts, "text")
+    title = f"{counted(clients, 'client')}, {each} each, {counted(threads, 'thread')}"
     print_table(title, heads, rows)
     note(f"the server keeps {100 * result.ratio:.0f} % of the runtime's throughput")

@@ -8,7 +8,7 @@ import typer
 from softquery.cli.answer_file import answer_file
 from softquery.cli.console import note, print_json, print_table
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.runtime import Classifier
@@ -53,10 +53,10 @@ def classify(
         given = texts or []
         _check_some(given, output, explain)
         classifier = _load(model, backend, threads)
-        _some(classifier, given, as_json)
         if explain is not None:
             classifier.explain(given[0]).plot(explain)
             note(f"why: {explain}")
+        _some(classifier, given, as_json)
         return
     if explain is not None:
         raise ConfigError("--explain shows one text; give it in quotes")
@@ -78,11 +78,11 @@ def _check_some(texts: list[str], output: Path | None, explain: Path | None) -> 
         raise ConfigError("a text is empty")
     if explain is None:
         return
-    from softquery.explain.write import require_ending
+    from softquery.explain.write import require_place
 
     if len(texts) > 1:
         raise ConfigError("--explain shows one text; give only one")
-    require_ending(explain)
+    require_place(explain)
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Classifier":
@@ -119,7 +119,7 @@ def _short(text: str) -> str:
 
 def _note_cuts(count: int, classifier: "Classifier") -> None:
     if count:
-        note(f"{count:,} text{'s' * (count > 1)} cut to the model's {classifier.limit}")
+        note(f"{counted(count, 'text')} cut to the model's {classifier.limit}")
 
 
 def _many(
@@ -140,7 +140,7 @@ def _many(
         ),
         output,
         bad=bad,
-        told="texts answered",
+        noun="text",
         note_cuts=lambda count: _note_cuts(count, classifier),
         as_json=as_json,
     )

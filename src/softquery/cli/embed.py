@@ -10,7 +10,7 @@ import typer
 from softquery.cli.console import note, print_json, print_table
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
 from softquery.cli.progress import counting
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.files import Sentence
@@ -155,18 +155,18 @@ def _show(
 
 def _note_cuts(count: int, embedder: "Embedder | PieceEmbedder") -> None:
     if count:
-        note(f"{count:,} line{'s' * (count > 1)} cut to the model's {embedder.max_tokens} words")
+        note(f"{counted(count, 'line')} cut to the model's {embedder.max_tokens} words")
 
 
 def _tell(
     result: "EmbedResult", bad: BadRows | None, embedder: "Embedder | PieceEmbedder", as_json: bool
 ) -> None:
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    lines = f"{result.num_rows:,} line{'s' * (result.num_rows != 1)}"
-    note(f"{lines}, {result.num_tokens:,} words{resumed}: {result.output}")
+    sizes = f"{counted(result.num_rows, 'line')}, {counted(result.num_tokens, 'word')}"
+    note(f"{sizes}{resumed}: {result.output}")
     skipped = 0 if bad is None else bad.count
     if bad is not None and skipped:
-        note(f"{skipped:,} bad rows skipped: {bad.path}")
+        note(f"{counted(skipped, 'bad row')} skipped: {bad.path}")
     _note_cuts(result.num_cut, embedder)
     if as_json:
         print_json({**asdict(result), "output": str(result.output), "num_skipped": skipped})

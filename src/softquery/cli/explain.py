@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -28,14 +28,14 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show why: which words of two sentences looked at which, or which words of a text counted."""
-    from softquery.explain.write import require_ending
+    from softquery.explain.write import require_place
     from softquery.runtime.opening import opened
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
         if text is not None and not text.strip():
             raise ConfigError(f"{name} is empty")
     if output is not None:
-        require_ending(output)
+        require_place(output)
     bundle = opened(model)
     if bundle.config.kind == "classifier":
         if sentence2 is not None:
@@ -56,7 +56,7 @@ def _pair(
     alignment = matcher.explain(*pair)
     if num_cut := matcher.num_cut(pair):
         limit = matcher.pipeline.config.max_tokens
-        note(f"{num_cut} sentence{'s' * (num_cut > 1)} cut to the model's {limit} tokens")
+        note(f"{counted(num_cut, 'sentence')} cut to the model's {limit} tokens")
     _write(alignment, output, as_json)
     if output is None and not as_json:
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):

@@ -1,21 +1,22 @@
 """`softquery generate`."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softquery.cli.answer_file import answer_file
 from softquery.cli.console import note, print_json, print_table, print_text
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
-from softquery.cli.progress import counting
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.answers import Written
     from softquery.decoding import Strategy
     from softquery.runtime import Request, Writer
+
+ONE_TEXT = "--stream and --explain show one text; give one"
 
 
 def generate(
@@ -50,6 +51,9 @@ def generate(
     rules: Annotated[
         str, typer.Option(help="Couplets: form,repeats,tones; all; none. Default form,repeats.")
     ] = "",
+    rank: Annotated[
+        str, typer.Option(help="Couplets: order by `likelihood`, or by `both-ways`.")
+    ] = "likelihood",
     stream: Annotated[
         bool, typer.Option("--stream", help="Show one text as it is made (beam 1 or --sample).")
     ] = False,
@@ -71,24 +75,22 @@ def generate(
         raise ConfigError("give either texts, or --input FILE")
     if on_error not in ("stop", "skip"):
         raise ConfigError(f"--on-error must be stop or skip, got {on_error!r}")
-    draws = sample or bool(top_k) or top_p != 1.0 or temperature != 1.0
-    drawn = (top_k, top_p, temperature, seed) if draws else None
+    drawn = (sample, top_k, top_p, temperature, seed)
     strategy = _strategy(beam, n_best, (length_penalty, coverage), drawn)
     request = _request(
-        strategy, prefix, (min_length, max_length), (ban or [], require or []), rules
+        strategy, prefix, (min_length, max_length), (ban or [], require or []), (rules, rank)
     )
     if source is None:
-        _check_some(texts or [], output, stream, explain, strategy)
+        _check_some(texts or [], output, explain)
+        if stream:
+            _check_stream(texts or [], strategy, as_json)
         writer = _load(model, backend, threads)
-        why = None if explain is None else writer.explain((texts or [""])[0], request)
-        _some(writer, texts or [], request, stream, as_json)
-        if why is not None and explain is not None:
-            why.plot(explain)
+        if explain is not None:
+            writer.explain((texts or [""])[0], request).plot(explain)
             note(f"why: {explain}")
+        _some(writer, texts or [], request, stream, as_json)
         return
-    if stream or explain is not None:
-        raise ConfigError("--stream and --explain show one text; give it in quotes")
-    _check_many(output, columns)
+    _check_many(output, columns, shows_one=stream or explain is not None)
     bad = BadRows(output) if on_error == "skip" else None
     _many(_load(model, backend, threads), source, output, columns, request, bad, as_json)
 
@@ -97,14 +99,14 @@ def _strategy(
     beam: int,
     n_best: int,
     ranked: tuple[float, float],
-    drawn: tuple[int, float, float, int] | None,
+    drawn: tuple[bool, int, float, float, int],
 ) -> "Strategy":
     from softquery.decoding import Beam, Greedy, Ranking, Sampling
 
     ranking = Ranking(length=ranked[0], coverage=ranked[1])
+    sample, top_k, top_p, temperature, seed = drawn
     try:
-        if drawn is not None:
-            top_k, top_p, temperature, seed = drawn
+        if sample or top_k or top_p != 1.0 or temperature != 1.0:
             return Sampling(
                 num_samples=n_best, top_k=top_k, top_p=top_p, temperature=temperature, seed=seed,
                 ranking=ranking,
@@ -121,11 +123,14 @@ def _request(
     prefix: str,
     lengths: tuple[int, int | None],
     words: tuple[list[str], list[str]],
-    rules: str,
+    couplet: tuple[str, str],
 ) -> "Request":
     from softquery.decoding import COUPLET_RULES
     from softquery.runtime import Request
 
+    rules, rank = couplet
+    if rank not in ("likelihood", "both-ways"):
+        raise ConfigError(f"--rank must be likelihood or both-ways, got {rank!r:.40}")
     named = tuple(each.strip() for each in rules.split(",") if each.strip())
     given = {"all": COUPLET_RULES, "none": ()}.get(rules.strip(), named)
     return Request(
@@ -136,34 +141,42 @@ def _request(
         banned=tuple(words[0]),
         required=tuple(words[1]),
         rules=given if rules else None,  # type: ignore[arg-type]
+        rank="both_ways" if rank == "both-ways" else "likelihood",
     )
 
 
-def _check_some(
-    texts: list[str], output: Path | None, stream: bool, explain: Path | None, strategy: "Strategy"
-) -> None:
-    from softquery.decoding import Beam
-
+def _check_some(texts: list[str], output: Path | None, explain: Path | None) -> None:
     if output is not None:
         raise ConfigError("--output is for --input FILE; texts are printed")
     for text in texts:
         if not text.strip():
             raise ConfigError("a text is empty")
-    if (stream or explain is not None) and len(texts) > 1:
-        raise ConfigError("--stream and --explain show one text; give one")
-    if stream and (isinstance(strategy, Beam) or getattr(strategy, "num_samples", 1) > 1):
-        raise ConfigError("--stream follows one text: use it with --beam 1, or --sample")
     if explain is not None:
-        from softquery.explain.write import require_ending
+        from softquery.explain.write import require_place
 
-        require_ending(explain)
+        if len(texts) > 1:
+            raise ConfigError(ONE_TEXT)
+        require_place(explain)
 
 
-def _check_many(output: Path | None, columns: str) -> None:
+def _check_stream(texts: list[str], strategy: "Strategy", as_json: bool) -> None:
+    from softquery.decoding import Beam
+
+    if len(texts) > 1:
+        raise ConfigError(ONE_TEXT)
+    if isinstance(strategy, Beam) or getattr(strategy, "num_samples", 1) > 1:
+        raise ConfigError("--stream follows one text: use it with --beam 1, or --sample")
+    if as_json:
+        raise ConfigError("--stream shows a text as it is made, --json when it is whole; give one")
+
+
+def _check_many(output: Path | None, columns: str, *, shows_one: bool) -> None:
     """Refuse before the model is opened what could not be written or read."""
     from softquery.files import parse_columns
     from softquery.runtime.partial_file import check_output
 
+    if shows_one:
+        raise ConfigError("--stream and --explain show one text; give it in quotes")
     if columns:
         parse_columns(columns)
     if output is not None:
@@ -182,7 +195,7 @@ def _some(
     from softquery.answers import written_record
     from softquery.errors import InputError
 
-    if stream and not as_json:
+    if stream:
         found = [writer.stream(texts[0], _show_piece, request)]
         print_text("")
     else:
@@ -220,9 +233,9 @@ def _note_sources(writer: "Writer", texts: list[str]) -> None:
     limit = writer.source_pipeline.config.max_tokens
     read = read_sources(texts, writer.source_pipeline)
     if count := sum(each.num_cut > 0 for each in read):
-        note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")
+        note(f"{counted(count, 'text')} cut to the model's {limit} tokens")
     if count := sum(not each.tokens for each in read):
-        note(f"{count:,} text{'s' * (count > 1)} with nothing that the model reads")
+        note(f"{counted(count, 'text')} with nothing that the model reads")
     if count := sum(each.num_unknown for each in read):
         total = sum(len(each.tokens) for each in read)
         note(f"{count:,} of {total:,} tokens are unknown to the model")
@@ -230,7 +243,7 @@ def _note_sources(writer: "Writer", texts: list[str]) -> None:
 
 def _note_ends(found: list[list["Written"]]) -> None:
     if count := sum(answers[0].is_cut for answers in found):
-        note(f"{count:,} answer{'s' * (count > 1)} ended at the longest length (--max-length)")
+        note(f"{counted(count, 'answer')} ended at the longest length (--max-length)")
 
 
 def _many(
@@ -243,7 +256,6 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import parse_columns, read_rows
-    from softquery.runtime.bulk import answer_rows, stream_answers
     from softquery.runtime.write_bulk import WriteAnswers
 
     rename = parse_columns(columns) if columns else None
@@ -251,25 +263,18 @@ def _many(
         source, columns=("source",), rename=rename, on_bad=None if bad is None else bad.add
     )
     answers = WriteAnswers(writer, request)
-    rows = answers.fitting(rows, None if bad is None else bad.add)
-    if bad is not None:
-        rows = bad.kept_beside(rows)
-    if output is None:
-        _note_cuts(stream_answers(answers, rows, print_text), writer)
-        return
-    with counting("texts") as advance:
-        result = answer_rows(answers, rows, output, advance=advance)
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{result.num_rows:,} texts answered{resumed}: {output}")
-    if bad is not None and bad.count:
-        note(f"{bad.count:,} bad rows skipped: {bad.path}")
-    _note_cuts(result.num_cut, writer)
-    if as_json:
-        skipped = 0 if bad is None else bad.count
-        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
+    answer_file(
+        answers,
+        answers.fitting(rows, None if bad is None else bad.add),
+        output,
+        bad=bad,
+        noun="text",
+        note_cuts=lambda count: _note_cuts(count, writer),
+        as_json=as_json,
+    )
 
 
 def _note_cuts(count: int, writer: "Writer") -> None:
     if count:
         limit = writer.source_pipeline.config.max_tokens
-        note(f"{count:,} text{'s' * (count > 1)} cut to the model's {limit} tokens")
+        note(f"{counted(count, 'text')} cut to the model's {limit} tokens")

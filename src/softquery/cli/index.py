@@ -9,7 +9,7 @@ import typer
 
 from softquery.cli.console import note, print_json, print_table
 from softquery.cli.progress import counting
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
     from softquery.search import Changes, Index
@@ -169,11 +169,12 @@ def _say(changes: "Changes") -> None:
     }
     note(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no change")
     if changes.num_cut:
-        note(f"{changes.num_cut:,} questions are longer than the model reads, and were cut")
+        note(f"{counted(changes.num_cut, 'question')} cut: longer than the model reads")
     for repeat in changes.repeats[:SHOWN]:
         note(f"row {repeat.row} asks what row {repeat.earlier} asks: {repeat.question:.80}")
     if len(changes.repeats) > SHOWN:
-        note(f"{len(changes.repeats) - SHOWN:,} more rows repeat a question")
+        more = counted(len(changes.repeats) - SHOWN, "more row repeats", "more rows repeat")
+        note(f"{more} a question")
 
 
 def _report(built: "Index") -> dict[str, Any]:
@@ -203,5 +204,5 @@ def _write_duplicates(built: "Index", path: Path) -> int:
         cells = [[" ".join(str(cell).split()) for cell in each.values()] for each in found]
         text = "".join("\t".join(line) + "\n" for line in (DUPLICATE, *cells))
     write_text(path, text)
-    note(f"{len(found):,} pairs of rows ask the same: {path}")
+    note(f"{counted(len(found), 'pair of rows asks', 'pairs of rows ask')} the same: {path}")
     return len(found)

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import IO, TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from softquery.cli.answer_file import answer_file
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
     from softquery.files import Row
@@ -58,14 +59,14 @@ def match(
             raise ConfigError("--output is for --pairs FILE; one pair is printed")
         _refuse_empty(sentence1=sentence1, sentence2=sentence2)
         if explain is not None:
-            from softquery.explain.write import require_ending
+            from softquery.explain.write import require_place
 
-            require_ending(explain)
+            require_place(explain)
         matcher = _load(model, backend, threads)
-        _one(matcher, sentence1, sentence2, as_json)
         if explain is not None:
             matcher.explain(sentence1, sentence2).plot(explain)
             note(f"why: {explain}")
+        _one(matcher, sentence1, sentence2, as_json)
         return
     if explain is not None:
         raise ConfigError("--explain shows one pair; give two sentences")
@@ -107,7 +108,7 @@ def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> N
 def _note_cuts(count: int, matcher: "Matcher") -> None:
     if count:
         limit = matcher.pipeline.config.max_tokens
-        note(f"{count:,} sentence{'s' * (count > 1)} cut to the model's {limit} tokens")
+        note(f"{counted(count, 'sentence')} cut to the model's {limit} tokens")
 
 
 def _many(
@@ -133,7 +134,7 @@ def _many(
         rows,
         output,
         bad=bad,
-        told="pairs answered",
+        noun="pair",
         note_cuts=lambda count: _note_cuts(count, matcher),
         as_json=as_json,
     )
@@ -143,7 +144,7 @@ class BadRows:
     """Rows that were skipped, as `OUTPUT.errors.tsv` or on standard error.
 
     Reading starts from the first row also in a resumed run, and so does this file, which takes its
-    name just before the answers take theirs.
+    name just before the answers take theirs. In a `with`, a run that fails leaves none of it.
 
     Args:
         output: The file of answers; None where they are printed.
@@ -151,35 +152,50 @@ class BadRows:
 
     def __init__(self, output: Path | None) -> None:
         self.path = None if output is None else Path(f"{output}.errors.tsv")
+        self.partial = Path(f"{self.path}.partial")
         self.file: IO[str] | None = None
         self.count = 0
 
+    def __enter__(self) -> "BadRows":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.partial.unlink(missing_ok=True)
+
     def kept_beside(self, rows: Iterator[Item]) -> Iterator[Item]:
         """The rows, with the bad ones among them written down."""
-        if self.path is None:
+        with self:
             yield from rows
-            return
-        partial = Path(f"{self.path}.partial")
-        try:
-            with partial.open("w", encoding="utf-8", newline="\n") as self.file:
-                self.file.write("row\treason\n")
-                yield from rows
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-        if self.count:
-            os.replace(partial, self.path)
-        else:
-            partial.unlink()
-            self.path.unlink(missing_ok=True)
+            self.keep()
 
     def add(self, error: InputError) -> None:
         """Note one bad row."""
         self.count += 1
-        if self.file is None:
+        if self.path is None:
             note(f"skipped: {error}")
+            return
+        if self.file is None:  # not before there is a row: until then, another run may be at work
+            self.file = self.partial.open("w", encoding="utf-8", newline="\n")
+            self.file.write("row\treason\n")
+        self.file.write(f"{error.row}\t{error.message}\n")
+
+    def keep(self) -> None:
+        """Give the file its name, or take away the one of an earlier run where no row was bad."""
+        if self.path is None:
+            return
+        if self.file is not None:
+            self.file.close()
+            os.replace(self.partial, self.path)
         else:
-            self.file.write(f"{error.row}\t{error.message}\n")
+            self.partial.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
 
 
 def rank(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra
+from softquery.errors import ConfigError, InputError, MissingExtra, counted
 
 if TYPE_CHECKING:
     from softquery.measure.probed import Probed
@@ -157,7 +157,8 @@ def _show_one(name: str, report: dict[str, Any]) -> None:
         )
         for system, told in systems.items()
     ]
-    title = f"{name}: {report['n']:,} words in {report['sentences']:,} sentences"
+    words, sentences = counted(report["n"], "word"), counted(report["sentences"], "sentence")
+    title = f"{name}: {words} in {sentences}"
     over = f"over {report['baselines'][0]}"
     heads = ("", "accuracy", "95 % interval", *(["F1"] if is_partial else []), over)
     print_table(title, heads, rows)
@@ -197,7 +198,7 @@ def _draw(reports: dict[str, Any], path: Path, label: str) -> None:
             )
             for system, told in report["systems"].items()
         ]
-        panels.append(BarPanel(title=f"{name} ({report['n']:,} words)", bars=bars))
+        panels.append(BarPanel(title=f"{name} ({counted(report['n'], 'word')})", bars=bars))
     draw_bars(panels, path, label=label)
 
 

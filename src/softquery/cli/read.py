@@ -1,16 +1,15 @@
 """`softquery read`."""
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.console import note, print_json, print_line, print_text
+from softquery.cli.answer_file import answer_file
+from softquery.cli.console import note, print_json, print_line
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
-from softquery.cli.progress import counting
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.answers import Answer
@@ -60,10 +59,10 @@ def read(
         asked = questions or []
         text = _check_some(asked, context, output, explain)
         reader = _load(model, backend, threads)
-        _some(reader, asked, text, as_json)
         if explain is not None:
             reader.explain(asked[0], text).plot(explain)
             note(f"why: {explain}")
+        _some(reader, asked, text, as_json)
         return
     if context is not None or explain is not None:
         name = "--explain shows one question" if explain else "--context is for one question"
@@ -89,11 +88,11 @@ def _check_some(
     if context is None:
         raise ConfigError("name what is read with --context: a text, or a file")
     if explain is not None:
-        from softquery.explain.write import require_ending
+        from softquery.explain.write import require_place
 
         if len(questions) > 1:
             raise ConfigError("--explain shows one question; give only one")
-        require_ending(explain)
+        require_place(explain)
     text = _text_of(context)
     if not text.strip():
         raise ConfigError("the context is empty")
@@ -160,7 +159,7 @@ def _spaced(text: str) -> str:
 def _note_pages(count: int, reader: "Reader") -> None:
     if count:
         limit = f"{reader.paging.size} {reader.pipeline.config.noun}"
-        note(f"{count:,} context{'s' * (count > 1)} longer than {limit}, read in pages")
+        note(f"{counted(count, 'context')} longer than {limit}, read in pages")
 
 
 def _many(
@@ -172,24 +171,16 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_questions
-    from softquery.runtime.bulk import answer_rows, stream_answers
     from softquery.runtime.read_bulk import ReadAnswers
 
     told = None if bad is None else bad.add
     rows = read_questions(source, answers="ignored", rename=rename, on_bad=told)
-    if bad is not None:
-        rows = bad.kept_beside(rows)
-    answers = ReadAnswers(reader)
-    if output is None:
-        _note_pages(stream_answers(answers, rows, print_text), reader)
-        return
-    with counting("questions") as advance:
-        result = answer_rows(answers, rows, output, advance=advance)
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{result.num_rows:,} questions answered{resumed}: {output}")
-    if bad is not None and bad.count:
-        note(f"{bad.count:,} bad rows skipped: {bad.path}")
-    _note_pages(result.num_cut, reader)
-    if as_json:
-        skipped = 0 if bad is None else bad.count
-        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
+    answer_file(
+        ReadAnswers(reader),
+        rows,
+        output,
+        bad=bad,
+        noun="question",
+        note_cuts=lambda count: _note_pages(count, reader),
+        as_json=as_json,
+    )

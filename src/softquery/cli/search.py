@@ -36,13 +36,13 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the stored questions that ask what is asked, with their answers."""
-    from softquery.explain.write import require_ending
+    from softquery.explain.write import require_place
     from softquery.search import Index
 
     if not query.strip():
         raise ConfigError("query is empty")
     if explain is not None:
-        require_ending(explain)
+        require_place(explain)
     opened = Index.open(index, model=model, threads=threads)
     if opened.manifest.unfinished:
         note(f"{index}: indexing was interrupted; give the same command again to go on")

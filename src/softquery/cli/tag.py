@@ -8,7 +8,7 @@ import typer
 from softquery.cli.answer_file import answer_file
 from softquery.cli.console import note, print_json, print_line
 from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.answers import Tagged
@@ -95,7 +95,7 @@ def _note_parts(count: int, tagger: "Tagger") -> None:
     if count:
         config = tagger.pipeline.config
         limit = f"{config.max_tokens} {config.noun}"
-        note(f"{count:,} sentence{'s' * (count > 1)} longer than {limit}, read in parts")
+        note(f"{counted(count, 'sentence')} longer than {limit}, read in parts")
 
 
 def _colours(tagger: "Tagger") -> dict[str, str]:
@@ -138,7 +138,8 @@ def _many(
         map(at_spaces, rows) if split == "spaces" else rows,
         output,
         bad=bad,
-        told="texts tagged",
+        noun="text",
+        done="tagged",
         note_cuts=lambda count: _note_parts(count, tagger),
         as_json=as_json,
     )

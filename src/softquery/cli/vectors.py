@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
     from softquery.measure.words import AnalogyScore
@@ -75,7 +75,9 @@ def analogy(
         _show_scores(load_vectors(model).answer(sections, restrict=restrict), as_json)
         return
     if len(words) != 3:
-        raise ConfigError(f"give three words, or one file of questions; got {len(words)} words")
+        raise ConfigError(
+            f"give three words, or one file of questions; got {counted(len(words), 'word')}"
+        )
     near = load_vectors(model).analogy(words[0], words[1], words[2], top_k=top)
     if as_json:
         print_json([asdict(each) for each in near])
@@ -117,7 +119,9 @@ def similarity(
     elif len(words) == 2:
         report = {"similarity": load_vectors(model).similarity(words[0], words[1])}
     else:
-        raise ConfigError(f"give two words, or one file of graded pairs; got {len(words)} words")
+        raise ConfigError(
+            f"give two words, or one file of graded pairs; got {counted(len(words), 'word')}"
+        )
     if as_json:
         print_json(report)
     else:

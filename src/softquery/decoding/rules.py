@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from softquery.decoding.step import Ids, Mask
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.text import BOS_ID, EOS_ID, PAD_ID
 
 NEVER = (PAD_ID, BOS_ID)
@@ -75,13 +75,14 @@ class Rules:
                 raise InputError(f"token {token} is required, but may not come")
         room = self.max_length - len(self.prefix)
         if (missing := len(set(self.required) - set(self.prefix))) > room:
-            raise InputError(f"{missing} required tokens do not fit where {room} may come")
+            many = counted(missing, "required token does", "required tokens do")
+            raise InputError(f"{many} not fit where {room} may come")
 
     def _check_prefix(self) -> None:
         if len(self.prefix) > self.max_length:
             raise InputError(
-                f"the prefix has {len(self.prefix)} tokens, more than the longest length, "
-                f"{self.max_length}"
+                f"the prefix has {counted(len(self.prefix), 'token')}, more than the longest "
+                f"length, {self.max_length}"
             )
         for place, token in enumerate(self.prefix):
             if token in (*NEVER, EOS_ID):

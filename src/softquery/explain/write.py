@@ -9,7 +9,7 @@ from softquery.explain.alignment import PairAlignment
 from softquery.explain.data import to_json
 from softquery.explain.page import to_html
 from softquery.explain.picture import to_svg
-from softquery.explain.png import to_png
+from softquery.explain.png import require_matplotlib, to_png
 from softquery.whole import write_text
 
 ENDINGS = (".html", ".svg", ".png", ".json")
@@ -64,3 +64,20 @@ def require_ending(path: str | PathLike[str]) -> None:
     if Path(path).suffix.lower() not in ENDINGS:
         expected = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise InputError(f"expected a name that ends in {expected}", source=fspath(path))
+
+
+def require_place(path: str | PathLike[str]) -> None:
+    """Refuse, before any work, a place where no explanation can go, or what nothing here can draw.
+
+    Raises:
+        InputError: If the ending names no form, there is no such folder, or the name is a folder's.
+        MissingExtra: If a PNG is asked for and matplotlib is not installed.
+    """
+    require_ending(path)
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError("cannot be written (no such folder)", source=path)
+    if target.is_dir():
+        raise InputError("cannot be written (is a folder)", source=path)
+    if target.suffix.lower() == ".png":
+        require_matplotlib()

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import RECORDS, Bundle, BundleConfig, read_bundle, with_section, write_bundle
-from softquery.errors import BundleError, ConfigError, MissingExtra
+from softquery.errors import BundleError, ConfigError, MissingExtra, counted
 from softquery.export.elmo import context_graph, read_graph
 from softquery.export.gate import ExportReport, Gate, per_cent_grown
 from softquery.export.graph import Graph
@@ -219,7 +219,8 @@ def _told(note: Mapping[str, Any]) -> list[str]:
     if gate is not None:
         lines.append(
             f"- int8 {'was kept' if gate['accepted'] else 'was refused'}: {gate['metric']} "
-            f"{gate['float32']:.4f} as float32, {gate['int8']:.4f} as int8, on {gate['n']:,} words."
+            f"{gate['float32']:.4f} as float32, {gate['int8']:.4f} as int8, "
+            f"on {counted(gate['n'], 'word')}."
         )
     if note["softmax"] != "kept":
         lines.append("- Without a softmax: it embeds; adapting it learns a new one.")

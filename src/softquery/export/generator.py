@@ -17,7 +17,7 @@ import numpy as np
 
 from softquery.bundle import RECORDS, Bundle, BundleConfig, with_section, write_bundle
 from softquery.decoding import Greedy
-from softquery.errors import BundleError, ConfigError
+from softquery.errors import BundleError, ConfigError, counted
 from softquery.export import seq2seq, transformer, transformer_step
 from softquery.export.gate import ExportReport, Gate, per_cent_grown
 from softquery.export.graph import Graph
@@ -189,7 +189,8 @@ def _told(note: Mapping[str, Any]) -> list[str]:
     if (gate := note.get("gate")) is not None:
         lines.append(
             f"- int8 {'was kept' if gate['accepted'] else 'was refused'}: {gate['metric']} "
-            f"{gate['float32']:.4f} as float32, {gate['int8']:.4f} as int8, on {gate['n']:,} texts."
+            f"{gate['float32']:.4f} as float32, {gate['int8']:.4f} as int8, "
+            f"on {counted(gate['n'], 'text')}."
         )
     return lines
 

@@ -141,7 +141,11 @@ class _Source:
             query, keys = (
                 graph.node("LpNormalization", each, axis=-1, p=2) for each in (query, keys)
             )
-        scores = graph.node("MatMul", query, graph.node("Transpose", keys, perm=[0, 2, 1]))
+        turned = graph.node("Transpose", keys, perm=[0, 2, 1])
+        if self.score == "trilinear":  # what weighs the query alone cancels in the softmax
+            turned, alone = graph.split(turned, [self.size, 1], axis=1)
+            return graph.node("Add", graph.node("MatMul", query, turned), alone)
+        scores = graph.node("MatMul", query, turned)
         if self.score == "scaled_dot":
             scale = graph.constant(float(self.size) ** -0.5, np.float32)
             scores = graph.node("Mul", scores, scale)
@@ -189,8 +193,13 @@ def _keys(graph: Graph, config: dict[str, Any], states: str) -> str:
     if score == "general":
         return graph.node("MatMul", states, graph.weight("asking.score.turned"))
     if graph.has("asking.key_projection.weight"):
-        return graph.linear(states, "asking.key_projection", bias=False)
-    return states
+        states = graph.linear(states, "asking.key_projection", bias=False)
+    if score != "trilinear":
+        return states
+    product, own = (graph.weight(f"asking.score.{part}.weight") for part in ("product", "key"))
+    last = graph.constant([2], np.int64)
+    alone = graph.node("ReduceSum", graph.node("Mul", states, own), last, keepdims=1)
+    return graph.node("Concat", graph.node("Mul", states, product), alone, axis=2)
 
 
 def _climbed(

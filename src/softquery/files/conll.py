@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files.archives import split_suffix
 from softquery.files.columns import listed
 from softquery.files.opening import Block, text_blocks
@@ -43,7 +43,9 @@ class _Layout:
             self.names = UNIVERSAL if self.is_universal else KNOWN_LAYOUTS.get(width, ())
         if self.names and len(self.names) != width:
             raise InputError(
-                f"expected {len(self.names)} columns, found {width}", source=self.path, row=row
+                f"expected {counted(len(self.names), 'column')}, found {width}",
+                source=self.path,
+                row=row,
             )
         self.places = tuple(self._place(name, row) for name in self.wanted)
         if len(set(self.places)) < len(self.wanted):
@@ -136,7 +138,9 @@ class _Sentence:
         if not layout.width:
             layout.settle(len(fields), row)  # a fault of the whole file, raised at once
         if len(fields) != layout.width:
-            self.spoil(self._error(f"expected {layout.width} columns, found {len(fields)}", row))
+            self.spoil(
+                self._error(f"expected {counted(layout.width, 'column')}, found {len(fields)}", row)
+            )
             return
         if layout.identity is not None and not fields[layout.identity].strip().isdecimal():
             if not _is_range_or_empty(fields[layout.identity]):

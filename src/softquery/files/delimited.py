@@ -4,7 +4,7 @@ import csv
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files.columns import Layout, Wanted, listed
 from softquery.files.opening import Block, Returns, text_blocks, without_blank_end
 from softquery.files.row import Report, Row
@@ -162,7 +162,7 @@ def _stripped(header: Sequence[str]) -> list[str]:
 
 def _wrong_width(layout: Layout, fields: Sequence[str]) -> str:
     width = len(layout.header)
-    expected = f"expected {width} column{'s' * (width != 1)} ({listed(layout.header)})"
+    expected = f"expected {counted(width, 'column')} ({listed(layout.header)})"
     if list(fields) in ([], [""]):
         return f"{expected}, found a blank line"
     return f"{expected}, found {len(fields)}"

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from softquery.data import Pairs, Questions, Sentences, Slot, Texts, budgeted
+from softquery.errors import counted
 from softquery.nn import ElmoEmbedder, KnownContexts, Lexicon, sentence_keys
 from softquery.recipes.work import Say
 
@@ -49,10 +50,11 @@ def _known(sentences: Sentences, lexicon: Lexicon, embedder: ElmoEmbedder, say: 
     keys, rows = _distinct(sentences)
     lengths = sentences.lengths[rows]
     needed = 4 * num_layers * size * int(lengths.sum())
+    many = counted(len(rows), "sentence")
     if needed > _room(keys.device):
-        say(f"the biLM reads {len(rows):,} sentences anew each epoch: {needed / 2**30:.1f} GiB")
+        say(f"the biLM reads {many} anew each epoch: {needed / 2**30:.1f} GiB")
         return lexicon
-    say(f"the biLM reads {len(rows):,} sentences, once: {needed / 2**30:.1f} GiB of states")
+    say(f"the biLM reads {many}, once: {needed / 2**30:.1f} GiB of states")
     known = KnownContexts.room_for(keys, lengths, num_layers=num_layers, size=size)
     was_training = embedder.training
     embedder.eval()

@@ -18,7 +18,7 @@ from softquery.data import (
     read_documents,
     write_documents,
 )
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import open_text, read_lines
 from softquery.models import Bert
 from softquery.recipes.bert_card import bert_card
@@ -206,7 +206,8 @@ def _plan(run: BertRun, corpus: DocumentCorpus, source: TextSource, stage: Stage
     )
     if any(not plan.slots(epoch) for epoch in range(run.data.rounds)):
         raise InputError(
-            f"{train.num_pieces:,} pieces are too few to cut excerpts from; lower data.rounds",
+            f"{counted(train.num_pieces, 'piece is', 'pieces are')} too few to cut excerpts from; "
+            "lower data.rounds",
             source=source.folder,
         )
     stage.say(f"{train.num_pieces:,} pieces to train on, {tune.num_pieces:,} held back to steer by")

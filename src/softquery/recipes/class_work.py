@@ -8,7 +8,7 @@ from torch import nn
 
 from softquery.data import Documents, Texts, encode_labels
 from softquery.data.documents import MOST_WORDS
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import Row, find_split, read_rows
 from softquery.recipes.class_plan import ClassPlan
 from softquery.recipes.pair_work import TAUGHT, found_labels
@@ -90,9 +90,10 @@ class ClassWork:
         read = reading.read([row.values["text"] for row in rows], pipeline)
         num_cut = sum(each.num_cut > 0 for each in read)
         if num_cut:
-            say(f"{name}: {num_cut:,} texts were cut at {limit_of(reading, pipeline)}")
+            many = counted(num_cut, "text was", "texts were")
+            say(f"{name}: {many} cut at {limit_of(reading, pipeline)}")
         if num_empty := sum(not any(each.sentences) for each in read):
-            say(f"{name}: {num_empty:,} texts hold no word")
+            say(f"{name}: {counted(num_empty, 'text holds', 'texts hold')} no word")
         made = packed(
             [each.sentences for each in read],
             reading,

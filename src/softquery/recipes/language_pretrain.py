@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from softquery.data import Corpus, Streams, corpus_fingerprint, is_corpus, read_corpus, write_corpus
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files import read_texts
 from softquery.models import Elmo
 from softquery.recipes.language_card import language_card
@@ -181,11 +181,12 @@ def _plan(
     if train.num_steps(files.unroll) < files.rounds:
         needed = files.num_streams * (files.rounds * files.unroll + 1)
         raise InputError(
-            f"{max(0, num_kept):,} words are too few for {files.num_streams} streams of "
-            f"{files.unroll} words ({needed:,}); lower data.num_streams or data.unroll",
+            f"{counted(max(0, num_kept), 'word is', 'words are')} too few for "
+            f"{counted(files.num_streams, 'stream')} of {counted(files.unroll, 'word')} "
+            f"({needed:,}); lower data.num_streams or data.unroll",
             source=source.folder,
         )
-    stage.say(f"{num_kept:,} words to train on, {num_held:,} held back to steer by")
+    stage.say(f"{counted(num_kept, 'word')} to train on, {num_held:,} held back to steer by")
     tune_streams = _num_measured(num_held, files.num_streams)
     state = model.initial_state(files.num_streams)
     return StreamPlan(

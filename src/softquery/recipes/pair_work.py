@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from torch import nn
 
 from softquery.data import Pairs, PiecePairs, encode_pairs, first_sentence
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files import Row, find_split, read_rows
 from softquery.models import BertMatcherConfig
 from softquery.recipes.pair_plan import PairPlan
@@ -78,7 +78,8 @@ class PairWork:
         )
         if pairs.num_cut:
             limit = prepared.pipeline.config.max_tokens
-            say(f"{name}: {pairs.num_cut:,} sentences were cut at {limit} tokens")
+            many = counted(pairs.num_cut, "sentence was", "sentences were")
+            say(f"{name}: {many} cut at {limit} tokens")
         if isinstance(prepared.run.model, BertMatcherConfig):
             return PiecePairs(pairs.first, pairs.second, pairs.label, pairs.num_cut)
         return pairs

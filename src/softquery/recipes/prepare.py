@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from softquery.data import split_rows, take_share
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import fill_table, read_vectors
 from softquery.recipes.run import Run
 from softquery.recipes.work import Folder, Prepared, Say, Source, Work
@@ -27,7 +27,7 @@ def read_source(
         train, tune = rows, work.read(folder, files.tune, rename, say)
     if not train or not tune:
         raise InputError(
-            f"{len(rows)} rows are too few to train on and to hold back "
+            f"{counted(len(rows), 'row is', 'rows are')} too few to train on and to hold back "
             f"{files.tune_share:.0%} of them (data.tune_share)",
             source=folder,
         )

@@ -10,7 +10,7 @@ from torch import nn
 
 from softquery.answers import Passage, ReadingRules, Sheet, lay_out, settle
 from softquery.data import NO_ANSWER, PiecePages, Questions, encode_pages, encode_piece_pages
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import NOWHERE, QUESTION_FORMS, AskedQuestion, find_split, read_questions
 from softquery.models import BertReaderConfig, BiDafConfig
 from softquery.recipes.read_plan import ReadPlan
@@ -62,7 +62,8 @@ class ReadWork:
         without = sum(not row.answers for row in (*source.train, *source.tune))
         if without:
             rules = replace(rules, no_answer="learnt")
-            say(f"{without:,} questions have no answer: that there may be none is learnt")
+            many = counted(without, "question has", "questions have")
+            say(f"{many} no answer: that there may be none is learnt")
         model = run.model
         if isinstance(model, (BiDafConfig, BertReaderConfig)):
             model = replace(model, no_answer=rules.no_answer)
@@ -92,16 +93,18 @@ class ReadWork:
         sheet = lay_out(pairs, prepared.pipeline, rules.paging(size))
         tokens = prepared.pipeline.config.noun
         if sheet.num_long:
-            longer = f"longer than {size} {tokens}; read in pages"
-            say(f"{name}: {sheet.num_long:,} contexts are {longer}")
+            many = counted(sheet.num_long, "context is", "contexts are")
+            say(f"{name}: {many} longer than {size} {tokens}; read in pages")
         if sheet.num_cut:
-            say(f"{name}: {sheet.num_cut:,} questions were cut at {rules.max_question} {tokens}")
+            many = counted(sheet.num_cut, "question was", "questions were")
+            say(f"{name}: {many} cut at {rules.max_question} {tokens}")
         labels = None
         if taught:
             sheet, labels = telling_pages(rows, sheet, rules)
             left_out = len(rows) - len({place.pair for place in sheet.places})
             if left_out:
-                say(f"{name}: {left_out:,} questions are left out; no page holds their answer")
+                many = counted(left_out, "question is", "questions are")
+                say(f"{name}: {many} left out; no page holds the answer")
         if isinstance(prepared.run.model, BertReaderConfig):
             pieces = encode_piece_pages(sheet.pages, prepared.pipeline, labels=labels)
             return replace(pieces, sheet=sheet.without_pages())

@@ -10,7 +10,7 @@ from torch import nn
 
 from softquery.answers import Scheme, TagError, TagSet
 from softquery.data import Sentences, Texts, WordPieces, encode_words
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
 from softquery.models import BertTaggerConfig
 from softquery.recipes.run import Run, TagSettings
@@ -109,11 +109,13 @@ class TagWork:
         if isinstance(prepared.run.model, BertTaggerConfig):
             made = tagged_pieces(words, ids, prepared.pipeline)
             if made.num_cut:
-                say(f"{name}: {made.num_cut:,} sentences are longer than {limit} pieces; in parts")
+                many = counted(made.num_cut, "sentence is", "sentences are")
+                say(f"{name}: {many} longer than {limit} pieces; in parts")
             return made
         num_cut = sum(len(row.tokens) > limit for row in rows)
         if num_cut:
-            say(f"{name}: {num_cut:,} sentences are longer than {limit} words; read in parts")
+            many = counted(num_cut, "sentence is", "sentences are")
+            say(f"{name}: {many} longer than {limit} words; read in parts")
         texts = encode_words(
             list(in_parts(words, limit)),
             prepared.pipeline,

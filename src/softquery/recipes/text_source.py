@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files import find_texts, fingerprint
 
 
@@ -28,7 +28,7 @@ class TextSource:
     def shown(self) -> str:
         """How much is read, in words."""
         count = len(self.train)
-        return f"{count} file{'s' * (count != 1)} of training text"
+        return f"{counted(count, 'file')} of training text"
 
 
 def text_source(

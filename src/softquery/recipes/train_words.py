@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from softquery import __version__
 from softquery.bundle import RECORDS, Card, CardData, make_card
 from softquery.bundle.vectors import KIND, write_vector_bundle
-from softquery.errors import InputError, MissingExtra
+from softquery.errors import InputError, MissingExtra, counted
 from softquery.files import (
     NumberedText,
     Phrases,
@@ -120,7 +120,8 @@ def _read(run: WordRun, files: list[Path], folder: Path, say: Say) -> NumberedTe
 
 def _tell(corpus: NumberedText, say: Say) -> None:
     if corpus.num_overlong:
-        say(f"{corpus.num_overlong:,} words of more than 256 characters were left out")
+        many = counted(corpus.num_overlong, "word")
+        say(f"{many} of more than 256 characters left out")
     say(
         f"vocabulary: {len(corpus.words):,} words, which make up {corpus.num_tokens:,} of "
         f"{corpus.num_read:,} words of text"

@@ -9,7 +9,7 @@ from torch import nn
 
 from softquery.data import Translations, encode_translations
 from softquery.decoding import Greedy
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import Row, find_split, read_aligned, read_rows
 from softquery.measure import corpus_bleu, require_sacrebleu
 from softquery.recipes.run import Run, WriteSettings
@@ -45,7 +45,7 @@ class WriteWork:
             say(f"reading {split}.{one} and {split}.{other} in {folder}")
             rows, num_blank = read_aligned(folder, split, (one, other))
             if num_blank:
-                say(f"{split}: {num_blank:,} lines left out, blank on a side")
+                say(f"{split}: {counted(num_blank, 'line')} left out, blank on a side")
         else:
             path = find_split(folder, split)
             say(f"reading {path}")
@@ -111,7 +111,7 @@ class WriteWork:
         )
         if found.num_cut:
             limit = prepared.pipeline.config.max_tokens
-            say(f"{name}: {found.num_cut:,} texts were cut at {limit} tokens")
+            say(f"{name}: {counted(found.num_cut, 'text was', 'texts were')} cut at {limit} tokens")
         return found
 
     def plan(self, prepared: Prepared, train: Translations, tune: Translations) -> WritePlan:

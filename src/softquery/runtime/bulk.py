@@ -3,7 +3,9 @@
 Rows are answered in chunks that are counted from the first row, so that a resumed run computes what
 an uninterrupted one would, byte for byte. Until the end everything lies in `OUTPUT.partial`. A
 resumed run reads the rows from the beginning and checks that they are those of the answers at hand:
-rows that were not answered yet may have been repaired meanwhile.
+rows that were not answered yet may have been repaired meanwhile. A row that turns out to have no
+answer, and is skipped, keeps a line there as well, so that a resumed run knows it; the complete
+file leaves such lines out.
 """
 
 import hashlib
@@ -12,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from softquery.answers import Match
 from softquery.bundle import Bundle
@@ -23,6 +25,8 @@ from softquery.runtime.partial_file import Partial, check_output
 from softquery.zoo import resolve
 
 SIDES = ("sentence1", "sentence2")
+SKIPPED = "skipped"
+"""What a line under way says of a row that has no answer: why."""
 
 
 class NumberedRow(Protocol):
@@ -37,6 +41,24 @@ class NumberedRow(Protocol):
         """As an editor counts lines."""
 
 
+class Unanswered(NamedTuple):
+    """What stands for the line of a row that the model has no answer to."""
+
+    record: dict[str, Any]
+    """The input, as an answer repeats it."""
+    reason: str
+
+
+class Skipping(Protocol):
+    """Where rows without an answer are noted."""
+
+    def add(self, error: InputError) -> None:
+        """Note one row."""
+
+    def keep(self) -> None:
+        """All rows have been seen, and the answers are about to take their name."""
+
+
 class Answerer(Protocol):
     """A model that answers rows of some kind, a chunk at a time."""
 
@@ -45,8 +67,8 @@ class Answerer(Protocol):
     def identity(self) -> dict[str, str]:
         """What the answers depend on besides the rows."""
 
-    def lines(self, chunk: list[Any]) -> Iterator[str]:
-        """A line of JSON for each row."""
+    def lines(self, chunk: list[Any]) -> Iterator[str | Unanswered]:
+        """A line of JSON for each row, or why it has none."""
 
     def repeats(self, row: Any, record: Any) -> bool:
         """Whether an answer is that to a row: answers repeat their input."""
@@ -61,6 +83,7 @@ class BulkResult:
 
     output: Path
     num_rows: int
+    """Rows that have an answer."""
     num_resumed: int
     """Rows that an earlier, interrupted run had answered."""
     num_cut: int
@@ -73,6 +96,7 @@ def answer_rows(
     output: Path,
     *,
     advance: Callable[[int], object] = lambda done: None,
+    bad: Skipping | None = None,
 ) -> BulkResult:
     """Answer every row into a JSONL file that appears when it is complete.
 
@@ -81,29 +105,39 @@ def answer_rows(
         rows: What it answers; read from the beginning also when resuming.
         output: Ends in `.jsonl` and does not exist yet.
         advance: Told how many rows are done.
+        bad: Told of rows that turn out to have no answer; without it, the first one is raised.
     """
     check_output(output)
     stream = iter(rows)
-    done = total = num_cut = 0
+    done = total = num_cut = num_known = num_skipped = 0
     with Partial(output, answerer.identity()) as partial:
         for lines in partial.answered(answerer.chunk):
             chunk = list(islice(stream, answerer.chunk))
             _check_answered(answerer, chunk, lines, partial, before=done)
+            num_known += _skipped_again(chunk, lines, bad)
             done += len(chunk)
             num_cut += answerer.num_cut(chunk)
             advance(done)
         total = done
         for chunk in _chunks(stream, answerer.chunk):
-            partial.append("".join(answerer.lines(chunk)).encode())
+            answered = _answered(answerer, chunk, bad)
+            partial.append("".join(answered).encode())
+            num_skipped += sum(map(_is_skipped, answered))
             total += len(chunk)
             num_cut += answerer.num_cut(chunk)
             advance(total)
-        partial.complete()
-    return BulkResult(output, total, done, num_cut)
+        if bad is not None:
+            bad.keep()
+        num_skipped += num_known
+        partial.complete(leave_out=_is_skipped if num_skipped else None)
+    return BulkResult(output, total - num_skipped, done - num_known, num_cut)
 
 
 def stream_answers(
-    answerer: Answerer, rows: Iterable[NumberedRow], write: Callable[[str], object]
+    answerer: Answerer,
+    rows: Iterable[NumberedRow],
+    write: Callable[[str], object],
+    bad: Skipping | None = None,
 ) -> int:
     """Answer every row, a chunk of lines at a time; the number of sentences that were cut.
 
@@ -111,10 +145,13 @@ def stream_answers(
         answerer: The model.
         rows: What it answers.
         write: Takes the lines of a chunk, without the last line end.
+        bad: Told of rows that turn out to have no answer; without it, the first one is raised.
     """
     num_cut = 0
     for chunk in _chunks(iter(rows), answerer.chunk):
-        write("".join(answerer.lines(chunk)).removesuffix("\n"))
+        kept = [line for line in _answered(answerer, chunk, bad) if not _is_skipped(line)]
+        if kept:
+            write("".join(kept).removesuffix("\n"))
         num_cut += answerer.num_cut(chunk)
     return num_cut
 
@@ -197,6 +234,38 @@ def identity(model: HasBackend) -> dict[str, str]:
         if path.is_file():
             found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return {"model": found.hexdigest(), "backend": model.backend.name}
+
+
+def _answered(answerer: Answerer, chunk: list[Any], bad: Skipping | None) -> list[str]:
+    """A line for each row, also for those that are skipped."""
+    lines = []
+    for row, line in zip(chunk, answerer.lines(chunk), strict=True):
+        if isinstance(line, Unanswered):
+            _skip(row, line.reason, bad)
+            line = json.dumps({**line.record, SKIPPED: line.reason}, ensure_ascii=False) + "\n"
+        lines.append(line)
+    return lines
+
+
+def _skipped_again(chunk: list[Any], lines: list[bytes], bad: Skipping | None) -> int:
+    """Note the rows that an earlier run skipped; their number."""
+    found = [(row, line) for row, line in zip(chunk, lines, strict=True) if _is_skipped(line)]
+    for row, line in found:
+        _skip(row, json.loads(line)[SKIPPED], bad)
+    return len(found)
+
+
+def _skip(row: NumberedRow, reason: str, bad: Skipping | None) -> None:
+    error = InputError(reason, source=row.source, row=row.number)
+    if bad is None:
+        raise error
+    bad.add(error)
+
+
+def _is_skipped(line: str | bytes) -> bool:
+    mark = f'"{SKIPPED}": '
+    may_be = mark in line if isinstance(line, str) else mark.encode() in line
+    return may_be and SKIPPED in json.loads(line)
 
 
 def _check_answered(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softquery.answers import Calibration
 from softquery.bundle import Bundle, update_bundle
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import Row
 from softquery.measure import (
     ReliabilityBin,
@@ -71,7 +71,8 @@ def fit_calibration(
         raise ConfigError("grades are not probabilities; there is nothing to calibrate")
     if len(rows) < 20:
         raise InputError(
-            f"{len(rows)} rows are too few to calibrate on; expected at least 20",
+            f"{counted(len(rows), 'row is', 'rows are')} too few to calibrate on; "
+            "expected at least 20",
             source=rows[0].source if rows else None,
         )
     if abstain_below is not None and not 0 <= abstain_below <= 1:

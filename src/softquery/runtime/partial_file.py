@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from softquery.errors import InputError
-from softquery.whole import write_json
+from softquery.whole import write_json, write_whole
 
 SUFFIX = ".jsonl"
 
@@ -107,12 +107,29 @@ class Partial:
             self._file.write(lines)
             self._file.flush()
 
-    def complete(self) -> None:
-        """Give the file its name."""
+    def complete(self, *, leave_out: Callable[[bytes], bool] | None = None) -> None:
+        """Give the file its name.
+
+        Args:
+            leave_out: Whether a line is none of the answers; where there are such, the rest is
+                copied.
+        """
+        if leave_out is not None:
+            self._complete_without(leave_out)
+            return
         with self._told():
             os.fsync(self._file.fileno())
             self._file.close()
             os.replace(self.path, self.output)
+        self.note.unlink(missing_ok=True)
+
+    def _complete_without(self, leave_out: Callable[[bytes], bool]) -> None:
+        self._file.seek(0)
+        with write_whole(self.output, "wb") as handle:
+            handle.writelines(line for line in self._file if not leave_out(line))
+        with self._told():
+            self._file.close()
+            self.path.unlink()
         self.note.unlink(missing_ok=True)
 
     def _identify(self) -> None:

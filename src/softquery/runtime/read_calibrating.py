@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.files import AskedQuestion
 from softquery.measure import ReadReport, choose_abstention
 from softquery.runtime.read_evaluation import evaluate_reading
@@ -25,7 +25,8 @@ def fit_abstention(
     """
     if len(rows) < LEAST:
         raise InputError(
-            f"{len(rows)} questions are too few to calibrate on; expected at least {LEAST}",
+            f"{counted(len(rows), 'question is', 'questions are')} too few to calibrate on; "
+            f"expected at least {LEAST}",
             source=rows[0].source if rows else None,
         )
     if abstain_below is not None and not 0 <= abstain_below <= 1:

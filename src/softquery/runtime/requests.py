@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from softquery.decoding import (
 from softquery.errors import ConfigError, InputError
 from softquery.text import UNK_ID, TextPipeline, reserved_tokens
 
+Rank = Literal["likelihood", "both_ways"]
 LONGEST = 256
 """Tokens that no text exceeds unless it is asked for."""
 
@@ -45,6 +47,9 @@ class Request:
     """Words that must come, each one token of the model's."""
     rules: tuple[CoupletRule, ...] | None = None
     """Rules of couplets; by default those of the bundle: its form and its repeats."""
+    rank: Rank = "likelihood"
+    """What orders the texts that a search has found; `"both_ways"`, for couplets, also asks how
+    well the upper line is foretold from each (`softquery.runtime.both_ways`)."""
 
     def __post_init__(self) -> None:
         if self.min_length < 0 or (self.max_length is not None and self.max_length < 1):
@@ -53,6 +58,8 @@ class Request:
             raise ConfigError(
                 f"min_length ({self.min_length}) is above max_length ({self.max_length})"
             )
+        if self.rank not in get_args(Rank):
+            raise ConfigError(f"rank must be {' or '.join(get_args(Rank))}, got {self.rank!r:.40}")
         for rule in self.rules or ():
             if rule not in COUPLET_RULES:
                 raise ConfigError(f"unknown rule {rule!r} (known: {', '.join(COUPLET_RULES)})")

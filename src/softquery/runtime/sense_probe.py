@@ -6,7 +6,7 @@ from os import PathLike
 
 import numpy as np
 
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files.senses import (
     Sensed,
     SensedSentence,
@@ -60,7 +60,8 @@ def read_sense_sets(
     count = round(held_out * len(documents))
     if not 0 < count < len(documents):
         raise InputError(
-            f"of {len(documents)} documents, {held_out:.0%} cannot be held out", source=files.semcor
+            f"of {counted(len(documents), 'document')}, {held_out:.0%} cannot be held out",
+            source=files.semcor,
         )
     chosen = np.random.default_rng(seed).permutation(len(documents))[:count]
     kept_back = {documents[place] for place in chosen}

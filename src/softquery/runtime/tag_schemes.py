@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from softquery.answers import Scheme, detect_scheme, misfit
-from softquery.errors import InputError
+from softquery.errors import InputError, counted
 from softquery.files import TaggedSentence
 
 MOST_SLIPS = 0.01
@@ -41,7 +41,7 @@ def written_scheme(rows: Sequence[TaggedSentence], *, otherwise: str) -> Written
             row=row.rows[found.place],
         )
     warning = (
-        f"warning: {len(slips):,} of {len(rows):,} sentences are not as {scheme} writes them; "
+        f"warning: {counted(len(slips), 'sentence')} of {len(rows):,} not as {scheme} writes them; "
         f"row {row.rows[found.place]}: {found.message}"
     )
     return Written(scheme, warning)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from softquery.answers import written_record
 from softquery.errors import InputError
 from softquery.files import Row
-from softquery.runtime.bulk import identity
+from softquery.runtime.bulk import Unanswered, identity
 from softquery.runtime.requests import Request
 from softquery.runtime.writer import CHUNK, Writer
 
@@ -55,18 +55,19 @@ class WriteAnswers:
         asked = hashlib.sha256(repr(self.request).encode()).hexdigest()[:16]
         return {**identity(self.writer), "request": asked}
 
-    def lines(self, chunk: list[Row]) -> Iterator[str]:
-        """A line of JSON for each source."""
+    def lines(self, chunk: list[Row]) -> Iterator[str | Unanswered]:
+        """A line of JSON for each source; none where the search finds no text within the rules."""
         texts = [row.values["source"] for row in chunk]
         # Samples are drawn by the number of the row, which a resumed run knows as well.
         found = self.writer.generate(texts, self.request, first=chunk[0].number)
         for row, answers in zip(chunk, found, strict=True):
-            if not answers:
-                raise InputError(
-                    "the rules leave no text for this source", source=row.source, row=row.number
-                )
-            record = written_record(row.values["source"], answers)
-            yield json.dumps(record, ensure_ascii=False) + "\n"
+            source = row.values["source"]
+            if answers:
+                record = written_record(source, answers)
+                yield json.dumps(record, ensure_ascii=False) + "\n"
+            else:
+                reason = "the rules leave no text for this source"
+                yield Unanswered({"source": source}, reason)
 
     def repeats(self, row: Row, record: Any) -> bool:
         """Whether the source is that of the row."""

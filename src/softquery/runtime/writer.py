@@ -11,6 +11,7 @@ from softquery.bundle import Bundle
 from softquery.decoding import Hypothesis, Rules, Strategy
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import WrittenAlignment
+from softquery.runtime.both_ways import all_found, ranked_both_ways
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.opening import Source, opened
@@ -188,19 +189,26 @@ class Writer:
     ) -> list[list[Written]]:
         if request.strategy.ranking.coverage and not self.backend.attends:
             raise ConfigError("coverage is counted by attention, and this model has none")
+        both_ways, strategy = request.rank == "both_ways", request.strategy
+        if both_ways and not self.is_couplet:
+            raise ConfigError("ranking both ways is for models of couplets")
         made = [self._rules(source, request) for source in sources]
         found = self.backend.write(
             [source.ids for source in sources],
-            strategy=request.strategy,
+            strategy=all_found(strategy) if both_ways else strategy,
             rules=made,
             numbers=list(range(first, first + len(sources))),
             weights=weights,
             tell=tell,
         )
-        return [
+        answers = [
             [self._answer(each, source, request) for each in texts]
             for texts, source in zip(found, sources, strict=True)
         ]
+        if not both_ways:
+            return answers
+        uppers = [source.text for source in sources]
+        return ranked_both_ways(answers, uppers, strategy, self.log_likelihoods)
 
     def _rules(self, source: ReadSource, request: Request) -> Rules:
         rules = self.rules(source, request)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from softquery.answers import Match, Written
-from softquery.errors import SoftqueryError
+from softquery.errors import SoftqueryError, counted
 from softquery.search import Found
 from softquery.serve.catalogue import Catalogue, Served, Skill
 from softquery.serve.engine import Answered, Engine, Overloaded
@@ -196,10 +196,11 @@ class Service:
 
     def _note_cuts(self, served: Served, count: int, truncate: bool | None) -> None:
         if truncate is False:
+            many = counted(count, "text is", "texts are")
             raise Fault(
                 Kind.VALIDATION,
-                f"{count} of the texts are longer than the {served.max_tokens} tokens that "
-                f"{served.name} reads; allow truncate",
+                f"{many} longer than the {served.max_tokens} tokens that {served.name} reads; "
+                "allow truncate",
             )
         self.metrics.cut.labels(served.name).inc(count)
 

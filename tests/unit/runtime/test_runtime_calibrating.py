@@ -182,9 +182,8 @@ def test_rows_of_one_label_give_no_threshold(matcher):
 
 @pytest.mark.parametrize("count", [0, 1, 19])
 def test_too_few_rows(matcher, rows, count):
-    with pytest.raises(
-        InputError, match=rf"{count} rows are too few to calibrate on; expected at least 20$"
-    ):
+    many = "1 row is" if count == 1 else f"{count} rows are"
+    with pytest.raises(InputError, match=f"{many} too few to calibrate on; expected at least 20$"):
         fit_calibration(matcher, rows[:count])
 
 

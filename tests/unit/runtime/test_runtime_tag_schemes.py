@@ -27,7 +27,8 @@ def test_one_scheme():
 def test_a_few_slips_are_told(sound, slips):
     found = written_scheme(sentences(*[SOUND] * sound, *[SLIP] * slips), otherwise="")
     assert found.scheme == "iob1"
-    assert found.warning.startswith(f"warning: {slips} of {sound + slips} sentences are not as iob")
+    many = "1 sentence" if slips == 1 else f"{slips} sentences"
+    assert found.warning.startswith(f"warning: {many} of {sound + slips} not as iob1 writes them; ")
     assert found.warning.endswith(f"row {4 * sound + 1}: 'B-PER' stands where iob1 has 'I-PER'")
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.errors import counted
 from softquery.training.word2vec import kernels
 from softquery.training.word2vec.engine import Floats, Lesson, Stretch, Subject
 from softquery.training.word2vec.layout import Choices, Lexicon, Weights, Work
@@ -42,7 +43,7 @@ class NumbaEngine:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self.threads = subject.training.threads or num_cores()
-        self.name = f"numba, {self.threads} thread{'s' * (self.threads > 1)}"
+        self.name = f"numba, {counted(self.threads, 'thread')}"
         config, training = subject.config, subject.training
         self._num_blocks = -(-config.embedding_size // kernels.BLOCK)
         self._choices = Choices(
