@@ -9,8 +9,9 @@ import pytest
 from serving import in_thread
 
 from softquery.answers import written_record
+from softquery.decoding import Beam
 from softquery.errors import BundleError, InputError
-from softquery.runtime import load_writer
+from softquery.runtime import Request, load_writer
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
 from softquery.text.couplets import tone_of
@@ -110,6 +111,16 @@ def test_generate_keeps_to_what_is_asked(kinds):
         assert all(line[0] == "万" and "象" not in line for line in lines)
         ends = {tone_of(line[-1]) for line in lines}
         assert ends == {"oblique" if tone_of(each["source"][-1]) == "level" else "level"}
+
+
+def test_candidates_by_both_ways(kinds):
+    how = Request(strategy=Beam(size=8, num_best=2), rank="both_ways")
+    lines = ["山高月小", "国泰民安"]
+    expected = load_writer("couplet-zh", threads=1).generate(lines, how)
+    asked = {"texts": lines, "model": "couplet-zh", "n_best": 2, "beam": 8, "rank": "both_ways"}
+    found = kinds.ask("/v1/generate", asked).json()["answers"]
+    assert found == [written_record(*each) for each in zip(lines, expected, strict=True)]
+    assert kinds.ask("/v1/generate", {"texts": ["Ja."], "rank": "both_ways"}).status == 400
 
 
 def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):

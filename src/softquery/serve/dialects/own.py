@@ -9,6 +9,7 @@ from pydantic import Field
 from softquery.answers import written_record
 from softquery.decoding import Beam, CoupletRule
 from softquery.runtime import Request
+from softquery.runtime.requests import Rank
 from softquery.serve.bodies import (
     LIMIT,
     Answer,
@@ -155,6 +156,9 @@ class GenerateBody(Body):
     rules: Annotated[
         list[CoupletRule] | None, Field(description="Of couplets; by default form and repeats.")
     ] = None
+    rank: Annotated[
+        Rank, Field(description="Of couplets: both_ways reads them backwards, too.")
+    ] = "likelihood"
 
     def request(self) -> WriteRequest:
         """What is passed on."""
@@ -164,6 +168,7 @@ class GenerateBody(Body):
             banned=tuple(self.ban),
             required=tuple(self.require),
             rules=None if self.rules is None else tuple(self.rules),
+            rank=self.rank,
         )
         return WriteRequest(self.texts, how)
 
