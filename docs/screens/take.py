@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from softquery.search import Index, IndexSettings
 
 HERE = Path(__file__).parent
-MODELS = ("nli-en", "match-en", "match-zh")
+MODELS = ("nli-en", "match-en", "match-zh", "couplet-zh")
 FAQ = HERE.parents[1] / "examples" / "shop_faq.csv"
 DESKTOP = {"viewport": {"width": 1080, "height": 760}, "color_scheme": "light", "locale": "en-GB"}
 PHONE: dict[str, Any] = {
@@ -74,7 +74,7 @@ def opened(browser: Browser, address: str, settings: dict[str, Any]) -> Page:
 
 
 def take(browser: Browser, address: str, folder: Path) -> None:
-    """A pair and a question on a desk by day, and a pair on a phone by night."""
+    """A pair, a question and a couplet on a desk by day, and a pair on a phone by night."""
     page = opened(browser, address, DESKTOP)
     page.locator("#pair-board .sentence.first .chip").nth(4).hover()
     page.wait_for_timeout(500)
@@ -83,6 +83,10 @@ def take(browser: Browser, address: str, folder: Path) -> None:
     page.locator("#ask-board .sentence.first .chip", has_text="password").hover()
     page.wait_for_timeout(500)
     page.locator("#ask").screenshot(path=folder / "faq.png")
+    page.fill("#line", "一帆风顺年年好")
+    page.keyboard.press("Enter")
+    page.locator("#others li").first.wait_for()
+    page.locator("#couplet").screenshot(path=folder / "couplet.png")
     page = opened(browser, address, PHONE)
     page.select_option("#pair-model", "match-zh")
     page.locator("#pair-board .chip", has_text="呗").first.wait_for()
