@@ -207,6 +207,9 @@ class Fit:
                     self._epoch(observer, total, stop)
                     self.measure(observer)
                     self._save()
+                    if stop.asked and self._finished(total):  # else the next step hears it
+                        self.history.close()
+                        raise KeyboardInterrupt
             except RuntimeError:
                 if self.fabric.is_global_zero:
                     raise

@@ -166,6 +166,22 @@ def test_a_signal_stops_after_the_step_with_a_checkpoint(tmp_path, number):
     assert signal.getsignal(number) == before
 
 
+def test_a_signal_in_the_last_measurement_stops_before_the_end_and_nothing_is_lost(tmp_path):
+    class Asked(ScriptedPlan):
+        def measure(self, model):
+            if self.measured == 1:
+                signal.raise_signal(signal.SIGTERM)
+            return super().measure(model)
+
+    plan = Asked()
+    with pytest.raises(KeyboardInterrupt):
+        run(make_fit(tmp_path, plan=plan, max_epochs=2))
+    plan.made = 0
+    fitted = run(make_fit(tmp_path, plan=plan, max_epochs=2), resume=True)
+    assert (fitted.num_steps, fitted.best_epoch) == (2 * BATCHES, 1)
+    assert (plan.made, plan.measured) == (0, 2)
+
+
 def test_a_damaged_checkpoint_stops_a_resumed_run_in_one_line(tmp_path):
     (tmp_path / NAME).write_bytes(b"no checkpoint")
     with pytest.raises(BundleError, match="not a readable checkpoint"):
