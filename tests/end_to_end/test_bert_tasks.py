@@ -23,6 +23,7 @@ from softquery import load
 from softquery.bundle import read_bundle
 from softquery.recipes import override, recipe
 from softquery.recipes.execute import train
+from softquery.recipes.job import Job
 from softquery.runtime.network import load_encoder, load_task_model
 
 TASKS = ("classify", "match", "tag", "read")
@@ -176,8 +177,8 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(folder):
     whole = go(folder, "tag", "whole", "--init", folder / "base", **changes)
     run = override(recipe("bert-tag"), settings(**changes)[1::2])
     with pytest.raises(KeyboardInterrupt):
-        train(run, data=folder / "tag", output=folder / "halved", observer=Interrupting(),
-              say=lambda line: None, init=folder / "base")  # fmt: skip
+        train(run, Job(data=folder / "tag", output=folder / "halved", observer=Interrupting(),
+                       say=lambda line: None, init=folder / "base"))  # fmt: skip
     halved = go(folder, "tag", "halved", "--init", folder / "base", "--resume", **changes)
     ours, theirs = weights(halved), weights(whole)
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())

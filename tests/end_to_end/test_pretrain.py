@@ -21,6 +21,7 @@ from softquery.data import write_corpus
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_texts
 from softquery.recipes import override, recipe
+from softquery.recipes.job import Job
 from softquery.recipes.kinds import train
 from softquery.runtime.network import load_embedder
 from softquery.text import TextConfig, TextPipeline, spell_sentences
@@ -51,8 +52,8 @@ def go(made, data, output, *, watch=None, said=None, **arguments):
     before = torch.get_float32_matmul_precision()
     said = [] if said is None else said
     try:
-        return train(made, data=data, output=output, observer=watch or Watch(), say=said.append,
-                     **arguments)  # fmt: skip
+        return train(made, Job(data=data, output=output, observer=watch or Watch(),
+                               say=said.append, **arguments))  # fmt: skip
     finally:
         torch.set_float32_matmul_precision(before)
 

@@ -20,6 +20,7 @@ from softquery.data import write_documents as write_numbered
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_lines
 from softquery.recipes import override, recipe
+from softquery.recipes.job import Job
 from softquery.recipes.kinds import train
 from softquery.runtime.fitting import fitting_pipeline
 from softquery.runtime.network import load_encoder
@@ -50,8 +51,8 @@ def go(made, data, output, *, watch=None, said=None, **arguments):
     before = torch.get_float32_matmul_precision()
     said = [] if said is None else said
     try:
-        return train(made, data=data, output=output, observer=watch or Watch(), say=said.append,
-                     **arguments)  # fmt: skip
+        return train(made, Job(data=data, output=output, observer=watch or Watch(),
+                               say=said.append, **arguments))  # fmt: skip
     finally:
         torch.set_float32_matmul_precision(before)
 

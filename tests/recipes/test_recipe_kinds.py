@@ -4,9 +4,10 @@ import pytest
 
 from softquery.errors import ConfigError
 from softquery.recipes import RECIPES, recipe
-from softquery.recipes.kinds import ARGUMENTS, KINDS, train
+from softquery.recipes.job import Job
+from softquery.recipes.kinds import KINDS, train
 
-OPTIONS = {"vectors", *ARGUMENTS}
+OPTIONS = {"vectors", "columns", "init", "devices"}
 
 
 def silent(line: str) -> None: ...
@@ -37,11 +38,13 @@ def test_python_is_refused_what_the_command_line_is(given, option, tmp_path):
     with pytest.raises(ConfigError, match=f"--{option}: word2vec"):
         train(
             recipe("word2vec"),
-            data=tmp_path,
-            output=tmp_path / "vectors",
-            observer=None,  # never asked
-            say=silent,
-            **given,
+            Job(
+                data=tmp_path,
+                output=tmp_path / "vectors",
+                observer=None,  # never asked
+                say=silent,
+                **given,
+            ),
         )
     assert list(tmp_path.iterdir()) == []
 

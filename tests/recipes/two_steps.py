@@ -53,6 +53,7 @@ from softquery.recipes import (
     override,
     recipe,
 )
+from softquery.recipes.job import Job
 from softquery.recipes.kinds import train
 from softquery.tasks import Generation, PairClassification, PairGrading
 
@@ -184,7 +185,7 @@ def first_losses(name: str, folder: Path) -> list[float]:
     if isinstance(run, Run) and run.elmo is not None:
         run = override(run, [f"elmo.bundle={write_elmo(folder / 'elmo')}", "elmo.dropout=0"])
     data = tiny_data(run, folder / "data")
-    train(run, data=data, output=folder / "model", observer=watcher, say=lambda line: None)
+    train(run, Job(data=data, output=folder / "model", observer=watcher, say=lambda line: None))
     return watcher.found
 
 

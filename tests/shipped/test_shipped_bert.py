@@ -19,6 +19,7 @@ from tiny_documents import settings, write_documents
 from softquery.bundle import RECORDS, read_bundle
 from softquery.errors import ConfigError, InputError
 from softquery.recipes import override, recipe
+from softquery.recipes.job import Job
 from softquery.recipes.kinds import train
 from softquery.runtime import load
 from softquery.runtime.masked import evaluate_masked
@@ -39,8 +40,8 @@ def place(tmp_path_factory):
     """Text, a run of a few steps on it, and results of tasks."""
     folder = tmp_path_factory.mktemp("bert")
     write_documents(folder / "text")
-    train(small(), data=folder / "text", output=folder / "trained", observer=Silent(),
-          say=lambda line: None)  # fmt: skip
+    train(small(), Job(data=folder / "text", output=folder / "trained", observer=Silent(),
+                       say=lambda line: None))  # fmt: skip
     rows = [
         {"name": f"{start}-{task}", "seed": seed, "dev": {metric: value + seed / 100, "n": 50},
          "tune": {metric: 0.5}}

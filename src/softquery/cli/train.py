@@ -58,6 +58,7 @@ def train(
     from softquery.cli.progress import TrainingBar
     from softquery.files import parse_columns
     from softquery.recipes import kinds
+    from softquery.recipes.job import Job
     from softquery.recipes.places import partial_folder
     from softquery.zoo import resolve
 
@@ -71,8 +72,7 @@ def train(
         processes.start(devices)
     try:
         with processes.first_speaks(), TrainingBar(kind.counted) as bar:
-            bundle = kinds.train(
-                run,
+            job = Job(
                 data=data,
                 output=output,
                 observer=bar,
@@ -82,6 +82,7 @@ def train(
                 devices=devices,
                 rename=parse_columns(columns) if columns else None,
             )
+            bundle = kinds.train(run, job)
     except KeyboardInterrupt:
         _leave_resumable(partial_folder(output))
         raise

@@ -4,9 +4,7 @@ While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its
 complete.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.recipes.beforehand import read_contexts, read_words
 from softquery.recipes.bert_base import BertBase, fitting_text, read_base, stand, with_base
 from softquery.recipes.card import run_card
+from softquery.recipes.job import Job
 from softquery.recipes.nesting import (
     base_of,
     known_by,
@@ -34,38 +33,20 @@ from softquery.recipes.work import Folder, Prepared, Say, Source, Work
 from softquery.recipes.works import work_of
 from softquery.runtime.network import TASK_MODELS, TaskModel, build_model, config_of
 from softquery.text import TextPipeline
-from softquery.training import BEST, Observer, Plan, draw_curves, load_tensors
+from softquery.training import BEST, Plan, draw_curves, load_tensors
 
 
-def train(
-    run: Run,
-    *,
-    data: str | PathLike[str],
-    output: str | PathLike[str],
-    observer: Observer,
-    say: Say,
-    resume: bool = False,
-    init: str | PathLike[str] | None = None,
-    devices: int = 1,
-    rename: Mapping[str, str] | None = None,
-) -> Path:
+def train(run: Run, job: Job) -> Path:
     """Train a model for a task and write its bundle.
 
     Args:
         run: The recipe, with its overrides.
-        data: A folder that holds the splits.
-        output: The bundle to write; it must not exist.
-        observer: Watches the loop.
-        say: Told what happens, a line at a time.
-        resume: Go on from `OUTPUT.partial`.
-        init: A bundle whose text pipeline and weights the run starts from.
-        devices: Processes, started by torchrun where there are several.
-        rename: Our column names to those of the files.
+        job: What it is given.
     """
-    stage = enter(output, run.training, resume=resume, devices=devices, say=say)
+    stage = enter(run.training, job)
     if stage is None:
-        return Path(output)
-    ready = _make_ready(run, data, rename, init, stage)
+        return Path(job.output)
+    ready = _make_ready(run, job, stage)
     prepared, model = ready.prepared, ready.model
     with stage.kept():
         if stage.is_first:
@@ -75,7 +56,7 @@ def train(
         outcome = stage.fit(
             model,
             ready.plan,
-            observer,
+            job.observer,
             loss=penalised(prepared.task.loss, getattr(model, "embedder", None)),
             optim=prepared.run.optim,
             schedule=prepared.run.schedule,
@@ -98,17 +79,11 @@ class Ready:
     """Its rows as tensors."""
 
 
-def _make_ready(
-    run: Run,
-    data: Folder,
-    rename: Mapping[str, str] | None,
-    init: Folder | None,
-    stage: Stage,
-) -> Ready:
+def _make_ready(run: Run, job: Job, stage: Stage) -> Ready:
     """Read the rows, settle what follows from them, and build the model."""
     work, say, device = work_of(run), stage.say, stage.fabric.device
-    source = read_source(run, work, data, rename, say)
-    run, begun = _begin(run, source, init, say)
+    source = read_source(run, work, job.data, job.rename, say)
+    run, begun = _begin(run, source, job.init, say)
     prepared = prepare(
         run, work, source, say, pipeline=begun.pipeline, source_pipeline=begun.source_pipeline
     )

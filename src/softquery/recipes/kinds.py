@@ -3,29 +3,24 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from softquery.errors import ConfigError
 from softquery.recipes import AnyRun, BertRun, LanguageRun, Run, WordRun, execute
 from softquery.recipes.bert_pretrain import BertPretraining
+from softquery.recipes.job import Job
 from softquery.recipes.language_pretrain import LanguagePretraining
 from softquery.recipes.pretrain import pretrain
 from softquery.recipes.train_words import train_words
-from softquery.recipes.work import Say
-from softquery.training import Observer
-
-ARGUMENTS = {"init": "init", "devices": "devices", "columns": "rename"}
-"""Options of the command line that not every kind takes, by the argument that carries them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
     """What is done with a kind of run."""
 
-    train: Callable[..., Path]
-    """Takes the run and the arguments of `train`, less those that are refused."""
+    train: Callable[[Any, Job], Path]
+    """Takes the run, and a job that leaves out what is refused."""
     counted: str = "step"
     """What its progress is counted in."""
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -70,29 +65,17 @@ KINDS: dict[type[AnyRun], Kind] = {
 """By the run's class: everything that the command line must know to train it."""
 
 
-def train(
-    run: AnyRun,
-    *,
-    data: str | PathLike[str],
-    output: str | PathLike[str],
-    observer: Observer,
-    say: Say,
-    resume: bool = False,
-    init: str | PathLike[str] | None = None,
-    devices: int = 1,
-    rename: Mapping[str, str] | None = None,
-) -> Path:
-    """Train a model of any kind and write its bundle; the arguments are those of `execute.train`.
+def train(run: AnyRun, job: Job) -> Path:
+    """Train a model of any kind and write its bundle.
+
+    Args:
+        run: The recipe, with its overrides.
+        job: What it is given.
 
     Raises:
         ConfigError: The kind has no use for `init`, `devices` or `rename`, and they are given.
     """
     kind = KINDS[type(run)]
-    kind.check(run.name, {"init": init, "devices": devices > 1, "columns": rename})
-    given = {"init": init, "devices": devices, "columns": rename}
-    taken: dict[str, Any] = {
-        ARGUMENTS[option]: value for option, value in given.items() if option not in kind.refused
-    }
-    return kind.train(
-        run, data=data, output=output, observer=observer, say=say, resume=resume, **taken
-    )
+    given = {"init": job.init, "devices": job.devices > 1, "columns": job.rename}
+    kind.check(run.name, given)
+    return kind.train(run, job)

@@ -15,12 +15,13 @@ from torch import Tensor, nn
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.recipes.bert_run import BertRun
+from softquery.recipes.job import Job
 from softquery.recipes.language_run import LanguageRun
 from softquery.recipes.stage import Outcome, Stage, enter
 from softquery.recipes.text_source import TextSource, numbered_source, text_source
 from softquery.recipes.work import Say
 from softquery.text import TextPipeline
-from softquery.training import BEST, Observer, Plan, Training, draw_curves, load_tensors
+from softquery.training import BEST, Plan, Training, draw_curves, load_tensors
 
 CORPUS = "corpus"
 """The folder with the numbered text, inside that of the run."""
@@ -106,31 +107,26 @@ class Pretraining(Protocol[AnyTextRun, Start]):
         """Open the numbers, and build what learns from them."""
 
 
-def pretrain(
-    pretraining: Pretraining[AnyTextRun, Start],
-    run: AnyTextRun,
-    *,
-    data: str | PathLike[str],
-    output: str | PathLike[str],
-    observer: Observer,
-    say: Say,
-    resume: bool = False,
-    init: str | PathLike[str] | None = None,
-    devices: int = 1,
-    rename: Mapping[str, str] | None = None,
-) -> Path:
-    """Pretrain a model and write its bundle; the other arguments are those of `execute.train`."""
-    stage = enter(output, run.training, resume=resume, devices=devices, say=say)
+def pretrain(pretraining: Pretraining[AnyTextRun, Start], run: AnyTextRun, job: Job) -> Path:
+    """Pretrain a model and write its bundle.
+
+    Args:
+        pretraining: What kind of model it is.
+        run: The recipe, with its overrides.
+        job: What it is given.
+    """
+    stage = enter(run.training, job)
     if stage is None:
-        return Path(output)
-    mark = pretraining.mark(Path(data))
+        return Path(job.output)
+    data = Path(job.data)
+    mark = pretraining.mark(data)
     if mark is None:
-        source = text_source(Path(data), run.data.train, run.data.valid, rename)
+        source = text_source(data, run.data.train, run.data.valid, job.rename)
     else:
-        source = numbered_source(Path(data), mark)
+        source = numbered_source(data, mark)
     start = None
-    if init is not None:
-        run, start = pretraining.begin(run, init, stage.say)
+    if job.init is not None:
+        run, start = pretraining.begin(run, job.init, stage.say)
     pretraining.check(run)
     with stage.kept():
         numbers = source.folder if source.is_numbered else stage.folder / CORPUS
@@ -143,7 +139,7 @@ def pretrain(
         outcome = stage.fit(
             learner.model,
             learner.plan,
-            observer,
+            job.observer,
             loss=pretraining.task.loss,
             optim=run.optim,
             schedule=run.schedule,

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from softquery.recipes.job import Job
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.work import Say
@@ -111,29 +111,24 @@ class Stage:
         return self.target
 
 
-def enter(
-    output: str | PathLike[str], training: Training, *, resume: bool, devices: int, say: Say
-) -> Stage | None:
+def enter(training: Training, job: Job) -> Stage | None:
     """Check the places of a run and start its processes.
 
     Args:
-        output: The bundle to write.
         training: For precision and seed.
-        resume: Go on from `OUTPUT.partial`.
-        devices: Processes.
-        say: Told what happens.
+        job: For the rest.
 
     Returns:
         None where the bundle is complete, and only the clearing up had been interrupted.
     """
-    target, folder = Path(output), partial_folder(output)
-    finished = resume and is_finished(target, folder)
+    target, folder = Path(job.output), partial_folder(job.output)
+    finished = job.resume and is_finished(target, folder)
     if not finished:
-        check_places(target, folder, resume=resume)
-    fabric = launch(devices=devices, precision=training.precision, seed=training.seed)
-    lines: Say = say if fabric.is_global_zero else (lambda line: None)
+        check_places(target, folder, resume=job.resume)
+    fabric = launch(devices=job.devices, precision=training.precision, seed=training.seed)
+    lines: Say = job.say if fabric.is_global_zero else (lambda line: None)
     if not finished:
-        return Stage(target=target, folder=folder, resume=resume, fabric=fabric, say=lines)
+        return Stage(target=target, folder=folder, resume=job.resume, fabric=fabric, say=lines)
     if fabric.is_global_zero:
         clear_up(folder, target)
     return None

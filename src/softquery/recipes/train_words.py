@@ -2,7 +2,6 @@
 
 import dataclasses
 from contextlib import suppress
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -22,42 +21,31 @@ from softquery.files import (
     open_numbered,
     write_numbered,
 )
+from softquery.recipes.job import Job
 from softquery.recipes.places import check_places, kept_if_resumable, partial_folder
 from softquery.recipes.records import clear_up, is_finished, note_settings
 from softquery.recipes.words import WordRun
 from softquery.recipes.work import Say
-from softquery.training import Observer
 from softquery.training.word2vec import num_cores
 from softquery.training.word2vec.engine import Engine, Subject
 from softquery.training.word2vec.fit import STRETCH, WordFit, WordProgress
 
 
-def train_words(
-    run: WordRun,
-    *,
-    data: str | PathLike[str],
-    output: str | PathLike[str],
-    observer: Observer,
-    say: Say,
-    resume: bool = False,
-) -> Path:
+def train_words(run: WordRun, job: Job) -> Path:
     """Train word vectors and write their bundle.
 
     Args:
         run: The recipe, with its overrides.
-        data: A file of text, or a folder of shards.
-        output: The bundle to write; it must not exist.
-        observer: Watches the loop.
-        say: Told what happens, a line at a time.
-        resume: Go on from `OUTPUT.partial`.
+        job: What it is given; its data are a file of text, or a folder of shards.
     """
-    target, folder = Path(output), partial_folder(output)
+    say, resume = job.say, job.resume
+    target, folder = Path(job.output), partial_folder(job.output)
     if resume and is_finished(target, folder):
         clear_up(folder, target)
         return target
     check_places(target, folder, resume=resume)
     make_engine = _engine_maker(run)  # what is missing is told before any work
-    files = find_shards(data)
+    files = find_shards(job.data)
     seen = fingerprint(files)
     with kept_if_resumable(folder, say):
         note_settings(folder, run.to_dict(), fingerprint=seen, resume=resume)
@@ -73,7 +61,7 @@ def train_words(
         say(f"training on {engine.name}")
         fit = WordFit(engine, corpus, run.training, folder)
         try:
-            progress = fit.run(observer, resume=resume)
+            progress = fit.run(job.observer, resume=resume)
         finally:
             with suppress(OSError):  # a full disk has been told of already
                 fit.history.close()
