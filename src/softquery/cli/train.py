@@ -66,8 +66,7 @@ def train(
     kind = kinds.KINDS[type(run)]
     given = {"vectors": vectors, "columns": columns, "init": init, "devices": devices > 1}
     kind.check(run.name, given)
-    if vectors:  # not through --set, which would cut a path at its commas
-        run = replace(run, vectors=tuple(str(path) for path in vectors))
+    run = _with_vectors(run, vectors or [])
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
     try:
@@ -96,6 +95,11 @@ def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
 
     changes = [] if seed is None else [f"training.seed={seed}"]
     return override(recipe(name), [*settings, *changes])
+
+
+def _with_vectors(run: Any, vectors: list[Path]) -> Any:
+    """Not through --set, which would cut a path at its commas."""
+    return replace(run, vectors=tuple(map(str, vectors))) if vectors else run
 
 
 def _leave_resumable(folder: Path) -> None:
