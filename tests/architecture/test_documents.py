@@ -59,9 +59,10 @@ def test_examples(page, tmp_path, monkeypatch):
 def run_doctest(example: Example, page: Path, names: dict[str, object]) -> None:
     place = f"{page_name(page)}:{example.line}"
     assert ">>> " in example.code, f"{place}: a python block needs prompts, a title or an exemption"
-    # Blocks are read one by one; the names go on from one to the next.
+    # Blocks are read one by one; the names go on from one to the next. Each has a name of its own,
+    # by which doctest finds the lines of a function that an earlier block defined.
     test = doctest.DocTestParser().get_doctest(
-        example.code, names, page_name(page), str(page), example.line - 1
+        example.code, names, place, str(page), example.line - 1
     )
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=OPTIONS)

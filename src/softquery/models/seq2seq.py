@@ -394,8 +394,10 @@ def _in_time(steps: tuple[Tensor | None, ...]) -> Tensor | None:
 def presets() -> dict[str, Seq2SeqConfig]:
     """The published sizes.
 
-    Sutskever et al. (2014), Section 3.4; Cho et al. (2014), Appendix A.1; Bahdanau et al. (2015),
-    Appendices A.2.3 and B; Luong et al. (2015), Section 4.1.
+    Sutskever et al. (2014), Section 3.4; Cho et al. (2014), Section 4.1; Bahdanau et al. (2015),
+    Appendices A.2.3 and B; Luong et al. (2015), Section 4.1. Differs from the papers: Cho's and
+    Bahdanau's maxout layer is as wide as a word and not 500, and Cho's decoder begins with the
+    encoder's last state as it is.
 
     >>> {name: config.num_layers for name, config in presets().items()}
     {'sutskever': 4, 'cho': 1, 'bahdanau': 1, 'luong': 4}
