@@ -28,18 +28,18 @@ def models(
         print_text("no models are shipped with this version, and none are local")
         print_text(f"local models lie in {local_folder()}; a bundle's folder works wherever it is")
         return
-    rows = [
-        (
-            entry.name,
-            entry.origin,
-            entry.model,
-            f"{entry.size_bytes / 1e6:.1f} MB",
-            entry.licence,
-            entry.problem or entry.summary,
-        )
-        for entry in entries
-    ]
-    print_table("", ("name", "origin", "model", "size", "licence", "what it is for"), rows)
+    columns = ("name", "what it is for", "model, size, licence")
+    for origin in dict.fromkeys(entry.origin for entry in entries):
+        rows = [
+            (
+                entry.name,
+                entry.problem or entry.summary,
+                f"{entry.model}, {entry.size_bytes / 1e6:.1f} MB\n{entry.licence}",
+            )
+            for entry in entries
+            if entry.origin == origin
+        ]
+        print_table(origin, columns, rows)
 
 
 def _show_card(folder: str, as_json: bool) -> None:
