@@ -11,7 +11,7 @@ from softquery.cli.progress import counting
 from softquery.errors import counted
 
 if TYPE_CHECKING:
-    from softquery.cli.match import BadRows
+    from softquery.cli.bad_rows import BadRows
     from softquery.runtime.bulk import Answerer
 
 

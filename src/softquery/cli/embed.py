@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softquery.cli.bad_rows import BadRows
 from softquery.cli.console import note, print_json, print_table
-from softquery.cli.match import MODEL_HELP, THREADS_HELP, BadRows
+from softquery.cli.match import MODEL_HELP, THREADS_HELP
 from softquery.cli.progress import counting
 from softquery.errors import ConfigError, counted
 

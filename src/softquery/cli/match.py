@@ -1,14 +1,12 @@
 """`softquery match` and `softquery rank`."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from softquery.cli.answer_file import answer_file
+from softquery.cli.bad_rows import BadRows
 from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError, counted
 
@@ -138,64 +136,6 @@ def _many(
         note_cuts=lambda count: _note_cuts(count, matcher),
         as_json=as_json,
     )
-
-
-class BadRows:
-    """Rows that were skipped, as `OUTPUT.errors.tsv` or on standard error.
-
-    Reading starts from the first row also in a resumed run, and so does this file, which takes its
-    name just before the answers take theirs. In a `with`, a run that fails leaves none of it.
-
-    Args:
-        output: The file of answers; None where they are printed.
-    """
-
-    def __init__(self, output: Path | None) -> None:
-        self.path = None if output is None else Path(f"{output}.errors.tsv")
-        self.partial = Path(f"{self.path}.partial")
-        self.file: IO[str] | None = None
-        self.count = 0
-
-    def __enter__(self) -> "BadRows":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.file is not None:
-            self.file.close()
-            self.partial.unlink(missing_ok=True)
-
-    def kept_beside(self, rows: Iterator[Item]) -> Iterator[Item]:
-        """The rows, with the bad ones among them written down."""
-        with self:
-            yield from rows
-            self.keep()
-
-    def add(self, error: InputError) -> None:
-        """Note one bad row."""
-        self.count += 1
-        if self.path is None:
-            note(f"skipped: {error}")
-            return
-        if self.file is None:  # not before there is a row: until then, another run may be at work
-            self.file = self.partial.open("w", encoding="utf-8", newline="\n")
-            self.file.write("row\treason\n")
-        self.file.write(f"{error.row}\t{error.message}\n")
-
-    def keep(self) -> None:
-        """Give the file its name, or take away the one of an earlier run where no row was bad."""
-        if self.path is None:
-            return
-        if self.file is not None:
-            self.file.close()
-            os.replace(self.partial, self.path)
-        else:
-            self.partial.unlink(missing_ok=True)
-            self.path.unlink(missing_ok=True)
 
 
 def rank(

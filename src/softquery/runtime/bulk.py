@@ -110,7 +110,9 @@ def answer_rows(
     check_output(output)
     stream = iter(rows)
     done = total = num_cut = num_known = num_skipped = 0
-    with Partial(output, answerer.identity()) as partial:
+    known_by = answerer.identity()
+    about = "model, backend or options" if "request" in known_by else "model or backend"
+    with Partial(output, known_by, about=about) as partial:
         for lines in partial.answered(answerer.chunk):
             chunk = list(islice(stream, answerer.chunk))
             _check_answered(answerer, chunk, lines, partial, before=done)

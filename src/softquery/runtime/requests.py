@@ -129,11 +129,13 @@ class RuleMaker:
             )
         shape: object = source.tokens if rules else self._longest(source, request)
         key = (request, shape)
-        if key not in self._made:
-            if len(self._made) >= REMEMBERED:
+        made = self._made.get(key)
+        if made is None:
+            made = self._rules(source, request, rules)
+            if len(self._made) >= REMEMBERED:  # by whichever thread comes first
                 self._made.clear()
-            self._made[key] = self._rules(source, request, rules)
-        return self._made[key]
+            self._made[key] = made
+        return made
 
     def _rules(self, source: ReadSource, request: Request, rules: tuple[CoupletRule, ...]) -> Rules:
         prefix, required, phrases = self._words(request)

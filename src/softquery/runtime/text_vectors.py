@@ -155,17 +155,19 @@ class SpaceAverages:
         self.size = int(space.vectors.matrix.shape[1])
         self._cutter = WordCutter(space.text)
         self._table = unit_rows(space.vectors.matrix)
-        self._table = self._table * zipf_weights(len(self._table))[:, None]
+        self._weights = zipf_weights(len(self._table))
+        self._table = self._table * self._weights[:, None]
 
     def read(self, texts: Sequence[str]) -> list[list[str]]:
         """The words of each text."""
         return [self._cutter.words(text) for text in texts]
 
     def pooled(self, words: Sequence[str]) -> Floats:
-        """The weighted sum [D] of the words that are known."""
+        """The weighted mean [D] of the words that are known."""
         places = (self._space.place(word) for word in words)
         known = [place for place in places if place is not None]
-        return np.asarray(self._table[known].sum(axis=0), dtype=np.float32)
+        total = max(float(self._weights[known].sum()), 1e-12)
+        return np.asarray(self._table[known].sum(axis=0) / total, dtype=np.float32)
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D]."""

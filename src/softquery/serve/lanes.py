@@ -146,7 +146,7 @@ class WordVectorLane:
         return Cut(words, costs, sum(costs))
 
     def answers(self, pieces: Sequence[list[str]]) -> list[Floats]:
-        """The weighted sum over the words of each text."""
+        """The weighted mean over the words of each text."""
         return [self.vectors.pooled(words) for words in pieces]
 
 
@@ -234,9 +234,11 @@ class WriteLane:
         self.name, self.writer = name, writer
 
     def cut(self, request: WriteRequest) -> Cut:
-        """A text a piece, its cost guessed by its length."""
-        costs = [1 + len(text) // 4 for text in request.texts]
-        return Cut([(text, request.how) for text in request.texts], costs, sum(costs))
+        """A text a piece; every text that the search keeps costs as much as it is long."""
+        lengths = [1 + len(text) // 4 for text in request.texts]
+        kept = getattr(request.how.strategy, "size", 1) * (1 + (request.how.rank == "both_ways"))
+        pieces = [(text, request.how) for text in request.texts]
+        return Cut(pieces, [length * kept for length in lengths], sum(lengths))
 
     def answers(self, pieces: Sequence[tuple[str, Request]]) -> list[list[Written]]:
         """Those that are to be written alike are written together."""

@@ -207,7 +207,8 @@ class Fit:
                     self._epoch(observer, total, stop)
                     self.measure(observer)
                     self._save()
-                    if stop.asked and self._finished(total):  # else the next step hears it
+                    # Until then the next step hears it; here the first process speaks for all.
+                    if self._finished(total) and self.fabric.broadcast(stop.asked):
                         self.history.close()
                         raise KeyboardInterrupt
             except RuntimeError:

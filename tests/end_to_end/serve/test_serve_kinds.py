@@ -14,6 +14,7 @@ from softquery.errors import BundleError, InputError
 from softquery.runtime import Request, load_writer
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
+from softquery.serve.lanes import WriteLane, WriteRequest
 from softquery.text.couplets import tone_of
 
 
@@ -123,6 +124,16 @@ def test_candidates_by_both_ways(kinds):
     assert kinds.ask("/v1/generate", {"texts": ["Ja."], "rank": "both_ways"}).status == 400
 
 
+@pytest.mark.parametrize(
+    ("beam", "rank", "cost"), [(1, "likelihood", 2), (5, "likelihood", 10), (5, "both_ways", 20)]
+)
+def test_a_wider_search_costs_more(beam, rank, cost):
+    how = Request(strategy=Beam(size=beam), rank=rank)
+    cut = WriteLane("poet", None).cut(WriteRequest(["春风又绿", "山"], how))
+    assert list(cut.costs) == [cost, cost // 2]
+    assert cut.num_tokens == 3
+
+
 def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):
     reply = kinds.ask("/v1/generate", {"texts": ["春风"], "model": "couplet-zh", "prefix": "春"})
     assert reply.status == 400
@@ -158,6 +169,9 @@ def test_an_encoder_and_word_vectors_give_vectors_of_texts(tmp_path):
             vectors = [each["embedding"] for each in found["data"]]
             np.testing.assert_allclose(vectors, expected, atol=1e-6)
             assert found["usage"]["prompt_tokens"] > 0
+            asked = {"inputs": ["cat", "cat cat"], "model": name, "normalize": False}
+            once, twice = client.ask("/embed", asked).json()
+            assert name == "bert" or once == pytest.approx(twice)  # a mean, not a sum
             plain = client.ask("/embed", {"inputs": texts, "model": name}).json()
             np.testing.assert_allclose(plain, expected, atol=1e-6)
         described = client.ask("/info").json()["models"]

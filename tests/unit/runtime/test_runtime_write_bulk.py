@@ -12,6 +12,7 @@ from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime import Request, load_writer
 from softquery.runtime.bulk import answer_rows, stream_answers
+from softquery.runtime.requests import read_sources
 from softquery.runtime.write_bulk import WriteAnswers
 from softquery.runtime.writer import CHUNK
 
@@ -55,6 +56,31 @@ def test_a_source_that_contradicts_what_is_asked_is_named(poet, asked, said):
 def test_words_that_no_source_could_keep_to_stop_the_run(poet):
     with pytest.raises(InputError, match="^banned: the model's vocabulary does not hold 'zebra'"):
         list(answers(poet, banned=("zebra",)).fitting(ROWS, lambda error: None))
+
+
+def test_another_request_does_not_go_on_with_the_same_file(poet, tmp_path):
+    output = tmp_path / "answers.jsonl"
+
+    def broken():
+        yield from ROWS[:1] * CHUNK
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        answer_rows(answers(poet), broken(), output)
+    with pytest.raises(InputError, match="was written with another model, backend or options"):
+        answer_rows(answers(poet, banned=("w3",)), iter(ROWS), output)
+
+
+def test_rules_are_made_once_and_may_be_forgotten_meanwhile(poet, monkeypatch):
+    (source,), request = read_sources(["w1 w2"], poet.source_pipeline), Request()
+
+    class Forgetful(dict):
+        def __setitem__(self, key, value):
+            """As if another thread found it full."""
+
+    assert poet.rules(source, request) is poet.rules(source, request)
+    monkeypatch.setattr(poet.rules, "_made", Forgetful())
+    assert poet.rules(source, request).max_length == 2
 
 
 NO_TEXT = "the rules leave no text for this source"
