@@ -42,7 +42,7 @@ VARIANTS = [
     Variant("read-en", all_seeds=True, recipe="read-en"),
     Variant("read-en-frozen", ("vocabulary.frozen=true",), recipe="read-en"),
     Variant("read-en-dot", ("model.score=dot",), recipe="read-en"),
-    Variant("read-en-lr-2e-3", ("optim.lr=2e-3",), recipe="read-en"),
+    Variant("read-en-lr-1e-3", ("optim.lr=1e-3",), recipe="read-en"),
     Variant("frozen-vectors", ("vocabulary.frozen=true",)),
     Variant("frozen-dropout-0.3", ("vocabulary.frozen=true", "model.dropout=0.3")),
     Variant("no-characters", ("model.spelling.kind=none",)),

@@ -33,7 +33,7 @@ class Hypothesis:
 class Ranking:
     """s(Y, X) = log P(Y | X) / lp(Y) + cp(X; Y) (Wu et al. 2016, Section 7, Eq. 14)."""
 
-    length: float = 0.6
+    length: float = 1.0
     """α of lp(Y) = (5 + |Y|)^α / (5 + 1)^α; 0 ranks by probability, which favours the short.
 
     |Y| counts everything that has a probability: the tokens and the end.

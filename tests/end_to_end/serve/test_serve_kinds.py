@@ -1,11 +1,13 @@
 """Models of other kinds: what they say in process is what the server says."""
 
+import json
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from running import softquery
 from serving import in_thread
 
 from softquery.answers import written_record
@@ -97,6 +99,8 @@ def test_generate(kinds):
     found = kinds.ask("/v1/generate", {"texts": texts}).json()
     expected = [written_record(*each) for each in zip(texts, writer.generate(texts), strict=True)]
     assert found == {"model": "translate-de-en", "answers": expected}
+    printed = softquery("generate", *texts, "--model", "translate-de-en", "--threads", 1, "--json")
+    assert json.loads(printed.out) == expected
 
 
 def test_generate_keeps_to_what_is_asked(kinds):
