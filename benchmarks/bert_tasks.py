@@ -27,6 +27,7 @@ from side_by_side import (
     Planned,
     add_row,
     add_training_options,
+    logged,
     read_rows,
     steered,
     train_as_asked,
@@ -73,7 +74,15 @@ def train(options: argparse.Namespace) -> None:
         run for run in runs(options)
         if any(fnmatch.fnmatch(run.name, pattern) for pattern in options.only)
     ]  # fmt: skip
-    train_as_asked(options, chosen, show=steered)
+    train_as_asked(
+        options, chosen, show=steered, beside=lambda run, bundle: {"curve": curve(bundle)}
+    )
+
+
+def curve(bundle: Path) -> list[float]:
+    """What the run was steered by, after each epoch."""
+    metric = next(iter(json.loads((bundle / "metrics.json").read_text())["tune"]))
+    return logged(bundle, f"tune_{metric}")
 
 
 def through_transformers(options: argparse.Namespace) -> None:
@@ -207,6 +216,26 @@ def report(options: argparse.Namespace) -> None:
               f"{ours - theirs:+.2f} (wanted: within {WANTED_NEAR})")  # fmt: skip
     if options.json is not None:
         options.json.write_text(json.dumps({"dev": found, "gains": gains}, indent=1) + "\n")
+    draw(rows, options.picture)
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """What is held back by epoch, a panel a task: a line a seed, a colour a start."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.4), layout="constrained")
+    panels = figure.subplots(1, len(TASKS))
+    for axes, task in zip(panels, TASKS, strict=True):
+        for place, start in enumerate(("random", "pretrained", "minilm")):
+            curves = [row["curve"] for row in rows if row["name"] == f"{start}-{task}"
+                      and row.get("curve")]  # fmt: skip
+            for number, each in enumerate(curves):
+                axes.plot(range(1, len(each) + 1), [100 * value for value in each], marker=".",
+                          color=f"C{place}", label=None if number else start)  # fmt: skip
+        axes.set(title=task, xlabel="epoch", ylabel="held back, %")
+        axes.grid(alpha=0.3)
+        axes.legend(frameon=False)
+    figure.savefig(path, dpi=110)
 
 
 def spread(values: list[float]) -> str:
@@ -235,6 +264,7 @@ def main() -> None:
     other.set_defaults(act=through_transformers)
     reporting = verbs.add_parser("report")
     reporting.add_argument("--json", type=Path, help="the figures as a file, too")
+    reporting.add_argument("--picture", type=Path, default=HERE / "bert_tasks.png")
     reporting.set_defaults(act=report)
     for verb in (other, reporting):
         verb.add_argument("--results", type=Path, default=RESULTS)

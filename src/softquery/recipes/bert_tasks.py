@@ -4,7 +4,6 @@ The rates are the paper's (Devlin et al. 2019, Appendix A.3), for a base-sized e
 like them larger.
 """
 
-from softquery.answers import ReadingRules
 from softquery.models import (
     BertClassifierConfig,
     BertMatcherConfig,
@@ -15,6 +14,7 @@ from softquery.recipes.run import (
     BertSettings,
     ClassSettings,
     Files,
+    ReadSettings,
     Run,
     TagSettings,
     Vocabulary,
@@ -79,7 +79,7 @@ def bert_read() -> Run:
         name="bert-read",
         summary="A pretrained BERT that answers from a context (SQuAD's JSON; --init DIR)",
         model=BertReaderConfig(),
-        reading=ReadingRules(max_words=30, max_question=64, step=189),
+        reading=ReadSettings(max_words=30, max_question=64, step=189),
         text=_text(317),
         vocabulary=Vocabulary(size=16_000),
         bert=BertSettings(),

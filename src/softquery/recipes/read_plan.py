@@ -19,6 +19,8 @@ class ReadPlan:
     question_length: int | None
     """To which all questions are padded: a recorded step then has one shape a context length. None
     where a question and its context are one row."""
+    twice: bool
+    """Whether batches hold each page twice, for two passes that are to agree."""
     files: Files
     seed: int
     measured: Callable[[nn.Module], dict[str, float]]
@@ -35,6 +37,7 @@ class ReadPlan:
 
     def make_batch(self, rows: Tensor, length: int) -> QuestionBatch | PieceBatch:
         """The pages of these rows."""
+        rows = rows.repeat(2) if self.twice else rows
         if isinstance(self.train, PiecePages):
             return self.train.batch(rows, length)
         return self.train.batch(rows, length, question_length=self.question_length or 1)

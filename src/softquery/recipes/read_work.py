@@ -14,7 +14,7 @@ from softquery.errors import ConfigError, InputError, counted
 from softquery.files import NOWHERE, QUESTION_FORMS, AskedQuestion, find_split, read_questions
 from softquery.models import BertReaderConfig, BiDafConfig
 from softquery.recipes.read_plan import ReadPlan
-from softquery.recipes.run import Run
+from softquery.recipes.run import ReadSettings, Run
 from softquery.recipes.work import Folder, Prepared, Say, Source
 from softquery.runtime.network import max_characters
 from softquery.runtime.read_network import span_scores
@@ -56,18 +56,19 @@ class ReadWork:
 
     def settle(self, run: Run, source: Source, say: Say) -> Run:
         """Whether contexts without an answer are among the training questions."""
-        rules = run.reading or ReadingRules()
+        settings = run.reading or ReadSettings()
         if run.task is not None and isinstance(run.task, SpanReading):
-            rules = run.task.rules
+            settings = replace(settings, **run.task.rules.to_dict())
         without = sum(not row.answers for row in (*source.train, *source.tune))
         if without:
-            rules = replace(rules, no_answer="learnt")
+            settings = replace(settings, no_answer="learnt")
             many = counted(without, "question has", "questions have")
             say(f"{many} no answer: that there may be none is learnt")
         model = run.model
         if isinstance(model, (BiDafConfig, BertReaderConfig)):
-            model = replace(model, no_answer=rules.no_answer)
-        return replace(run, reading=rules, task=SpanReading(rules=rules), model=model)
+            model = replace(model, no_answer=settings.no_answer)
+        task = SpanReading(rules=settings.rules, consistency=settings.consistency)
+        return replace(run, reading=settings, task=task, model=model)
 
     def build_pipeline(self, run: Run, source: Source) -> TextPipeline:
         """The words of all questions, and of every context once."""
@@ -128,6 +129,7 @@ class ReadWork:
             train=train,
             lengths=train.lengths().cpu(),
             question_length=train.question_length() if isinstance(train, Questions) else None,
+            twice=prepared.task.consistency > 0,
             files=prepared.run.data,
             seed=prepared.run.training.seed,
             measured=measured,

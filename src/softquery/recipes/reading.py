@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from softquery.answers import ReadingRules
 from softquery.models import BiDafConfig
 from softquery.nn import ElmoSettings, SpellingConfig
-from softquery.recipes.run import Files, Run, Vocabulary
+from softquery.recipes.run import Files, ReadSettings, Run, Vocabulary
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -20,7 +19,7 @@ def reader() -> Run:
         name="reader",
         summary="BiDAF: answers that stand in a context (SQuAD's JSON, or JSONL)",
         model=BiDafConfig(),
-        reading=ReadingRules(),
+        reading=ReadSettings(),
         text=TextConfig(max_tokens=400),
         vocabulary=Vocabulary(min_count=2, from_vectors=50_000),
         data=Files(batch_size=64, pad_multiple=16),
@@ -68,7 +67,7 @@ def reader_zh() -> Run:
         name="reader-zh",
         summary="BiDAF over Chinese characters (CMRC 2018, DRCD)",
         model=BiDafConfig(spelling=SpellingConfig(kind="none"), dropout=0.3, word_dropout=0.02),
-        reading=ReadingRules(max_words=40, max_question=64, step=320, counting="cmrc"),
+        reading=ReadSettings(max_words=40, max_question=64, step=320, counting="cmrc"),
         text=TextConfig(unit="characters", simplify=True, max_tokens=512),
         data=Files(batch_size=32, pad_multiple=32),
         training=Training(max_epochs=30, patience=6, average_decay=0.999),

@@ -118,6 +118,25 @@ class ClassSettings:
             raise ValueError(f"consistency must not be negative, got {self.consistency}")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadSettings(ReadingRules):
+    """How questions are answered, and how that is learnt."""
+
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout (R-Drop)."""
+
+    def __post_init__(self) -> None:
+        ReadingRules.__post_init__(self)
+        if self.consistency < 0:
+            raise ValueError(f"consistency must not be negative, got {self.consistency}")
+
+    @property
+    def rules(self) -> ReadingRules:
+        """What a bundle says of itself."""
+        given = {each.name: getattr(self, each.name) for each in dataclasses.fields(ReadingRules)}
+        return ReadingRules(**given)
+
+
 Vocabularies = Literal["shared", "separate"]
 
 
@@ -200,7 +219,7 @@ class Run:
     """For classifiers of texts."""
     writing: WriteSettings | None = None
     """For models that write."""
-    reading: ReadingRules | None = None
+    reading: ReadSettings | None = None
     """For readers."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)

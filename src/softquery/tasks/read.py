@@ -13,6 +13,7 @@ from softquery.answers import ReadingRules
 from softquery.data import PieceBatch, QuestionBatch
 from softquery.measure import ReadReport
 from softquery.nn import SpanOutput
+from softquery.tasks.agreement import disagreement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,21 +24,29 @@ class SpanReading:
     output_size: ClassVar[int] = 2
     steers_by: ClassVar[str] = "f1"
     rules: ReadingRules
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout; batches then hold each
+    page twice (R-Drop, Liang et al. 2021, Section 2.1)."""
 
     def loss(self, output: SpanOutput, batch: QuestionBatch | PieceBatch) -> Float[Tensor, ""]:
         """Negative log-likelihood of beginning and end, mean over pages (Seo et al. 2017, Eq. 5).
 
-        "No answer" is a place before the first word, where it is learnt.
+        "No answer" is a place before the first word, where it is learnt. To it comes how far two
+        passes disagree about either end, where they are to agree.
         """
         if batch.label is None:
             raise ValueError("a loss needs answers, and this batch has none")
         first, last = batch.label.unbind(dim=1)
-        if output.none is None:
-            return F.cross_entropy(output.start, first) + F.cross_entropy(output.end, last)
-        nowhere = output.none.float().expand(len(first), 2)
-        start = torch.cat([nowhere[:, :1], output.start], dim=1)
-        end = torch.cat([nowhere[:, 1:], output.end], dim=1)
-        return F.cross_entropy(start, first + 1) + F.cross_entropy(end, last + 1)
+        start, end = output.start, output.end
+        if output.none is not None:
+            nowhere = output.none.float().expand(len(first), 2)
+            start = torch.cat([nowhere[:, :1], start], dim=1)
+            end = torch.cat([nowhere[:, 1:], end], dim=1)
+            first, last = first + 1, last + 1
+        loss = F.cross_entropy(start, first) + F.cross_entropy(end, last)
+        if self.consistency == 0:
+            return loss
+        return loss + self.consistency * (disagreement(start) + disagreement(end))
 
     def report(
         self,

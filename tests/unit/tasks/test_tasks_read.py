@@ -50,6 +50,29 @@ def test_no_answer_is_one_more_place():
     assert found.item() == pytest.approx((first + second) / 2)
 
 
+@pytest.mark.parametrize("none", [None, [0.0, 1.0]])
+def test_two_passes_that_differ_cost_more(none):
+    """Padding is as unlikely in both passes, and adds nothing."""
+    batch = batch_of(*[(0, 1), (2, 2)] * 2)
+    output = output_of(batch, [0.5, 0.0, 0.0], [0.0, 1.0, 0.0], none=none)
+    output.start[2:, 0] = 2.0
+    rules = ReadingRules(no_answer="never" if none is None else "learnt")
+    alone, agreeing = (SpanReading(rules=rules, consistency=each) for each in (0.0, 2.0))
+    places = (output.start, output.end)
+    if none is not None:
+        before = output.none.expand(batch.size, 2).split(1, dim=1)
+        places = [torch.cat(each, dim=1) for each in zip(before, places, strict=True)]
+    first, second = (each.softmax(dim=1).double() for each in places)
+    apart = sum(
+        ((one - other) * (one.log() - other.log())).nan_to_num().sum() / 4
+        for part in (first, second)
+        for one, other in zip(part[:2], part[2:], strict=True)
+    )
+    more = agreeing.loss(output, batch) - alone.loss(output, batch)
+    assert more.item() == pytest.approx(2.0 * apart.item(), rel=1e-5)
+    assert apart > 0
+
+
 def test_a_report_counts_as_the_rules_say():
     found = task().report([["the cat"], ["dog"]], ["cat", "a fish"])
     assert (found["f1"], found["exact_match"], found["n"]) == (0.5, 0.5, 2)
