@@ -207,6 +207,16 @@ TRAINING = [
         said="reading.max_words: max_words must be a whole number of at least 1, got 0",
     ),
     Case(
+        title="two passes that must differ",
+        command=f"{TRAIN} --set reading.consistency=-1",
+        said="reading.consistency: consistency must not be negative, got -1.0",
+    ),
+    Case(
+        title="an agreement that is no number",
+        command=f"{TRAIN} --set reading.consistency=nan",
+        said="reading.consistency must be a finite number, got 'nan'",
+    ),
+    Case(
         title="a biLM that is not named",
         command="train reader-elmo --data data --output new",
         said="reader-elmo needs a biLM; name its bundle with --set elmo.bundle=DIR",

@@ -172,16 +172,44 @@ class Interrupting:
             raise KeyboardInterrupt
 
 
-def test_an_interrupted_run_goes_on_to_the_same_weights(folder):
-    changes = {"training__max_epochs": 3, "optim__layer_decay": 0.8}
-    whole = go(folder, "tag", "whole", "--init", folder / "base", **changes)
-    run = override(recipe("bert-tag"), settings(**changes)[1::2])
+DROPPED = {"model__encoder__dropout": 0.1, "optim__lr": 0.01}
+PARTS = {
+    "tag": {"optim__layer_decay": 0.8},
+    "read": {"reading__consistency": 1, "data__tune_share": 0.1, **DROPPED},
+}
+
+
+@pytest.mark.parametrize("task", PARTS)
+def test_an_interrupted_run_goes_on_to_the_same_weights(task, folder):
+    changes = {"training__max_epochs": 3, **PARTS[task]}
+    whole = go(folder, task, f"{task}-whole", "--init", folder / "base", **changes)
+    run = override(recipe(f"bert-{task}"), settings(**changes)[1::2])
+    output = folder / f"{task}-halved"
     with pytest.raises(KeyboardInterrupt):
-        train(run, Job(data=folder / "tag", output=folder / "halved", observer=Interrupting(),
+        train(run, Job(data=folder / task, output=output, observer=Interrupting(),
                        say=lambda line: None, init=folder / "base"))  # fmt: skip
-    halved = go(folder, "tag", "halved", "--init", folder / "base", "--resume", **changes)
+    halved = go(folder, task, output.name, "--init", folder / "base", "--resume", **changes)
+    facts = json.loads((whole / "metrics.json").read_text())["training"]
+    assert facts["best_epoch"] > 1  # or what was kept comes from before the interruption
     ours, theirs = weights(halved), weights(whole)
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
+
+
+def test_two_passes_that_must_agree(folder, trained):
+    """Where nothing is dropped they do, and nothing changes; else it counts how much they must."""
+
+    def made(consistency: int, **changes: object) -> dict[str, torch.Tensor]:
+        path = go(folder, "read", f"agreeing-{consistency}-{len(changes)}", "--init",
+                  folder / "base", training__max_steps=3, reading__consistency=consistency,
+                  **changes)  # fmt: skip
+        assert read_bundle(path).config.task == read_bundle(trained["read"]).config.task
+        found = weights(path)
+        del found["output.bias"]  # what is added to all places alike follows rounding alone
+        return found
+
+    torch.testing.assert_close(made(1), made(0), rtol=0, atol=1e-4)
+    with pytest.raises(AssertionError, match="not close"):
+        torch.testing.assert_close(made(1, **DROPPED), made(3, **DROPPED), rtol=0, atol=1e-4)
 
 
 def test_a_document_of_a_hundred_thousand_words_is_cut_read_in_parts_or_in_pages(trained):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import asdict
 
 import pytest
 
@@ -14,6 +15,7 @@ from tiny_questions import chinese, english, settings, write_json, write_lines, 
 
 import softquery as sq
 from small_elmo import write_elmo
+from softquery.answers import ReadingRules
 from softquery.bundle import read_bundle
 from softquery.files import read_questions
 
@@ -190,7 +192,7 @@ def test_that_there_may_be_no_answer_is_learnt(place):
 
 
 def test_chinese_is_read_by_characters(place):
-    answer = train("reader-zh", place, "chinese", data="zh", **LEARNT)
+    answer = train("reader-zh", place, "chinese", data="zh", **LEARNT, reading__consistency=1)
     assert answer.code == 0, answer.err
     assert metrics(place / "chinese")["dev"]["f1"] > 0.7
     assert config(place / "chinese")["task"]["counting"] == "cmrc"
@@ -212,22 +214,43 @@ def test_long_contexts_are_read_in_pages(place):
     assert "1 context longer than 12 words, read in pages" in told.err
 
 
-def test_a_run_is_resumed_to_the_same_weights(place):
-    common = {**LEARNT, "training__max_epochs": 3}
-    assert train("reader", place, "whole", **common).code == 0
-    words = ("train", "reader", "--data", place / "data", "--output", place / "parts",
+@pytest.mark.parametrize("consistency", [0, 1])
+def test_a_run_is_resumed_to_the_same_weights(consistency, place):
+    whole, parts = (place / f"{name}-{consistency}" for name in ("whole", "parts"))
+    common = {**LEARNT, "training__max_epochs": 3, "reading__consistency": consistency}
+    assert train("reader", place, whole.name, **common).code == 0
+    words = ("train", "reader", "--data", place / "data", "--output", parts,
              *settings(**common))  # fmt: skip
     assert finish(start_warm(*words, code=DIES_AFTER_AN_EPOCH)).code == 9
     resumed = softquery(*words, "--resume")
     assert resumed.code == 0, resumed.err
-    assert_equal(weights(place / "parts"), weights(place / "whole"), atol=1e-6)
+    assert_equal(weights(parts), weights(whole), atol=1e-6)
+
+
+def test_two_passes_that_must_agree(place):
+    """Where nothing is dropped they do, and nothing changes; else it counts how much they must."""
+
+    def made(dropout, consistency):
+        name = f"agreeing-{dropout}-{consistency}"
+        answer = train("reader", place, name, **{**LEARNT, "training__max_steps": 3,
+                       "model__dropout": dropout}, reading__consistency=consistency)  # fmt: skip
+        assert answer.code == 0, answer.err
+        assert set(config(place / name)["task"]) == {"name", *asdict(ReadingRules())}
+        return weights(place / name)
+
+    assert_equal(made(0, 1), made(0, 0), atol=1e-4)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        assert_equal(made(0.2, 1), made(0.2, 3), atol=1e-4)
 
 
 def test_a_run_starts_from_another(reader, place):
-    answer = train("reader", place, "started", "--init", reader[0], **SHORT)
+    answer = train("reader", place, "started", "--init", reader[0], **SHORT, reading__consistency=1)
     assert answer.code == 0, answer.err
     ours = len(weights(reader[0]))
     assert f"started from {ours} of {ours} weights" in answer.err
+    noted = json.loads((place / "started" / "training" / "run.json").read_text())
+    assert (noted["reading"]["consistency"], noted["task"]["consistency"]) == (1, 1)
+    assert config(place / "started")["task"] == config(reader[0])["task"]
 
 
 @pytest.mark.parametrize("places", ["input", "input,output"])

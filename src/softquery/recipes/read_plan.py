@@ -36,7 +36,7 @@ class ReadPlan:
         )
 
     def make_batch(self, rows: Tensor, length: int) -> QuestionBatch | PieceBatch:
-        """The pages of these rows."""
+        """The pages of these rows, each twice where two passes are to agree."""
         rows = rows.repeat(2) if self.twice else rows
         if isinstance(self.train, PiecePages):
             return self.train.batch(rows, length)

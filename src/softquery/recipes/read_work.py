@@ -57,8 +57,9 @@ class ReadWork:
     def settle(self, run: Run, source: Source, say: Say) -> Run:
         """Whether contexts without an answer are among the training questions."""
         settings = run.reading or ReadSettings()
-        if run.task is not None and isinstance(run.task, SpanReading):
-            settings = replace(settings, **run.task.rules.to_dict())
+        if isinstance(run.task, SpanReading):
+            given = {**run.task.rules.to_dict(), "consistency": run.task.consistency}
+            settings = replace(settings, **given)
         without = sum(not row.answers for row in (*source.train, *source.tune))
         if without:
             settings = replace(settings, no_answer="learnt")

@@ -29,11 +29,11 @@ from softquery.models import (
 from softquery.nn import ElmoSettings
 from softquery.tasks import (
     Generation,
-    PairClassification,
     PairTask,
     SpanReading,
     Tagging,
     TextClassification,
+    check_consistency,
 )
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
@@ -114,8 +114,7 @@ class ClassSettings:
     def __post_init__(self) -> None:
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-        if self.consistency < 0:
-            raise ValueError(f"consistency must not be negative, got {self.consistency}")
+        check_consistency(self.consistency)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,8 +126,7 @@ class ReadSettings(ReadingRules):
 
     def __post_init__(self) -> None:
         ReadingRules.__post_init__(self)
-        if self.consistency < 0:
-            raise ValueError(f"consistency must not be negative, got {self.consistency}")
+        check_consistency(self.consistency)
 
     @property
     def rules(self) -> ReadingRules:
@@ -237,8 +235,6 @@ class Run:
     def __post_init__(self) -> None:
         if not 0 <= self.training.seed < 2**32:
             raise ValueError(f"seed must be from 0 to {2**32 - 1:,}, got {self.training.seed:,}")
-        if isinstance(self.task, PairClassification) and self.task.consistency < 0:
-            raise ValueError(f"consistency must not be negative, got {self.task.consistency}")
 
     def model_name(self) -> str:
         """The model's name in a bundle."""

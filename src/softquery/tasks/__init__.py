@@ -1,5 +1,6 @@
 """One file a question: loss, labels and metric, without parameters."""
 
+from softquery.tasks.agreement import check_consistency
 from softquery.tasks.classify import TextClassification
 from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
 from softquery.tasks.language_model import LanguageModel, Likelihood
@@ -23,6 +24,7 @@ __all__ = [
     "TokenLikelihood",
     "Tagging",
     "TextClassification",
+    "check_consistency",
     "task_from_dict",
     "token_losses",
 ]

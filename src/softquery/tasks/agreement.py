@@ -5,6 +5,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
+def check_consistency(weight: float) -> None:
+    """Refuse a weight that the agreement of two passes cannot have."""
+    if not weight >= 0:
+        raise ValueError(f"consistency must not be negative, got {weight}")
+
+
 def disagreement(logits: Float[Tensor, "B C"]) -> Float[Tensor, ""]:
     """How far two passes over the same rows differ: the mean of both Kullback-Leibler divergences.
 

@@ -13,7 +13,7 @@ from softquery.answers import parse_class, parse_distribution
 from softquery.data import DocumentBatch, TextBatch
 from softquery.measure import ClassMetric, ClassReport, class_score, relations_of
 from softquery.models import ClassOutput
-from softquery.tasks.agreement import disagreement
+from softquery.tasks.agreement import check_consistency, disagreement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,8 +39,7 @@ class TextClassification:
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-        if self.consistency < 0:
-            raise ValueError(f"consistency must not be negative, got {self.consistency}")
+        check_consistency(self.consistency)
         if self.metric not in get_args(ClassMetric):
             known = ", ".join(get_args(ClassMetric))
             raise ValueError(f"metric must be one of {known}, got {self.metric!r}")

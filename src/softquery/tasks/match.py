@@ -18,7 +18,7 @@ from softquery.answers import parse_class, parse_distribution, parse_grade
 from softquery.data import PairBatch, PieceBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
-from softquery.tasks.agreement import disagreement
+from softquery.tasks.agreement import check_consistency, disagreement
 
 TEMPERATURE = 0.05
 """By which cosines are divided when a sentence looks for its partner in the batch."""
@@ -81,6 +81,7 @@ class PairClassification:
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+        check_consistency(self.consistency)
         if self.contrast < 0 or (self.contrast and len(self.labels) != 2):
             raise ValueError("contrast must be 0 or more, and is for two labels")
         if self.steers_by not in ("accuracy", "auc"):

@@ -13,7 +13,7 @@ from softquery.answers import ReadingRules
 from softquery.data import PieceBatch, QuestionBatch
 from softquery.measure import ReadReport
 from softquery.nn import SpanOutput
-from softquery.tasks.agreement import disagreement
+from softquery.tasks.agreement import check_consistency, disagreement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +27,9 @@ class SpanReading:
     consistency: float = 0.0
     """Weight of the agreement between two passes with different dropout; batches then hold each
     page twice (R-Drop, Liang et al. 2021, Section 2.1)."""
+
+    def __post_init__(self) -> None:
+        check_consistency(self.consistency)
 
     def loss(self, output: SpanOutput, batch: QuestionBatch | PieceBatch) -> Float[Tensor, ""]:
         """Negative log-likelihood of beginning and end, mean over pages (Seo et al. 2017, Eq. 5).

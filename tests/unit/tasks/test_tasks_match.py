@@ -44,6 +44,11 @@ def test_smoothing_must_be_a_share(smoothing):
         PairClassification(labels=("a", "b"), smoothing=smoothing)
 
 
+def test_an_agreement_is_not_negative():
+    with pytest.raises(ValueError, match=r"consistency must not be negative, got -1.0"):
+        PairClassification(labels=("a", "b"), consistency=-1.0)
+
+
 def test_the_loss_of_classes_by_hand():
     logits, label = torch.tensor([[2.0, 0.0, -1.0], [0.0, 1.0, 0.0]]), torch.tensor([0, 2])
     chosen = [math.exp(2) / (math.exp(2) + 1 + math.exp(-1)), 1 / (2 + math.e)]

@@ -73,6 +73,12 @@ def test_two_passes_that_differ_cost_more(none):
     assert apart > 0
 
 
+@pytest.mark.parametrize("weight", [-1.0, float("nan")])
+def test_an_agreement_is_not_negative(weight):
+    with pytest.raises(ValueError, match=f"consistency must not be negative, got {weight}"):
+        SpanReading(rules=ReadingRules(), consistency=weight)
+
+
 def test_a_report_counts_as_the_rules_say():
     found = task().report([["the cat"], ["dog"]], ["cat", "a fish"])
     assert (found["f1"], found["exact_match"], found["n"]) == (0.5, 0.5, 2)
