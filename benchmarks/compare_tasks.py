@@ -152,15 +152,15 @@ def exported(bundle: Bundle, scratch: Path) -> Bundle:
     return read_bundle(target)
 
 
-def opened(given: dict[tuple[str, str], Path], scratch: Path) -> dict[tuple[str, str], Bundle]:
-    """Every bundle with its graphs; one of another kind than its task is refused first."""
+def opened(given: dict[tuple[str, str], Path]) -> dict[tuple[str, str], Bundle]:
+    """Every bundle; one of another kind than its task is refused."""
     bundles = {key: read_bundle(path) for key, path in given.items()}
     for (task, _), bundle in bundles.items():
         kind = TASKS[task].kind
         if bundle.config.kind != kind:
             found = f"found kind {bundle.config.kind!r}"
             raise ConfigError(f"{bundle.path}: expected a {kind} for {task}, {found}")
-    return {key: exported(bundle, scratch) for key, bundle in bundles.items()}
+    return bundles
 
 
 def with_bundles(
@@ -180,14 +180,15 @@ def with_bundles(
     """
     rows = dict(found)
     given = with_rows(found, given) if sizes_only else given
+    bundles = opened(given)
+    for key, bundle in bundles.items():
+        known = found[key] if sizes_only else of_the_run(found.get(key), *key, bundle)
+        rows[key] = sized(known, bundle)
     with tempfile.TemporaryDirectory() as scratch:
-        bundles = opened(given, Path(scratch))
-        for key, bundle in bundles.items():
-            known = found[key] if sizes_only else of_the_run(found.get(key), *key, bundle)
-            rows[key] = sized(known, bundle)
-        speeds = latencies(list(bundles.values()), rounds)
-        for key, speed in zip(bundles, speeds, strict=True):
-            rows[key] = replace(rows[key], milliseconds=speed)
+        graphs = [exported(bundle, Path(scratch)) for bundle in bundles.values()]
+        speeds = latencies(graphs, rounds)
+    for key, speed in zip(bundles, speeds, strict=True):
+        rows[key] = replace(rows[key], milliseconds=speed)
     order = [(task, way) for task in TASKS for way in WAYS]
     return [rows[key] for key in order if key in rows]
 
@@ -216,7 +217,7 @@ def of_the_run(known: Measured | None, task: str, way: str, bundle: Bundle) -> M
 
 
 def sized(known: Measured, bundle: Bundle) -> Measured:
-    """Rows with the size of a bundle."""
+    """Rows with the size of a bundle, as it is given: an export may fold some weights."""
     precision = bundle.metrics.get("export", {}).get("precision", "float32")
     return replace(known, parameters=num_parameters(bundle), precision=precision)
 

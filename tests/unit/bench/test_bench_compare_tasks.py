@@ -98,6 +98,18 @@ def test_bundles_may_stand_for_sizes_alone(script, results, tiny_bundle, capsys)
     assert script.with_bundles({}, given, rounds=1, sizes_only=True) == []
 
 
+def test_parameters_are_those_that_were_learnt(script, results, tiny_bundle):
+    found, made = script.from_results(results), {}
+    for name in ("plain", "tiny"):  # the export folds ESIM's projection
+        given = {("snli", "word vectors"): tiny_bundle.with_name(name)}
+        made[name] = script.with_bundles(found, given, rounds=1, sizes_only=True)[2]
+    whole = read_bundle(tiny_bundle.with_name("plain")).read_weights()
+    learnt = sum(values.size for values in whole.values())
+    assert made["plain"].parameters == learnt > made["tiny"].parameters
+    assert made["plain"].precision == "float32"
+    assert made["plain"].milliseconds > 0
+
+
 def test_what_is_not_exported_is_exported_elsewhere(script, tiny_bundle, tmp_path):
     plain = read_bundle(shutil.copytree(tiny_bundle, tmp_path / "plain"))
     shutil.rmtree(plain.path / "onnx")
