@@ -61,7 +61,7 @@ WAYS = {
         "sst2": ("classify.jsonl", "sst2"),
         "snli": ("esim_elmo.json", "plain"),
         "conll": ("tagging.jsonl", "plain"),
-        "squad": ("read.jsonl", "reader"),
+        "squad": ("read.jsonl", "frozen-vectors"),
     },
     "ELMo": {
         "sst2": ("classify.jsonl", "sst2-elmo"),
@@ -80,6 +80,11 @@ WAYS = {
     },
 }  # fmt: skip
 """Where the rows of each task lie: the file, and the name of the variant."""
+BILMS = {
+    "the shipped `elmo-en` (1,024/192)": ("sst2", "squad"),
+    "a larger biLM (2,048/256)": ("snli", "conll"),
+}
+"""On which tasks ELMo was measured with which biLM."""
 
 
 def table(rows: Iterable[Measured]) -> str:
@@ -118,7 +123,14 @@ def _processors() -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
 
-def page(rows: Sequence[Measured], picture: Path | None, folder: Path, num_words: int) -> str:
+def page(
+    rows: Sequence[Measured],
+    picture: Path | None,
+    folder: Path,
+    num_words: int,
+    *,
+    sizes_only: bool = False,
+) -> str:
     """The table with what it means, and the picture where there is one.
 
     Args:
@@ -126,6 +138,7 @@ def page(rows: Sequence[Measured], picture: Path | None, folder: Path, num_words
         picture: Where the figure lies.
         folder: Of the page, from which the figure is found.
         num_words: Of a context that a question is asked about.
+        sizes_only: Whether sizes and time are those of bundles after one step.
     """
     said = [
         "`dev`: mean and standard deviation of the seeds, in points. `parameters`: all, those of a "
@@ -138,11 +151,24 @@ def page(rows: Sequence[Measured], picture: Path | None, folder: Path, num_words
             f"{TASKS['squad'].title} it is a question about {num_words} words, for "
             f"{TASKS['snli'].title} a pair."
         )
+        if sizes_only:
+            said.append(
+                "`parameters` and `one text` were measured on bundles of the same recipes, sizes "
+                "and vocabularies that were trained for one step, as neither depends on what the "
+                "weights are; `dev` and `training` are those of whole runs."
+            )
+    if any(row.way == "ELMo" for row in rows):
+        said.append(f"ELMo is {' and '.join(map(on_tasks, BILMS))}.")
     parts = [table(rows), " ".join(said)]
     if picture is not None:
         link = Path(os.path.relpath(picture, folder)).as_posix()
         parts.append(f"![How good against how long one text takes]({link})")
     return "\n\n".join(parts) + "\n"
+
+
+def on_tasks(bilm: str) -> str:
+    """A biLM with the tasks that it was measured on."""
+    return f"{bilm} on {' and '.join(TASKS[task].title for task in BILMS[bilm])}"
 
 
 COLOURS = dict(zip(WAYS, ("#4c72b0", "#55a868", "#999999", "#c44e52", "#8172b3"), strict=True))

@@ -10,6 +10,10 @@ one text takes come from bundles, which are asked in turn in this very run, with
 threads; give the bundle of one of the seeds whose rows are there, exported or not. What a bundle
 says of itself stands in where there are no rows. What has neither is left out.
 
+With `--sizes-only`, bundles stand for sizes and time alone, as those of `timing_bundles.py` do:
+what they say of themselves is not looked at, one that has no rows is left out, and the page tells
+how they were made.
+
 Rows do not say on which machine they were trained: `--trained-on` says it of those that were not
 trained where the others were.
 """
@@ -148,44 +152,73 @@ def exported(bundle: Bundle, scratch: Path) -> Bundle:
     return read_bundle(target)
 
 
-def opened(given: dict[tuple[str, str], Path], scratch: Path) -> dict[tuple[str, str], Bundle]:
-    """Every bundle with its graphs; one of another kind than its task is refused first."""
+def opened(given: dict[tuple[str, str], Path]) -> dict[tuple[str, str], Bundle]:
+    """Every bundle; one of another kind than its task is refused."""
     bundles = {key: read_bundle(path) for key, path in given.items()}
     for (task, _), bundle in bundles.items():
         kind = TASKS[task].kind
         if bundle.config.kind != kind:
             found = f"found kind {bundle.config.kind!r}"
             raise ConfigError(f"{bundle.path}: expected a {kind} for {task}, {found}")
-    return {key: exported(bundle, scratch) for key, bundle in bundles.items()}
+    return bundles
 
 
 def with_bundles(
-    found: dict[tuple[str, str], Measured], given: dict[tuple[str, str], Path], rounds: int
+    found: dict[tuple[str, str], Measured],
+    given: dict[tuple[str, str], Path],
+    rounds: int,
+    *,
+    sizes_only: bool = False,
 ) -> list[Measured]:
-    """Results with what their bundles add, in the order of the tables above."""
+    """Results with what their bundles add, in the order of the tables above.
+
+    Args:
+        found: What the rows say.
+        given: Bundles.
+        rounds: In which they are asked.
+        sizes_only: Whether a bundle is no run of its own, and adds to rows alone.
+    """
     rows = dict(found)
+    given = with_rows(found, given) if sizes_only else given
+    bundles = opened(given)
+    for key, bundle in bundles.items():
+        known = found[key] if sizes_only else of_the_run(found.get(key), *key, bundle)
+        rows[key] = sized(known, bundle)
     with tempfile.TemporaryDirectory() as scratch:
-        bundles = opened(given, Path(scratch))
-        for key, bundle in bundles.items():
-            rows[key] = with_bundle(found.get(key), *key, bundle)
-        speeds = latencies(list(bundles.values()), rounds)
-        for key, speed in zip(bundles, speeds, strict=True):
-            rows[key] = replace(rows[key], milliseconds=speed)
+        graphs = [exported(bundle, Path(scratch)) for bundle in bundles.values()]
+        speeds = latencies(graphs, rounds)
+    for key, speed in zip(bundles, speeds, strict=True):
+        rows[key] = replace(rows[key], milliseconds=speed)
     order = [(task, way) for task in TASKS for way in WAYS]
     return [rows[key] for key in order if key in rows]
 
 
-def with_bundle(known: Measured | None, task: str, way: str, bundle: Bundle) -> Measured:
-    """What a bundle adds to the rows there are, or says itself where there are none."""
-    metrics, own = bundle.metrics, own_figure(bundle, TASKS[task].metric)
+def with_rows(
+    found: dict[tuple[str, str], Measured], given: dict[tuple[str, str], Path]
+) -> dict[tuple[str, str], Path]:
+    """The bundles of what has been measured; the others are told."""
+    for task, way in given:
+        if (task, way) not in found:
+            print(f"{task} by {way} has no rows yet: left out", file=sys.stderr)
+    return {key: path for key, path in given.items() if key in found}
+
+
+def of_the_run(known: Measured | None, task: str, way: str, bundle: Bundle) -> Measured:
+    """The rows there are, which a bundle should be one of, or what it says where there are none."""
+    own = own_figure(bundle, TASKS[task].metric)
     if known is None:
         if own is None:
             raise ConfigError(f"{bundle.path}: metrics.json has no {TASKS[task].metric} on dev")
-        known = Measured(task, way, [own], metrics.get("training", {}).get("seconds"))
-    elif own is not None and not any(abs(own - each) < 1e-6 for each in known.dev):
+        return Measured(task, way, [own], bundle.metrics.get("training", {}).get("seconds"))
+    if own is not None and not any(abs(own - each) < 1e-6 for each in known.dev):
         print(f"{bundle.path}: {task} by {way} was {100 * own:.2f} on dev, which no row has: "
               "parameters and time may be another model's", file=sys.stderr)  # fmt: skip
-    precision = metrics.get("export", {}).get("precision", "float32")
+    return known
+
+
+def sized(known: Measured, bundle: Bundle) -> Measured:
+    """Rows with the size of a bundle, as it is given: an export may fold some weights."""
+    precision = bundle.metrics.get("export", {}).get("precision", "float32")
     return replace(known, parameters=num_parameters(bundle), precision=precision)
 
 
@@ -209,6 +242,8 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--bundle", type=placed, action="append", default=[],
                         metavar="TASK/WAY=FOLDER")  # fmt: skip
+    parser.add_argument("--sizes-only", action="store_true",
+                        help="bundles are as large as trained ones, no more")  # fmt: skip
     parser.add_argument("--trained-on", type=placed, action="append", default=[],
                         metavar="TASK/WAY=MACHINE")  # fmt: skip
     parser.add_argument("--results", type=Path, default=HERE / "results")
@@ -224,7 +259,8 @@ def main() -> int:
     given = {key: Path(folder) for key, folder in options.bundle}
     machines = dict(options.trained_on)
     try:
-        rows = with_bundles(from_results(options.results), given, options.rounds)
+        found = from_results(options.results)
+        rows = with_bundles(found, given, options.rounds, sizes_only=options.sizes_only)
         if not rows:
             raise ConfigError(f"{options.results}: no results, and no bundle was given")
     except SoftqueryError as error:
@@ -235,10 +271,12 @@ def main() -> int:
     picture = options.output if draw(rows, options.output) else None
     if options.markdown is not None:
         num_words = len(asked("reader", 1)[0][1].split())
-        text = page(rows, picture, options.markdown.resolve().parent, num_words)
+        folder = options.markdown.resolve().parent
+        text = page(rows, picture, folder, num_words, sizes_only=options.sizes_only)
         options.markdown.write_text(text, encoding="utf-8")
     if options.json is not None:
-        plain = {"machine": machine(), "rows": [asdict(row) for row in rows]}
+        plain = {"machine": machine(), "sizes_only": options.sizes_only,
+                 "rows": [asdict(row) for row in rows]}  # fmt: skip
         options.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -84,6 +84,32 @@ def test_a_bundle_of_another_run_than_the_rows_is_told(script, results, tiny_bun
     assert "snli by word vectors was 25.00 on dev, which no row has" in capsys.readouterr().err
 
 
+def test_bundles_may_stand_for_sizes_alone(script, results, tiny_bundle, capsys):
+    metrics = json.loads((tiny_bundle / "metrics.json").read_text())
+    step = shutil.copytree(tiny_bundle, results / "step")
+    (step / "metrics.json").write_text(json.dumps({**metrics, "dev": {"accuracy": 0.25}}))
+    given = {("snli", "word vectors"): step, ("snli", "ELMo"): step}
+    found = script.with_bundles(script.from_results(results), given, rounds=1, sizes_only=True)
+    (row,) = [each for each in found if each.task == "snli"]
+    assert (row.way, row.dev, row.seconds) == ("word vectors", [0.83], 10.0)
+    assert row.parameters > 0
+    assert row.milliseconds > 0
+    assert capsys.readouterr().err == "snli by ELMo has no rows yet: left out\n"
+    assert script.with_bundles({}, given, rounds=1, sizes_only=True) == []
+
+
+def test_parameters_are_those_that_were_learnt(script, results, tiny_bundle):
+    found, made = script.from_results(results), {}
+    for name in ("plain", "tiny"):  # the export folds ESIM's projection
+        given = {("snli", "word vectors"): tiny_bundle.with_name(name)}
+        made[name] = script.with_bundles(found, given, rounds=1, sizes_only=True)[2]
+    whole = read_bundle(tiny_bundle.with_name("plain")).read_weights()
+    learnt = sum(values.size for values in whole.values())
+    assert made["plain"].parameters == learnt > made["tiny"].parameters
+    assert made["plain"].precision == "float32"
+    assert made["plain"].milliseconds > 0
+
+
 def test_what_is_not_exported_is_exported_elsewhere(script, tiny_bundle, tmp_path):
     plain = read_bundle(shutil.copytree(tiny_bundle, tmp_path / "plain"))
     shutil.rmtree(plain.path / "onnx")
@@ -110,10 +136,21 @@ def test_the_page_says_what_its_table_means(script, results, tiny_bundle, monkey
     lines = (results / "docs" / "compare.md").read_text(encoding="utf-8").splitlines()
     assert "| 85.00 ± 7.07 |  | 15 s (one core) |  |" in lines[2]
     assert "a question about 96 words" in lines[-3]
+    assert "trained for one step" not in lines[-3]
+    assert lines[-3].endswith(
+        "ELMo is the shipped `elmo-en` (1,024/192) on SST-2 and SQuAD 1.1 and a larger biLM "
+        "(2,048/256) on SNLI, 100k and CoNLL-2003."
+    )
     assert lines[-1] == "![How good against how long one text takes](../some.png)"
     kept = json.loads((results / "all.json").read_text())
     assert "ONNX Runtime" in kept["machine"]
     assert [each["task"] for each in kept["rows"]] == ["sst2", "sst2", "snli", "conll"]
+    assert not kept["sizes_only"]
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--sizes-only"])
+    assert script.main() == 0
+    lines = (results / "docs" / "compare.md").read_text(encoding="utf-8").splitlines()
+    assert "vocabularies that were trained for one step, as neither depends" in lines[-3]
+    assert json.loads((results / "all.json").read_text())["sizes_only"]
 
 
 def test_the_figure_shows_what_was_timed(script, results, tiny_bundle, tmp_path, capsys):
