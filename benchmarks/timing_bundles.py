@@ -41,8 +41,6 @@ SEED = 1
 ONE_STEP = ("training.max_steps=1", "training.precision=32-true")
 LITTLE_HELD_BACK = "data.tune_share=0.001"
 """For those whose vocabulary does not come from the rows that are left to train on."""
-FROZEN = "vocabulary.frozen=true"
-"""Both readers with word vectors leave these as they are."""
 TEXT_LINES, DEV_LINES, DEV_PARAGRAPHS = 4000, 200, 2
 
 
@@ -106,13 +104,10 @@ def variants(options: argparse.Namespace) -> Iterator[tuple[str, Planned]]:
         run = _planned(each.name, each.recipe, options.conll, each.settings, vectors)
         yield "tagging.jsonl", run
     for each in read.variants(options):
-        more, given = FROZEN, tuple(options.reader_vectors)
+        settings, given = each.settings, tuple(options.reader_vectors)
         if each.recipe == "bert-read":
-            more, given = LITTLE_HELD_BACK, ()
-        yield (
-            "read.jsonl",
-            _planned(each.name, each.recipe, options.squad, (*each.settings, more), given),
-        )
+            settings, given = (*settings, LITTLE_HELD_BACK), ()
+        yield "read.jsonl", _planned(each.name, each.recipe, options.squad, settings, given)
     for run in bert_tasks.runs(options):
         yield "bert_tasks.jsonl", replace(run, settings=(*run.settings, LITTLE_HELD_BACK))
 
