@@ -52,7 +52,7 @@ class Measured:
 
 TASKS = {
     "sst2": Task("SST-2", "accuracy", "classifier"),
-    "snli": Task("SNLI, 100k", "accuracy", "matcher"),
+    "snli": Task("SNLI-100k", "accuracy", "matcher"),
     "conll": Task("CoNLL-2003", "f1", "tagger"),
     "squad": Task("SQuAD 1.1", "f1", "reader"),
 }

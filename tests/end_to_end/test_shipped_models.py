@@ -15,6 +15,7 @@ from softquery.bundle import read_bundle
 from softquery.zoo import shipped
 
 LARGEST_MB = {
+    "bert-mini-en": 5.5,
     "couplet-zh": 3.5,
     "elmo-en": 8.5,
     "match-en": 8.5,

@@ -64,7 +64,7 @@ def test_the_table_has_what_was_measured(script, results, tiny_bundle):
     # A seed that was run anew counts once, and other settings than the last do not count.
     assert lines[1] == "| SST-2 | MiniLM | accuracy | 2 | 75.00 ± 7.07 |  | 15 s |  |"
     assert lines[2].startswith(
-        "| SNLI, 100k | word vectors | accuracy | 1 | 83.00 | 0.0 M | 10 s |"
+        "| SNLI-100k | word vectors | accuracy | 1 | 83.00 | 0.0 M | 10 s |"
     )
     assert lines[2].endswith(" ms |")
     assert lines[3] == "| CoNLL-2003 | ELMo | F1 | 1 | 94.00 |  | 10 s |  |"
@@ -139,7 +139,7 @@ def test_the_page_says_what_its_table_means(script, results, tiny_bundle, monkey
     assert "trained for one step" not in lines[-3]
     assert lines[-3].endswith(
         "ELMo is the shipped `elmo-en` (1,024/192) on SST-2 and SQuAD 1.1 and a larger biLM "
-        "(2,048/256) on SNLI, 100k and CoNLL-2003."
+        "(2,048/256) on SNLI-100k and CoNLL-2003."
     )
     assert lines[-1] == "![How good against how long one text takes](../some.png)"
     kept = json.loads((results / "all.json").read_text())
