@@ -12,11 +12,10 @@ of an index, against all answers and against the 200 negatives that each has, or
 questions that were held back (`--split tune`), by which settings are chosen.
 
 1. `encoder-data`: questions with their answers, and with what BM25 finds that is none;
-2. `encoder-trained`: the recipe siamese-search on it;
+2. `encoder-trained`, `encoder`: the recipe siamese-search on it, exported to int8 and calibrated;
 3. `reranker-data`: the same with what words and vectors find together, ranked by both;
-4. `reranker-trained`: the recipe esim-search on it;
-5. `encoder`, `reranker`: both exported to int8 and calibrated;
-6. `answers.sq`: all answers, with the reranker's encodings and the encoder's vectors.
+4. `reranker-trained`, `reranker`: the recipe esim-search on it, exported and calibrated;
+5. `answers.sq`: all answers, with the reranker's encodings and the encoder's vectors.
 """
 
 import argparse
@@ -225,11 +224,9 @@ def run(options: argparse.Namespace) -> None:
     steps: dict[str, Callable[[Path], object]] = {
         "encoder-data": lambda at: write_pairs(data, Recall(data.answers, text, None), at),
         "encoder-trained": lambda at: train("siamese-search", encoder_data, at, options),
-        "reranker-data": lambda at: write_pairs(
-            data, Recall(data.answers, text, trained["encoder"]), at
-        ),
-        "reranker-trained": lambda at: train("esim-search", reranker_data, at, options),
         "encoder": lambda at: export(trained["encoder"], encoder_data, at, small=options.small),
+        "reranker-data": lambda at: write_pairs(data, Recall(data.answers, text, encoder), at),
+        "reranker-trained": lambda at: train("esim-search", reranker_data, at, options),
         "reranker": lambda at: export(trained["reranker"], reranker_data, at, small=options.small),
         "answers.sq": lambda at: build(rows, at, reranker, encoder),
     }

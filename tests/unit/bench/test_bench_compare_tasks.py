@@ -63,9 +63,7 @@ def test_the_table_has_what_was_measured(script, results, tiny_bundle):
     assert lines[0] == "| SST-2 | our BERT | accuracy | 2 | 85.00 ± 7.07 |  | 15 s |  |"
     # A seed that was run anew counts once, and other settings than the last do not count.
     assert lines[1] == "| SST-2 | MiniLM | accuracy | 2 | 75.00 ± 7.07 |  | 15 s |  |"
-    assert lines[2].startswith(
-        "| SNLI-100k | word vectors | accuracy | 1 | 83.00 | 0.0 M | 10 s |"
-    )
+    assert lines[2].startswith("| SNLI-100k | word vectors | accuracy | 1 | 83.00 | 0.0 M | 10 s |")
     assert lines[2].endswith(" ms |")
     assert lines[3] == "| CoNLL-2003 | ELMo | F1 | 1 | 94.00 |  | 10 s |  |"
     assert len(lines) == 4
