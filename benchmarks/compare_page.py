@@ -5,7 +5,7 @@ import platform
 import re
 import statistics
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,28 +87,29 @@ BILMS = {
 """On which tasks ELMo was measured with which biLM."""
 
 
-def table(rows: Iterable[Measured]) -> str:
-    """Markdown, a row for each way of each task."""
-    lines = [
-        "| task | by | metric | seeds | dev | parameters | training | one text |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        task = TASKS[row.task]
-        cells = [
-            task.title,
-            row.way,
-            task.judged_by,
-            str(len(row.dev)),
-            points(row.dev),
-            "" if row.parameters is None else f"{row.parameters / 1e6:.1f} M",
-            "" if row.seconds is None else f"{row.seconds:.0f} s",
-            "" if row.milliseconds is None else f"{row.milliseconds:.1f} ms",
-        ]
-        cells[6] += "" if row.trained_on is None else f" ({row.trained_on})"
-        cells[7] += " (int8)" if row.precision == "int8" else ""
-        lines.append(f"| {' | '.join(cells)} |")
+def table(rows: Sequence[Measured]) -> str:
+    """Markdown: under the name of each task, a row for each way."""
+    lines = ["| by | dev | seeds | parameters | training | one text |", "|---|---|---|---|---|---|"]
+    for name, task in TASKS.items():
+        some = [row for row in rows if row.task == name]
+        if some:
+            lines.append(f"| **{task.title}**, {task.judged_by} |  |  |  |  |  |")
+            lines += [f"| {' | '.join(cells(row))} |" for row in some]
     return "\n".join(lines)
+
+
+def cells(row: Measured) -> list[str]:
+    """What there is to say about a way; nothing where it is not known."""
+    training = "" if row.seconds is None else f"{row.seconds:.0f} s"
+    time = "" if row.milliseconds is None else f"{row.milliseconds:.1f} ms"
+    return [
+        row.way,
+        points(row.dev),
+        str(len(row.dev)),
+        "" if row.parameters is None else f"{row.parameters / 1e6:.1f} M",
+        training + ("" if row.trained_on is None else f" ({row.trained_on})"),
+        time + (" (int8)" if row.precision == "int8" else ""),
+    ]
 
 
 def machine() -> str:

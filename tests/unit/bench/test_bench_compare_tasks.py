@@ -60,13 +60,14 @@ def test_the_table_has_what_was_measured(script, results, tiny_bundle):
     given = {("snli", "word vectors"): tiny_bundle}
     found = script.with_bundles(script.from_results(results), given, rounds=1)
     lines = script.table(found).splitlines()[2:]
-    assert lines[0] == "| SST-2 | our BERT | accuracy | 2 | 85.00 ± 7.07 |  | 15 s |  |"
+    assert lines[0] == "| **SST-2**, accuracy |  |  |  |  |  |"
+    assert lines[1] == "| our BERT | 85.00 ± 7.07 | 2 |  | 15 s |  |"
     # A seed that was run anew counts once, and other settings than the last do not count.
-    assert lines[1] == "| SST-2 | MiniLM | accuracy | 2 | 75.00 ± 7.07 |  | 15 s |  |"
-    assert lines[2].startswith("| SNLI-100k | word vectors | accuracy | 1 | 83.00 | 0.0 M | 10 s |")
-    assert lines[2].endswith(" ms |")
-    assert lines[3] == "| CoNLL-2003 | ELMo | F1 | 1 | 94.00 |  | 10 s |  |"
-    assert len(lines) == 4
+    assert lines[2] == "| MiniLM | 75.00 ± 7.07 | 2 |  | 15 s |  |"
+    assert lines[3] == "| **SNLI-100k**, accuracy |  |  |  |  |  |"
+    assert lines[4].startswith("| word vectors | 83.00 | 1 | 0.0 M | 10 s |")
+    assert lines[4].endswith(" ms |")
+    assert lines[5:] == ["| **CoNLL-2003**, F1 |  |  |  |  |  |", "| ELMo | 94.00 | 1 |  | 10 s |  |"]
 
 
 def test_a_bundle_of_another_run_than_the_rows_is_told(script, results, tiny_bundle, capsys):
@@ -132,7 +133,7 @@ def test_the_page_says_what_its_table_means(script, results, tiny_bundle, monkey
     monkeypatch.setattr(sys, "argv", ["compare_tasks.py", *map(str, words)])
     assert script.main() == 0
     lines = (results / "docs" / "compare.md").read_text(encoding="utf-8").splitlines()
-    assert "| 85.00 ± 7.07 |  | 15 s (one core) |  |" in lines[2]
+    assert lines[3] == "| our BERT | 85.00 ± 7.07 | 2 |  | 15 s (one core) |  |"
     assert "a question about 96 words" in lines[-3]
     assert "trained for one step" not in lines[-3]
     assert lines[-3].endswith(
