@@ -67,7 +67,10 @@ def test_the_table_has_what_was_measured(script, results, tiny_bundle):
     assert lines[3] == "| **SNLI-100k**, accuracy |  |  |  |  |  |"
     assert lines[4].startswith("| word vectors | 83.00 | 1 | 0.0 M | 10 s |")
     assert lines[4].endswith(" ms |")
-    assert lines[5:] == ["| **CoNLL-2003**, F1 |  |  |  |  |  |", "| ELMo | 94.00 | 1 |  | 10 s |  |"]
+    assert lines[5:] == [
+        "| **CoNLL-2003**, F1 |  |  |  |  |  |",
+        "| ELMo | 94.00 | 1 |  | 10 s |  |",
+    ]
 
 
 def test_a_bundle_of_another_run_than_the_rows_is_told(script, results, tiny_bundle, capsys):
