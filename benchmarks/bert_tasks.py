@@ -229,13 +229,18 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """What is held back by epoch, a panel a task: a line a seed, a colour a start."""
     from matplotlib.figure import Figure
 
+    curves: dict[str, list[list[float]]] = {}
+    for row in rows:
+        if row.get("curve"):
+            curves.setdefault(row["name"], []).append(row["curve"])
+    shown = [task for task in TASKS if any(name.endswith(f"-{task}") for name in curves)]
+    if not shown:
+        return
     figure = Figure(figsize=(11, 3.4), layout="constrained")
-    panels = figure.subplots(1, len(TASKS))
-    for axes, task in zip(panels, TASKS, strict=True):
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, task in zip(panels, shown, strict=True):
         for place, start in enumerate(("random", "pretrained", "minilm")):
-            curves = [row["curve"] for row in rows if row["name"] == f"{start}-{task}"
-                      and row.get("curve")]  # fmt: skip
-            for number, each in enumerate(curves):
+            for number, each in enumerate(curves.get(f"{start}-{task}", [])):
                 axes.plot(range(1, len(each) + 1), [100 * value for value in each], marker=".",
                           color=f"C{place}", label=None if number else start)  # fmt: skip
         axes.set(title=TITLES[task], xlabel="epoch", ylabel="held back, %")

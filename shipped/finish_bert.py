@@ -248,7 +248,7 @@ def limits(trained: Bundle, metrics: dict[str, Any], layers: str) -> list[str]:
     if metrics["tasks"]:
         told.append(
             "What was fine-tuned had started from the weights before int8; each start had a rate "
-            "and a number of passes that suit it."
+            "and a number of passes of its own."
         )
     return told
 

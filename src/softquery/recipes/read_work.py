@@ -56,10 +56,11 @@ class ReadWork:
 
     def settle(self, run: Run, source: Source, say: Say) -> Run:
         """Whether contexts without an answer are among the training questions."""
-        settings = run.reading or ReadSettings()
         if isinstance(run.task, SpanReading):
-            given = {**run.task.rules.to_dict(), "consistency": run.task.consistency}
-            settings = replace(settings, **given)
+            rules = run.task.rules.to_dict()
+            settings = ReadSettings(**rules, consistency=run.task.consistency)
+        else:
+            settings = run.reading or ReadSettings()
         without = sum(not row.answers for row in (*source.train, *source.tune))
         if without:
             settings = replace(settings, no_answer="learnt")

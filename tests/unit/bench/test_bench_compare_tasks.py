@@ -1,35 +1,15 @@
 """The table of tasks: it takes what there is, and leaves out what there is not."""
 
 import argparse
-import importlib.util
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 from softquery.bundle import read_bundle
 
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
-if not (BENCHMARKS / "compare_tasks.py").is_file():
-    pytest.skip("the benchmarks are not here", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def script():
-    """The script as a module; it imports its neighbours by name."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        spec = importlib.util.spec_from_file_location(
-            "compare_tasks", BENCHMARKS / "compare_tasks.py"
-        )
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module  # dataclasses look their module up
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return module
+SCRIPT = "compare_tasks.py"
 
 
 def row(name, seed, metric, figure, **more):

@@ -1,33 +1,13 @@
 """Bundles after one step: each stands for one way of one task, and is made once."""
 
 import argparse
-import importlib.util
 import json
 import lzma
-import sys
 from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
-if not (BENCHMARKS / "timing_bundles.py").is_file():
-    pytest.skip("the benchmarks are not here", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def script():
-    """The script as a module; it imports its neighbours by name."""
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        spec = importlib.util.spec_from_file_location(
-            "timing_bundles", BENCHMARKS / "timing_bundles.py"
-        )
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return module
+SCRIPT = "timing_bundles.py"
 
 
 @pytest.fixture
