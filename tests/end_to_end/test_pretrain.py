@@ -107,6 +107,7 @@ def test_what_was_said(trained):
     assert "predicted: 40 words of " in answer.err
     assert "words to train on, " in answer.err
     assert "tokens/s" in answer.err
+    assert "instead" not in answer.err  # there is text to measure on
 
 
 def test_the_vocabulary_is_the_most_frequent_words(trained):
@@ -406,3 +407,4 @@ def test_the_folder_of_a_task_is_text_as_well(data, tmp_path):
     )
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["dev"]["n"] > 0
+    assert f"{tmp_path} holds no text for valid; dev is measured on instead\n" in answer.err

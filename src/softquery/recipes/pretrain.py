@@ -121,7 +121,7 @@ def pretrain(pretraining: Pretraining[AnyTextRun, Start], run: AnyTextRun, job: 
     data = Path(job.data)
     mark = pretraining.mark(data)
     if mark is None:
-        source = text_source(data, run.data.train, run.data.valid, job.rename)
+        source = text_source(data, run.data.train, run.data.valid, job.rename, stage.say)
     else:
         source = numbered_source(data, mark)
     start = None
