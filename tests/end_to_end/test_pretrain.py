@@ -151,6 +151,20 @@ def undisturbed(data, tmp_path_factory):
     return folder
 
 
+def test_a_run_of_rounds_says_how_often_it_reads_the_text(data, tmp_path):
+    """And it does so: an epoch has half the steps that a whole pass has."""
+    said: list[str] = []
+    made = run(data__rounds=2, training__max_epochs=5, training__patience=5)
+    go(made, data, tmp_path / "halves", said=said)
+    assert said[0] == "up to 5 epochs of half a pass each: 2.5 passes over the text"
+    go(run(training__max_epochs=1), data, tmp_path / "whole", said=said)
+    assert not [line for line in said[1:] if "over the text" in line]
+    steps = [
+        read_bundle(tmp_path / name).metrics["training"]["steps"] for name in ("halves", "whole")
+    ]
+    assert steps[0] == 5 * (steps[1] // 2)
+
+
 @pytest.mark.parametrize(
     ("way", "stop_after"), [("fast", 2), ("fast", 25), ("fast", 26), ("fast", 44), ("exact", 17)]
 )
