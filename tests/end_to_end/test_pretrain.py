@@ -107,6 +107,7 @@ def test_what_was_said(trained):
     assert "predicted: 40 words of " in answer.err
     assert "words to train on, " in answer.err
     assert "tokens/s" in answer.err
+    assert "instead" not in answer.err  # there is text to measure on
 
 
 def test_the_vocabulary_is_the_most_frequent_words(trained):
@@ -148,6 +149,20 @@ def undisturbed(data, tmp_path_factory):
     for way in ("fast", "exact"):
         go(run(**RESUMED, model__way=way), data, folder / way)
     return folder
+
+
+def test_a_run_of_rounds_says_how_often_it_reads_the_text(data, tmp_path):
+    """And it does so: an epoch has half the steps that a whole pass has."""
+    said: list[str] = []
+    made = run(data__rounds=2, training__max_epochs=5, training__patience=5)
+    go(made, data, tmp_path / "halves", said=said)
+    assert said[0] == "up to 5 epochs of half a pass each: 2.5 passes over the text"
+    go(run(training__max_epochs=1), data, tmp_path / "whole", said=said)
+    assert not [line for line in said[1:] if "over the text" in line]
+    steps = [
+        read_bundle(tmp_path / name).metrics["training"]["steps"] for name in ("halves", "whole")
+    ]
+    assert steps[0] == 5 * (steps[1] // 2)
 
 
 @pytest.mark.parametrize(
@@ -406,3 +421,4 @@ def test_the_folder_of_a_task_is_text_as_well(data, tmp_path):
     )
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["dev"]["n"] > 0
+    assert f"{tmp_path} holds no text for valid; dev is measured on instead\n" in answer.err

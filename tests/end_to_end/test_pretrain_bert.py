@@ -112,6 +112,7 @@ def test_what_was_said(trained):
     assert "numbering 2 files of training text" in err
     assert "200 pieces; " in err
     assert "pieces to train on, " in err
+    assert "over the text" not in err  # an epoch is a pass
     assert "tokens/s" in err
 
 
@@ -144,7 +145,9 @@ RESUMED = {**EPOCHS, "training__average_decay": 0.9, "data__rounds": 2, "data__l
 def undisturbed(data, tmp_path_factory):
     """A run that nothing interrupts; it ends in long sequences."""
     folder = tmp_path_factory.mktemp("undisturbed") / "model"
-    go(run(**RESUMED), data, folder)
+    said: list[str] = []
+    go(run(**RESUMED), data, folder, said=said)
+    assert said[0] == "up to 3 epochs of half a pass each: 1.5 passes over the text"
     return folder
 
 

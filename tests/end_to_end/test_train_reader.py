@@ -214,6 +214,24 @@ def test_long_contexts_are_read_in_pages(place):
     assert "1 context longer than 12 words, read in pages" in told.err
 
 
+@pytest.mark.parametrize("no_answer", ["never", "learnt"])
+def test_questions_that_are_left_out_are_not_trained_on(no_answer, tmp_path):
+    """Not even where it is learnt that there is no answer: theirs exists, but stands nowhere."""
+    paragraphs = english(40)
+    for each in paragraphs[::2]:
+        each["qas"][2]["answers"][0]["answer_start"] = -1
+    write_questions(tmp_path / "data", paragraphs, num_dev=4)
+    answer = train("reader", tmp_path, "model", **SHORT, training__max_steps=1,
+                   reading__no_answer=no_answer)  # fmt: skip
+    assert answer.code == 0, answer.err
+    left_out = re.search(r"train: (\d+) questions are left out; no page holds", answer.err)
+    counts = re.search(r"(\d+) questions to train on, (\d+) held back", answer.err)
+    assert left_out is not None
+    assert counts is not None
+    assert 10 < int(left_out[1]) <= 18
+    assert int(left_out[1]) + sum(map(int, counts.groups())) == 36 * 3
+
+
 @pytest.mark.parametrize("consistency", [0, 1])
 def test_a_run_is_resumed_to_the_same_weights(consistency, place):
     whole, parts = (place / f"{name}-{consistency}" for name in ("whole", "parts"))

@@ -101,6 +101,11 @@ class Sheet:
     num_cut: int
     """Questions that lost words."""
 
+    @property
+    def num_asked(self) -> int:
+        """Pairs that have a page."""
+        return len({place.pair for place in self.places})
+
     def without_pages(self) -> "Sheet":
         """What is needed to make answers of what a model says about the pages."""
         return Sheet(self.passages, [], self.places, self.num_long, self.num_cut)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.attention.attend import Attended, attend
@@ -47,10 +47,6 @@ class KeyValueCache(NamedTuple):
         return KeyValueCache(
             torch.cat([self.key, newer.key], dim=-2), torch.cat([self.value, newer.value], dim=-2)
         )
-
-    def selected(self, rows: Int[Tensor, " N"]) -> "KeyValueCache":
-        """Pick rows of the first batch axis, as a beam does when hypotheses change places."""
-        return KeyValueCache(self.key.index_select(0, rows), self.value.index_select(0, rows))
 
 
 class MultiHead(nn.Module):

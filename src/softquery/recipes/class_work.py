@@ -102,6 +102,10 @@ class ClassWork:
         )
         return replace(made, label=label, num_cut=num_cut)
 
+    def num_taught(self, rows: list[Row], train: Texts | Documents) -> int:
+        """All of them."""
+        return len(rows)
+
     def plan(
         self, prepared: Prepared, train: Texts | Documents, tune: Texts | Documents
     ) -> ClassPlan:

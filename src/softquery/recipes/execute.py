@@ -157,7 +157,7 @@ def _build(prepared: Prepared, begun: Begun, say: Say) -> tuple[TaskModel, Prepa
 def _plan(work: Work, prepared: Prepared, model: TaskModel, device: torch.device, say: Say) -> Plan:
     train_set = work.encode(prepared.source.train, prepared, say, "train", taught=True)
     tune_set = work.encode(prepared.source.tune, prepared, say, "held back")
-    train, tune = (len(rows) for rows in (prepared.source.train, prepared.source.tune))
+    train, tune = work.num_taught(prepared.source.train, train_set), len(prepared.source.tune)
     say(f"{train:,} {work.noun} to train on, {tune:,} held back to tune by")
     return work.plan(
         prepared,

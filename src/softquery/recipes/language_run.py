@@ -41,7 +41,10 @@ class StreamFiles:
     fresh_share: float = 0.1
     """Share of the streams that begin anew at each step, so that the model learns to set out."""
     rounds: int = 1
-    """Parts into which a pass over the text is cut; the run is measured after each."""
+    """Parts into which a pass over the text is cut, each an epoch after which the run is measured.
+
+    `training.max_epochs` counts the parts: 5 epochs at 2 rounds are two and a half passes.
+    """
 
     def __post_init__(self) -> None:
         if not 0 < self.tune_share < 1:

@@ -42,10 +42,11 @@ class MaskedPlan:
         return self.text.ids.device != self.text.ordinary.device
 
     def slots(self, epoch: int) -> list[Slot]:
-        """The batches of one round: short sequences, and from some step on long ones.
+        """The batches of one epoch: short sequences, and from some step on long ones.
 
         Attention to all tokens grows with the square of the length, so that most of the time goes
-        to short ones (Section A.2). Every round has as many steps as the first.
+        to short ones (Section A.2). An epoch is a pass over the text, or one of the rounds that the
+        pass is cut into; every epoch has as many steps as the first.
         """
         count = len(self._cut(0, self.files.length))
         num_short = min(max(0, self._num_short_steps(count) - epoch * count), count)

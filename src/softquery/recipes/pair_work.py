@@ -84,6 +84,10 @@ class PairWork:
             return PiecePairs(pairs.first, pairs.second, pairs.label, pairs.num_cut)
         return pairs
 
+    def num_taught(self, rows: list[Row], train: Pairs | PiecePairs) -> int:
+        """All of them."""
+        return len(rows)
+
     def plan(
         self, prepared: Prepared, train: Pairs | PiecePairs, tune: Pairs | PiecePairs
     ) -> PairPlan:

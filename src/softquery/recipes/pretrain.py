@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
+from softquery.errors import counted
 from softquery.recipes.bert_run import BertRun
 from softquery.recipes.job import Job
 from softquery.recipes.language_run import LanguageRun
@@ -121,13 +122,15 @@ def pretrain(pretraining: Pretraining[AnyTextRun, Start], run: AnyTextRun, job: 
     data = Path(job.data)
     mark = pretraining.mark(data)
     if mark is None:
-        source = text_source(data, run.data.train, run.data.valid, job.rename)
+        source = text_source(data, run.data.train, run.data.valid, job.rename, stage.say)
     else:
         source = numbered_source(data, mark)
     start = None
     if job.init is not None:
         run, start = pretraining.begin(run, job.init, stage.say)
     pretraining.check(run)
+    if run.data.rounds > 1:
+        stage.say(passes(run.training.max_epochs, run.data.rounds))
     with stage.kept():
         numbers = source.folder if source.is_numbered else stage.folder / CORPUS
         if stage.is_first:
@@ -148,6 +151,19 @@ def pretrain(pretraining: Pretraining[AnyTextRun, Start], run: AnyTextRun, job: 
         if stage.is_first:
             _finish(pretraining, run, learner, outcome, stage)
     return stage.leave()
+
+
+def passes(max_epochs: int, rounds: int) -> str:
+    """How often the text is read where an epoch is a part of a pass, in words.
+
+    >>> passes(5, 2)
+    'up to 5 epochs of half a pass each: 2.5 passes over the text'
+    >>> passes(8, 8)
+    'up to 8 epochs of 1/8 of a pass each: 1 pass over the text'
+    """
+    part = "half a pass" if rounds == 2 else f"1/{rounds:,} of a pass"
+    many = "1 pass" if max_epochs == rounds else f"{max_epochs / rounds:.4g} passes"
+    return f"up to {counted(max_epochs, 'epoch')} of {part} each: {many} over the text"
 
 
 def fits_on(device: torch.device, tensors: list[Tensor]) -> bool:

@@ -104,7 +104,7 @@ class ReadWork:
         labels = None
         if taught:
             sheet, labels = telling_pages(rows, sheet, rules)
-            left_out = len(rows) - len({place.pair for place in sheet.places})
+            left_out = len(rows) - sheet.num_asked
             if left_out:
                 many = counted(left_out, "question is", "questions are")
                 say(f"{name}: {many} left out; no page holds the answer")
@@ -114,6 +114,10 @@ class ReadWork:
         longest = max_characters(prepared.run.model)
         made = encode_pages(sheet.pages, prepared.pipeline, max_characters=longest, labels=labels)
         return replace(made, sheet=sheet.without_pages())
+
+    def num_taught(self, rows: list[AskedQuestion], train: Questions | PiecePages) -> int:
+        """Those of which some page was kept."""
+        return _sheet_of(train).num_asked
 
     def plan(
         self, prepared: Prepared, train: Questions | PiecePages, tune: Questions | PiecePages
@@ -158,11 +162,12 @@ class ReadWork:
                 "the run diverged: the model's answers are no longer finite; "
                 "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
             )
-        if questions.sheet is None:
-            raise TypeError("these pages do not know where they come from")
         rules: ReadingRules = prepared.task.rules
         answers = settle(
-            questions.sheet, scores, max_words=rules.max_words, abstain_below=rules.abstain_below
+            _sheet_of(questions),
+            scores,
+            max_words=rules.max_words,
+            abstain_below=rules.abstain_below,
         )
         found: dict[str, Any] = prepared.task.report(
             [[answer.text for answer in row.answers] for row in rows],
@@ -196,6 +201,12 @@ def telling_pages(
         places=[sheet.places[number] for number in kept],
     )
     return chosen, labels
+
+
+def _sheet_of(questions: Questions | PiecePages) -> Sheet:
+    if questions.sheet is None:
+        raise TypeError("these pages do not know where they come from")
+    return questions.sheet
 
 
 def _words_of(row: AskedQuestion, passage: Passage) -> Label | None:

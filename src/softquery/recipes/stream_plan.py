@@ -98,12 +98,13 @@ class StreamPlan:
     memory: StreamMemory
     unroll: int
     rounds: int
+    """Epochs that make a pass over the text."""
     fresh_share: float = 0.0
     """Streams that begin anew at each window, on average: a model learns to set out from zero."""
     shaped_by_content: ClassVar[bool] = True
 
     def slots(self, epoch: int) -> Sequence[Slot]:
-        """The windows of one round over the text."""
+        """The windows of one epoch: a pass over the text, or one of the rounds it is cut into."""
         count = self.train.num_steps(self.unroll) // self.rounds
         return StreamSlots(self.train, epoch % self.rounds * count, count, self.unroll)
 

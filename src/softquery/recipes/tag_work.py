@@ -123,6 +123,10 @@ class TagWork:
         )
         return replace(texts, label=Sentences.pack(list(in_parts(ids, limit))), num_cut=num_cut)
 
+    def num_taught(self, rows: list[TaggedSentence], train: Texts | WordPieces) -> int:
+        """All of them."""
+        return len(rows)
+
     def plan(
         self, prepared: Prepared, train: Texts | WordPieces, tune: Texts | WordPieces
     ) -> TextPlan:

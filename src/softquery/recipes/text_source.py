@@ -7,6 +7,7 @@ from pathlib import Path
 
 from softquery.errors import InputError, counted
 from softquery.files import find_texts, fingerprint
+from softquery.recipes.work import Say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +33,19 @@ class TextSource:
 
 
 def text_source(
-    folder: Path, train: Sequence[str], valid: str, rename: Mapping[str, str] | None
+    folder: Path, train: Sequence[str], valid: str, rename: Mapping[str, str] | None, say: Say
 ) -> TextSource:
-    """The text files of a folder; in that of a task, which has no `valid`, `dev` stands for it."""
+    """The text files of a folder; in that of a task, which has no `valid`, `dev` stands for it.
+
+    Args:
+        folder: Holds the files.
+        train: Splits that are learnt from.
+        valid: The split that is measured on.
+        rename: Our column's name to that of the files.
+        say: Told where `dev` stands for `valid`.
+    """
     trained = [path for split in train for path in find_texts(folder, split)]
-    measured = _measured(folder, valid)
+    measured = _measured(folder, valid, say)
     return TextSource(
         train=trained,
         valid=measured,
@@ -46,14 +55,16 @@ def text_source(
     )
 
 
-def _measured(folder: Path, split: str) -> list[Path]:
+def _measured(folder: Path, split: str, say: Say) -> list[Path]:
     try:
         return find_texts(folder, split)
-    except InputError:
-        if split != "valid":
+    except InputError as error:
+        if split != "valid" or error.source != str(folder):  # it is there, but cannot be read
             raise
         with suppress(InputError):
-            return find_texts(folder, "dev")
+            found = find_texts(folder, "dev")
+            say(f"{folder} holds no text for valid; dev is measured on instead")
+            return found
         raise
 
 

@@ -89,6 +89,9 @@ class Work(Protocol):
             taught: Learn from a teacher's probabilities where rows have them.
         """
 
+    def num_taught(self, rows: list[Any], train: Any) -> int:
+        """How many training rows are learnt from, once they are tensors."""
+
     def plan(self, prepared: Prepared, train: Any, tune: Any) -> Plan:
         """Batches and the held-back metric, from splits that lie on the device."""
 

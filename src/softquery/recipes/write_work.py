@@ -114,6 +114,10 @@ class WriteWork:
             say(f"{name}: {counted(found.num_cut, 'text was', 'texts were')} cut at {limit} tokens")
         return found
 
+    def num_taught(self, rows: list[Row], train: Translations) -> int:
+        """All of them."""
+        return len(rows)
+
     def plan(self, prepared: Prepared, train: Translations, tune: Translations) -> WritePlan:
         """Batches, and log-likelihood or BLEU of what was held back."""
 

@@ -97,16 +97,6 @@ def test_a_cache_is_a_value_that_nothing_changes():
         past.key = longer.key
 
 
-def test_selected_rows_follow_their_hypotheses():
-    layer = heads()
-    words = torch.randn(3, 4, 12)
-    rows = torch.tensor([2, 0, 0, 1])
-    selected = layer.remember(words, words).selected(rows)
-    expected = layer.remember(words[rows], words[rows])
-    torch.testing.assert_close(selected.key, expected.key)
-    torch.testing.assert_close(selected.value, expected.value)
-
-
 @pytest.mark.parametrize("ask", ["attend", "mix"])
 def test_dropout_acts_while_training_and_only_then(ask):
     layer, plain = heads(dropout=0.5), heads()

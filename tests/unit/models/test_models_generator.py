@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from softquery.attention import KeyValueCache
 from softquery.data import Sentences, TranslationBatch
 from softquery.decoding import Beam, Greedy, Ranking, Rules, Sampling, Wanted, candidates_of
 from softquery.models import (
@@ -107,6 +108,15 @@ def test_rows_are_selected_in_nested_tuples():
     assert nothing is None
     assert first.tolist() == [2, 0]
     assert second.tolist() == [[4, 5], [0, 1]]
+
+
+def test_a_cache_of_selected_rows_is_a_cache():
+    past = KeyValueCache(torch.randn(3, 2, 4, 5), torch.randn(3, 2, 4, 5))
+    rows = torch.tensor([2, 0, 0, 1])
+    (found,) = select_rows((past,), rows)
+    assert isinstance(found, KeyValueCache)
+    assert found.key.equal(past.key[rows])
+    assert found.value.equal(past.value[rows])
 
 
 @pytest.mark.parametrize(
