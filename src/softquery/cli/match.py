@@ -1,7 +1,7 @@
 """`softquery match` and `softquery rank`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from softquery.files import Row
     from softquery.runtime import Matcher
 
-Item = TypeVar("Item")
 MODEL_HELP = "A name from the zoo, or a bundle's folder."
 THREADS_HELP = "Threads that one call may use; all cores by default."
 

@@ -19,14 +19,14 @@ def bert_mini() -> BertRun:
 
 
 def bert_mini_en() -> BertRun:
-    """One that is small enough to be shipped: twelve passes over 79 million words of encyclopaedia.
+    """What made the shipped `bert-mini-en`: twelve passes over 79 million words of encyclopaedia.
 
     Fewer pieces than the paper's, so that it fits in 5.4 MB.
     """
     return replace(
         bert_mini(),
         name="bert-mini-en",
-        summary="BERT, small enough to be shipped (4 layers of 256, 6,000 pieces), on enwiki-2015",
+        summary="What made the shipped bert-mini-en (4 layers of 256, 6,000 pieces) on enwiki-2015",
         pieces=Pieces(size=6_000),
         training=replace(bert_mini().training, max_epochs=12),
     )

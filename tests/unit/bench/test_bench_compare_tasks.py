@@ -157,3 +157,14 @@ def test_mistakes_are_told(script, tmp_path, tiny_bundle, monkeypatch, capsys):
     said = "expected a tagger for conll, found kind 'matcher'"
     with pytest.raises(script.ConfigError, match=said):
         script.with_bundles({}, {("conll", "ELMo"): tiny_bundle}, rounds=1)
+
+
+def test_the_page_shows_what_was_measured(script):
+    """Its words are written by hand, its table is not."""
+    results = script.HERE / "results"
+    measured = json.loads((results / "compare_tasks.json").read_text(encoding="utf-8"))
+    rows = [script.Measured(**row) for row in measured["rows"]]
+    page = (script.HERE.parent / "docs" / "compare.md").read_text(encoding="utf-8")
+    assert script.table(rows) in page
+    figures = script.from_results(results)
+    assert [row.dev for row in rows] == [figures[row.task, row.way].dev for row in rows]
