@@ -81,6 +81,19 @@ def test_every_parameter_gets_a_gradient(case):
 
 
 @every_case
+def test_layers_are_counted_from_what_stands_on_the_bilm(case):
+    model = case.build()
+    found = {name: model.layers_above(name) for name, _ in model.named_parameters()}
+    highest = model.config.num_layers
+    assert set(found.values()) - {0} == set(range(1, highest + 2))
+    assert found["reader.table.weight"] == highest + 1
+    for stack in ("forwards", "backwards"):
+        assert found[f"{stack}.layers.0.bias"] == highest
+        assert found[f"{stack}.layers.{highest - 1}.bias"] == 1
+    assert all((above == 0) == name.startswith("softmax.") for name, above in found.items())
+
+
+@every_case
 def test_padding_changes_nothing(case):
     model = case.build()
     plain, padded = layers_of(model), layers_of(model, extra_pad=5)

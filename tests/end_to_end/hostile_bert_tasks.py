@@ -107,9 +107,9 @@ TRAIN_HEADS = [
         needs=BASE,
     ),
     Case(
-        title="rates by layer for a model without a BERT",
+        title="rates by layer for a model without a pretrained encoder",
         command="train esim --data data --output new --set optim.layer_decay=0.9",
-        said="optim.layer_decay is for a BERT inside; leave it at 1",
+        said="optim.layer_decay is for a BERT or a tuned biLM inside; leave it at 1",
     ),
     Case(
         title="`--vectors`",

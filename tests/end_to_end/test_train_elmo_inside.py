@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
@@ -142,6 +143,28 @@ def test_a_tuned_bilm_learns(place):
     name = "forwards.layers.0.input_weight"
     assert (ours[f"embedder.bilm.{name}"] != theirs[name]).any()
     assert not [name for name in ours if name.startswith("embedder.words")]
+
+
+def test_lower_layers_of_a_tuned_bilm_learn_more_slowly(place):
+    theirs = weights(place / "bilm")
+
+    def moved(name, layer_decay):
+        answer = train(place, name, "--set", f"optim.layer_decay={layer_decay}",
+                       elmo={"bundle": place / "bilm", "tuning": "tuned"})  # fmt: skip
+        assert answer.code == 0, answer.err
+        ours = weights(place / name)
+        return [float(np.abs(ours[f"embedder.bilm.{part}"] - theirs[part]).mean())
+                for part in ("reader.projection.weight", "forwards.layers.0.projection",
+                             "backwards.layers.1.projection")]  # fmt: skip
+
+    alike, slower = moved("alike", 1), moved("slower", 0.1)
+    assert min(alike) > 0.2 * max(alike)
+    reader, lower, higher = slower
+    assert 0 < reader < 0.2 * lower < 0.04 * higher
+    frozen = train(place, "none", "--set", "optim.layer_decay=0.1",
+                   elmo={"bundle": place / "bilm"})  # fmt: skip
+    assert frozen.code == 2
+    assert "optim.layer_decay is for a BERT or a tuned biLM inside" in frozen.err
 
 
 @pytest.mark.parametrize(

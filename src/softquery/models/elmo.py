@@ -254,6 +254,15 @@ class Elmo(nn.Module):
             self.forwards.initial_state(num_sequences), self.backwards.initial_state(num_sequences)
         )
 
+    def layers_above(self, name: str) -> int:
+        """How many layers lie between a parameter and what stands on the biLM."""
+        part, *path = name.split(".")
+        if part == "reader":
+            return self.config.num_layers + 1
+        if part in ("forwards", "backwards"):
+            return self.config.num_layers - int(path[1])
+        return 0
+
     def word_table(self) -> Float[Tensor, "V P"] | None:
         """The softmax's vectors of all words, to be computed once where much text is measured."""
         return self.softmax.words.table() if isinstance(self.softmax, WordSoftmax) else None

@@ -28,8 +28,9 @@ class Optim:
     clip_norm: float = 10.0
     """Largest norm of the gradient over all parameters; 0 switches clipping off."""
     layer_decay: float = 1.0
-    """What the rate is multiplied by from each layer of an encoder to the one below (Howard & Ruder
-    2018, Section 3.2); 1 for one rate."""
+    """What the rate is multiplied by from the task's own layers to the highest of a pretrained
+    encoder, and from each of these to the one below (Howard & Ruder 2018, Section 3.2); 1 for one
+    rate."""
 
     def __post_init__(self) -> None:
         if not self.lr > 0:
@@ -124,15 +125,24 @@ def build_optimizer(
 def layers_above(optim: Optim, model: nn.Module) -> list[int] | None:
     """How many layers lie above each parameter; None where one rate is for all.
 
+    The model knows, or the encoder inside it: `layers_above` of the highest module that has one.
+
     Raises:
-        ConfigError: The model says nothing about its layers.
+        ConfigError: Neither does, or what knows its layers is frozen.
     """
     if optim.layer_decay == 1:
         return None
-    above: Callable[[str], int] | None = getattr(model, "layers_above", None)
-    if above is None:
-        raise ConfigError("optim.layer_decay is for a BERT inside; leave it at 1")
-    return [above(name) for name, _ in model.named_parameters()]
+    path, encoder = next(
+        (each for each in model.named_modules() if hasattr(each[1], "layers_above")), ("", None)
+    )
+    if encoder is None or not any(each.requires_grad for each in encoder.parameters()):
+        raise ConfigError("optim.layer_decay is for a BERT or a tuned biLM inside; leave it at 1")
+    above: Callable[[str], int] = encoder.layers_above
+    prefix = f"{path}." if path else ""
+    return [
+        above(name.removeprefix(prefix)) if name.startswith(prefix) else 0
+        for name, _ in model.named_parameters()
+    ]
 
 
 def _groups(optim: Optim, parameters: list[nn.Parameter], above: Sequence[int] | None) -> list[Any]:

@@ -165,7 +165,7 @@ def test_rates_decay_by_layer():
 
 def test_rates_by_layer_need_a_model_that_knows_its_layers():
     assert layers_above(Optim(), nn.Linear(2, 2)) is None
-    with pytest.raises(ConfigError, match="layer_decay is for a BERT inside"):
+    with pytest.raises(ConfigError, match="layer_decay is for a BERT or a tuned biLM inside"):
         layers_above(Optim(layer_decay=0.9), nn.Linear(2, 2))
     with pytest.raises(ValueError, match=r"layer_decay must be in \(0, 1\], got 0.0"):
         Optim(layer_decay=0.0)
