@@ -3,6 +3,8 @@
     python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --vectors glove.txt --jobs 4
     python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --adapted BUNDLE \
         --vectors glove.txt --only elmo-adapted
+    python benchmarks/tagging.py train --data CONLL2003 --elmo larger=BUNDLE \
+        --vectors glove.txt --only 'larger*'
     python benchmarks/tagging.py report
 
 `train` runs every variant with every seed, a few side by side, and adds a row to
@@ -24,15 +26,20 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tagging.jsonl"
 SHARES = (0.01, 0.02, 0.05, 0.10, 0.25, 0.50, 1.0)
 MIXES = {
-    "elmo": [],
-    "elmo-output": ["elmo.places=output"],
-    "elmo-both": ["elmo.places=input,output"],
-    "elmo-last": ["elmo.layers=last"],
-    "elmo-lambda-1": ["elmo.penalty=1"],
-    "elmo-lambda-0.001": ["elmo.penalty=0.001"],
-    "elmo-gamma-1": ["elmo.learn_scale=false"],
+    "": [],
+    "-output": ["elmo.places=output"],
+    "-both": ["elmo.places=input,output"],
+    "-last": ["elmo.layers=last"],
+    "-lambda-1": ["elmo.penalty=1"],
+    "-lambda-0.001": ["elmo.penalty=0.001"],
+    "-gamma-1": ["elmo.learn_scale=false"],
+    "-tuned": ["elmo.tuning=tuned", "optim.layer_decay=0.1"],
 }
-"""Ablations of the mix; the first is the recipe: the input alone, λ = 0.1, γ learnt."""
+"""What follows a biLM's name; the first is the recipe: the input alone, λ = 0.1, γ learnt, frozen.
+
+Tuned, its layers learn at rates that fall from each to the one below, as Howard & Ruder's (2018,
+Section 3.2) do.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,15 +59,18 @@ class Variant:
 
 def variants(elmo: str, adapted: str | None = None) -> list[Variant]:
     """All of them; long runs first, so that they do not end alone."""
-    bundle = f"elmo.bundle={elmo}"
-    found = [Variant(name, "tagger-elmo", (bundle, *settings)) for name, settings in MIXES.items()]
+    name, _, folder = elmo.rpartition("=")
+    name, bundle = name or "elmo", f"elmo.bundle={folder}"
+    found = [
+        Variant(name + mix, "tagger-elmo", (bundle, *settings)) for mix, settings in MIXES.items()
+    ]
     if adapted is not None:
-        found.append(Variant("elmo-adapted", "tagger-elmo", (f"elmo.bundle={adapted}",)))
+        found.append(Variant(f"{name}-adapted", "tagger-elmo", (f"elmo.bundle={adapted}",)))
     found.append(Variant("plain", "tagger", ()))
     for share in sorted(SHARES[:-1], reverse=True):
-        for name, recipe, extra in (("elmo", "tagger-elmo", (bundle,)), ("plain", "tagger", ())):
+        for kind, recipe, extra in ((name, "tagger-elmo", (bundle,)), ("plain", "tagger", ())):
             settings = (*extra, *fewer_sentences(share))
-            found.append(Variant(f"{name}-share-{share:g}", recipe, settings, share))
+            found.append(Variant(f"{kind}-share-{share:g}", recipe, settings, share))
     return found
 
 
@@ -200,7 +210,9 @@ def main() -> None:
     verbs = parser.add_subparsers(required=True)
     training = verbs.add_parser("train")
     training.add_argument("--data", type=Path, required=True)
-    training.add_argument("--elmo", required=True, help="a biLM: a folder, or a name")
+    training.add_argument(
+        "--elmo", required=True, help="a biLM: a folder or a name, or NAME=FOLDER"
+    )
     training.add_argument("--adapted", help="the same after passes over the task's own sentences")
     training.add_argument("--vectors", type=Path, nargs="*", default=[])
     training.add_argument("--only", default="*", help="names of variants, such as 'elmo*'")

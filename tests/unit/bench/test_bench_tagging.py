@@ -35,3 +35,10 @@ def test_an_adapted_bilm_is_a_variant_where_it_is_named():
     names = {variant.name for variant in variants("bilm")}
     assert "elmo-adapted" not in names
     assert {variant.name for variant in variants("bilm", "own")} == names | {"elmo-adapted"}
+
+
+def test_variants_bear_the_name_that_a_bilm_is_given():
+    known = {variant.name: variant.settings for variant in variants("larger=runs/bilm")}
+    assert known["larger"] == ("elmo.bundle=runs/bilm",)
+    assert known["larger-tuned"][0] == "elmo.bundle=runs/bilm"
+    assert {name.partition("-")[0] for name in known} == {"larger", "plain"}
