@@ -271,12 +271,13 @@ def test_a_run_starts_from_another(reader, place):
     assert config(place / "started")["task"] == config(reader[0])["task"]
 
 
-@pytest.mark.parametrize("places", ["input", "input,output"])
-def test_elmo_spells_words_by_their_own_characters(places, place):
-    name = f"with-elmo-{len(places)}"
+@pytest.mark.parametrize(("places", "size"), [("input", 0), ("input,output", 5)])
+def test_elmo_spells_words_by_their_own_characters(places, size, place):
+    name = f"with-elmo-{size}"
     answer = train("reader-elmo", place, name, **SHORT, elmo__bundle=place / "bilm",
-                   elmo__places=places)  # fmt: skip
+                   elmo__places=places, elmo__size=size)  # fmt: skip
     assert answer.code == 0, answer.err
+    assert f"bilm: 8 wide{', projected to 5,' if size else ''} at the input" in answer.err
     ours, theirs = weights(place / name), weights(place / "bilm")
     for each, value in theirs.items():
         if not each.startswith("softmax."):

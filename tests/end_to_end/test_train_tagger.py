@@ -170,6 +170,20 @@ def test_a_base_of_the_zoo_is_named_and_not_copied(place, monkeypatch, tmp_path)
     assert "no model called 'elmo-tiny'" in gone.err
 
 
+def test_projected_vectors_come_out_as_with_torch(place):
+    changes = {**LEARNT, "training__max_epochs": 1, "elmo__bundle": place / "bilm"}
+    answer = train("tagger-elmo", place, "narrow", **changes, elmo__places="input,output",
+                   elmo__size=5)  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert weights(place / "narrow")["embedder.projections.output.weight"].shape == (5, 8)
+    answer = softquery("export", place / "narrow", "--output", place / "narrow-onnx", "--json")
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["difference"] <= 1e-5
+    refused = train("tagger-elmo", place, "none", **changes, elmo__size=-1)
+    assert refused.code == 2
+    assert "elmo.size: size must not be negative, got -1" in refused.err
+
+
 @pytest.mark.parametrize("layers", ["last", "all"])
 def test_a_tuned_bilm_learns(layers, place):
     changes = {**LEARNT, "training__max_epochs": 1, "elmo__bundle": place / "bilm",

@@ -45,6 +45,8 @@ class ElmoSettings:
     learn_scale: bool = True
     layers: Layers = "all"
     """What is mixed; `"last"` takes the highest layer alone."""
+    size: int = 0
+    """Width that mixed vectors are projected to, at each place by itself; 0 keeps the biLM's."""
 
     def __post_init__(self) -> None:
         _check("tuning", self.tuning, get_args(Tuning))
@@ -53,6 +55,8 @@ class ElmoSettings:
             _check("places", place, get_args(Place))
         if self.penalty < 0 or not 0 <= self.dropout < 1:
             raise ValueError("penalty must not be negative, and dropout must be in [0, 1)")
+        if self.size < 0:
+            raise ValueError(f"size must not be negative, got {self.size}")
 
     def embedder(
         self,
@@ -88,7 +92,9 @@ class ElmoSettings:
         if self.beside_words:
             size = len(characters) if num_words is None else num_words
             words = WordEmbedding(size, word_size, word_dropout=word_dropout)
-        made = ElmoEmbedder(bilm, characters, mixes, words=words, tuning=self.tuning, ends=ends)
+        made = ElmoEmbedder(
+            bilm, characters, mixes, words=words, tuning=self.tuning, ends=ends, size=self.size
+        )
         made.settings = self
         return made
 
@@ -129,6 +135,7 @@ class ElmoEmbedder(nn.Module):
         tuning: `"frozen"` keeps the biLM as it is, and its reading of types is done beforehand;
             `"tuned"` trains it along.
         ends: Whether sentences come with `<bos>` and `<eos>`, or have them added for the biLM.
+        size: Width that mixed vectors are projected to; 0 keeps the biLM's.
     """
 
     characters: Tensor
@@ -143,6 +150,7 @@ class ElmoEmbedder(nn.Module):
         words: WordEmbedding | None = None,
         tuning: Tuning = "frozen",
         ends: Ends = "added",
+        size: int = 0,
     ) -> None:
         super().__init__()
         _check("tuning", tuning, get_args(Tuning))
@@ -154,7 +162,11 @@ class ElmoEmbedder(nn.Module):
         self.bilm, self.words, self.tuning, self.ends = bilm, words, tuning, ends
         self.settings: ElmoSettings | None = None
         self.mixes = nn.ModuleDict(dict(mixes.items()))
-        width: int = bilm.output_size  # type: ignore[assignment]
+        given: int = bilm.output_size  # type: ignore[assignment]
+        width = size or given
+        self.projections = nn.ModuleDict(
+            {place: nn.Linear(given, width, bias=False) for place in mixes} if size else {}
+        )
         own = 0 if words is None else words.output_size
         self.output_size = own + (width if "input" in mixes else 0)
         self.added_size = width if "output" in mixes else 0
@@ -174,6 +186,7 @@ class ElmoEmbedder(nn.Module):
             place: mix(layers[-len(mix.weights) :]) * mask  # type: ignore[arg-type]
             for place, mix in self.mixes.items()
         }
+        mixed |= {place: projected(mixed[place]) for place, projected in self.projections.items()}
         parts = [] if self.words is None else [self.words(ids, lexicon)]
         parts += [mixed["input"]] if "input" in mixed else []
         inputs = torch.cat(parts, dim=-1)

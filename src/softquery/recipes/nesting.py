@@ -43,7 +43,8 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
     bilm.load_state_dict({name: v for name, v in given.state_dict().items() if name in own})
     longest = bilm.config.characters.max_characters
     places = " and ".join(settings.places)
-    say(f"{bundle.path}: {bilm.output_size} wide at the {places}, {settings.tuning}")
+    projected = f", projected to {settings.size}," if settings.size else ""
+    say(f"{bundle.path}: {bilm.output_size} wide{projected} at the {places}, {settings.tuning}")
     try:
         return settings.embedder(
             bilm,

@@ -1,12 +1,13 @@
 """Vectors of words in their context for a model that has a biLM inside. Needs no torch.
 
-J layers with that of the characters, T tokens, D width.
+J layers with that of the characters, T tokens, D width, E the width that a model asks for.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
@@ -15,6 +16,7 @@ from softquery.runtime.backend import Floats
 from softquery.runtime.base import open_base
 from softquery.runtime.layer_choice import Mix
 from softquery.runtime.sentence_reading import NESTED, PREFIX
+from softquery.runtime.weights import SCALE, dequantised
 from softquery.runtime.word_reader import CACHE_BYTES, Company
 from softquery.runtime.words_in_context import WordsInContext, is_nested
 from softquery.text import TextConfig, visible_form
@@ -34,7 +36,7 @@ class Context(Protocol):
 
 
 class MixedContext:
-    """A biLM's layers, mixed as a model has learnt to.
+    """A biLM's layers, mixed as a model has learnt to, and projected where it asks for a width.
 
     Args:
         context: The biLM.
@@ -62,14 +64,34 @@ class MixedContext:
             )
             for place in settings["places"]
         }
+        size = settings.get("size", 0)  # bundles of before have none
+        self._projections = {
+            f"at_{place}": _projection(
+                stored, place, (size, 2 * nested["config"]["projection_size"])
+            )
+            for place in (settings["places"] if size else ())
+        }
 
     def of(self, sentences: Sequence[Sequence[str]]) -> list[dict[str, Floats]]:
-        """Of each sentence the vectors [T, D] at each place, by the names of the graph's inputs."""
+        """Of each sentence the vectors [T, E] at each place, by the names of the graph's inputs."""
         seen = [[self._visible(word) for word in words] for words in sentences]
         return [
-            {name: mix.of(layers) for name, mix in self.mixes.items()}
+            {name: self._projected(name, mix.of(layers)) for name, mix in self.mixes.items()}
             for layers in self._layers(seen)
         ]
+
+    def _projected(self, name: str, mixed: Floats) -> Floats:
+        return mixed @ self._projections[name] if name in self._projections else mixed
+
+
+def _projection(stored: Mapping[str, NDArray[Any]], place: str, shape: tuple[int, int]) -> Floats:
+    """The matrix [D, E] of a place."""
+    name = f"{NESTED}.projections.{place}.weight"
+    parts = {key: stored[key] for key in (name, name + SCALE) if key == name or key in stored}
+    weight = dequantised(parts)[name]
+    if weight.shape != shape:
+        raise ValueError(f"{name} is {weight.shape}, expected {shape}")
+    return np.ascontiguousarray(weight.T, np.float32)
 
 
 def open_context(

@@ -17,7 +17,7 @@ from small_elmo import write_elmo, write_esim_elmo
 from small_nested import BOTH, make_nested
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError
-from softquery.export import export_embedder
+from softquery.export import export_classifier, export_embedder, export_matcher
 from softquery.export.matcher import measure_ranges
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import load, open_embedder
@@ -83,6 +83,30 @@ def test_int8_answers_are_near_those_of_float32(wide, small):
     assert difference.mean() < 0.05
     alone = np.concatenate([ours.logits([pair]) for pair in PAIRS[:20]])
     np.testing.assert_allclose(alone, ours.logits(PAIRS)[:20], rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize("name", ["esim", "siamese", "attentive"])
+def test_projected_vectors_come_out_as_with_torch(name, wide_bilm, tmp_path):
+    """Wide enough for an int8 projection, 112 by 48."""
+    places = {"places": ("input", "output")[: 1 if name == "siamese" else 2], "size": 112}
+    path = make_nested(tmp_path / "plain", name, elmo=places, bilm=wide_bilm, size=40)
+    make = export_classifier if name == "attentive" else export_matcher
+    report = make(read_bundle(path), tmp_path / "float32")
+    assert report.difference <= 1e-5
+    if name == "attentive":
+        return
+    gold = [answer.label for answer in load(report.bundle).predict(PAIRS)]
+    small = exported(path, tmp_path / "int8", int8=True, limit=60, rows=labelled(PAIRS, gold))
+    stored = load_file(small.bundle / "model.safetensors")
+    assert stored["embedder.projections.input.weight"].dtype == np.int8
+    difference = load(small.bundle).probabilities(PAIRS) - load(report.bundle).probabilities(PAIRS)
+    assert 0 < np.abs(difference).mean() < 0.05
+    stored["embedder.projections.input.weight"] = stored["embedder.projections.input.weight"][:7]
+    stored["embedder.projections.input.weight:scale"] = np.ones(7, np.float32)
+    save_file(stored, small.bundle / "model.safetensors")
+    said = r"embedder.projections.input.weight is \(7, 48\), expected \(112, 48\)"
+    with pytest.raises(BundleError, match=said):
+        load(small.bundle, backend="onnx")
 
 
 def test_int8_over_the_gate_is_refused_and_float32_kept(wide, tmp_path):

@@ -29,21 +29,23 @@ def make(places, **settings):
     return Esim(config, embedder)
 
 
+@pytest.mark.parametrize("size", [0, 3])
 @pytest.mark.parametrize("places", PLACES, ids="+".join)
-def test_shapes_and_gradients(places):
-    model = make(places, tuning="tuned")
+def test_shapes_and_gradients(places, size):
+    model = make(places, tuning="tuned", size=size)
     output = model(BATCH)
     assert output.logits.shape == (3, 2)
-    assert model.encode(SIDES[0]).states.shape == (3, 4, 12 + 8 * ("output" in places))
+    assert model.encode(SIDES[0]).states.shape == (3, 4, 12 + (size or 8) * ("output" in places))
     torch.nn.functional.cross_entropy(output.logits, BATCH.label).backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.any(), name
 
 
+@pytest.mark.parametrize("size", [0, 3])
 @pytest.mark.parametrize("places", PLACES, ids="+".join)
-def test_padding_company_and_parts_change_nothing(places):
-    model = make(places).eval()
+def test_padding_company_and_parts_change_nothing(places, size):
+    model = make(places, size=size).eval()
     wanted = model(BATCH).logits
     longer = [side.pad_to(7) for side in SIDES]
     torch.testing.assert_close(model(PairBatch(*longer, None)).logits, wanted, **CLOSE)

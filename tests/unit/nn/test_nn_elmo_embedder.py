@@ -78,6 +78,21 @@ def test_places_have_weights_of_their_own():
     torch.testing.assert_close(found.at_output[0, 0, :4], alone[0], rtol=0, atol=1e-4)
 
 
+def test_mixed_vectors_are_projected_at_each_place():
+    whole = make("input", "output").eval()
+    embedder = make("input", "output", size=3).eval()
+    assert (embedder.output_size, embedder.added_size) == (3, 3)
+    found, wide = embedder(IDS), whole(IDS)
+    for place, ours, theirs in zip(("input", "output"), found, wide, strict=True):
+        matrix = embedder.projections[place].weight
+        torch.testing.assert_close(ours, theirs @ matrix.t(), **CLOSE)
+    assert not torch.allclose(found.at_input, found.at_output)
+    assert not found.at_input[IDS == 0].any()
+    found.at_input.sum().backward()
+    assert embedder.projections["input"].weight.grad.any()
+    assert not whole.projections
+
+
 def test_the_output_alone_needs_a_table_of_words():
     found = make("output", words=WordEmbedding(len(ENTRIES), 5)).eval()(IDS)
     assert (found.at_input.shape[-1], found.at_output.shape[-1]) == (5, 8)
