@@ -15,6 +15,7 @@ import statistics
 from pathlib import Path
 
 from esim_snli import curve
+from side_by_side import named
 from sweep import Sweep
 
 HERE = Path(__file__).parent
@@ -51,12 +52,6 @@ def train(options: argparse.Namespace) -> None:
     Sweep(recipes, options.data, settings, options.work).run(options.work, options.parallel)
     found = json.loads((options.work / "summary.json").read_text())
     options.results.write_text(json.dumps({**done, **found}, indent=1))
-
-
-def named(text: str) -> tuple[str, str]:
-    """`larger=FOLDER`, or a name alone."""
-    name, _, bundle = text.partition("=")
-    return name, bundle or name
 
 
 def read(path: Path) -> dict[str, dict]:

@@ -60,6 +60,18 @@ def add_row(path: Path, row: dict[str, Any]) -> None:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
+def named(text: str, otherwise: str | None = None) -> tuple[str, str]:
+    """`larger=FOLDER` as a name and a bundle; without a name, the bundle is its own.
+
+    >>> named("larger=runs/lr=2/bilm"), named("runs/lr=2/bilm", "elmo")
+    (('larger', 'runs/lr=2/bilm'), ('elmo', 'runs/lr=2/bilm'))
+    """
+    name, between, bundle = text.partition("=")
+    if not between or "/" in name:
+        return otherwise or text, text
+    return name, bundle
+
+
 def logged(bundle: Path, column: str) -> list[float]:
     """A column of a training's log, where it has a number."""
     with (bundle / "training" / "log.csv").open(encoding="utf-8", newline="") as file:

@@ -3,7 +3,7 @@
     python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --vectors glove.txt --jobs 4
     python benchmarks/tagging.py train --data CONLL2003 --elmo BUNDLE --adapted BUNDLE \
         --vectors glove.txt --only elmo-adapted
-    python benchmarks/tagging.py train --data CONLL2003 --elmo larger=BUNDLE \
+    python benchmarks/tagging.py train --data CONLL2003 --elmo larger=BUNDLE --tuned \
         --vectors glove.txt --only 'larger*'
     python benchmarks/tagging.py report
 
@@ -20,7 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from side_by_side import Planned, add_training_options, logged, points, read_rows, train_as_asked
+from side_by_side import (
+    Planned,
+    add_training_options,
+    logged,
+    named,
+    points,
+    read_rows,
+    train_as_asked,
+)
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "tagging.jsonl"
@@ -33,13 +41,10 @@ MIXES = {
     "-lambda-1": ["elmo.penalty=1"],
     "-lambda-0.001": ["elmo.penalty=0.001"],
     "-gamma-1": ["elmo.learn_scale=false"],
-    "-tuned": ["elmo.tuning=tuned", "optim.layer_decay=0.1"],
 }
-"""What follows a biLM's name; the first is the recipe: the input alone, λ = 0.1, γ learnt, frozen.
-
-Tuned, its layers learn at rates that fall from each to the one below, as Howard & Ruder's (2018,
-Section 3.2) do.
-"""
+"""What follows a biLM's name; the first is the recipe: the input alone, λ = 0.1, γ learnt."""
+TUNED = ["elmo.tuning=tuned", "optim.layer_decay=0.1"]
+"""Learning along, at rates that fall from layer to layer (Howard & Ruder 2018, Section 3.2)."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +62,15 @@ class Variant:
         return self.recipe == "tagger-elmo"
 
 
-def variants(elmo: str, adapted: str | None = None) -> list[Variant]:
+def variants(elmo: str, adapted: str | None = None, *, tuned: bool = False) -> list[Variant]:
     """All of them; long runs first, so that they do not end alone."""
-    name, _, folder = elmo.rpartition("=")
-    name, bundle = name or "elmo", f"elmo.bundle={folder}"
+    name, folder = named(elmo, "elmo")
+    if name == "plain":
+        sys.exit("--elmo: plain is the tagger without a biLM; choose another name")
+    bundle = f"elmo.bundle={folder}"
+    mixes = {**({"-tuned": TUNED} if tuned else {}), **MIXES}
     found = [
-        Variant(name + mix, "tagger-elmo", (bundle, *settings)) for mix, settings in MIXES.items()
+        Variant(name + mix, "tagger-elmo", (bundle, *settings)) for mix, settings in mixes.items()
     ]
     if adapted is not None:
         found.append(Variant(f"{name}-adapted", "tagger-elmo", (f"elmo.bundle={adapted}",)))
@@ -86,7 +94,8 @@ def fewer_sentences(share: float) -> list[str]:
 
 
 def train(options: argparse.Namespace) -> None:
-    known = {variant.name: variant for variant in variants(options.elmo, options.adapted)}
+    known = {variant.name: variant for variant in
+             variants(options.elmo, options.adapted, tuned=options.tuned)}  # fmt: skip
     runs = [
         Planned(
             name=variant.name,
@@ -214,6 +223,7 @@ def main() -> None:
         "--elmo", required=True, help="a biLM: a folder or a name, or NAME=FOLDER"
     )
     training.add_argument("--adapted", help="the same after passes over the task's own sentences")
+    training.add_argument("--tuned", action="store_true", help="also with the biLM learning along")
     training.add_argument("--vectors", type=Path, nargs="*", default=[])
     training.add_argument("--only", default="*", help="names of variants, such as 'elmo*'")
     add_training_options(training, work=Path("runs/tagging"), results=RESULTS)

@@ -46,6 +46,11 @@ TEXT = [
         said="text: there is no word in the text for train",
     ),
     Case(
+        title="rates by layer where all layers begin anew",
+        command=f"{PLAIN} --set optim.layer_decay=0.9",
+        said="optim.layer_decay is for what is gone on with (--init); leave it at 1",
+    ),
+    Case(
         title="a corpus of blank lines and invisible characters",
         command=PLAIN,
         damage=text(" \n\u200b\n\n"),

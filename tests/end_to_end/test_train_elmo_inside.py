@@ -145,6 +145,16 @@ def test_a_tuned_bilm_learns(place):
     assert not [name for name in ours if name.startswith("embedder.words")]
 
 
+def test_init_takes_what_is_asked_of_the_bilm_from_the_bundle(place):
+    asked = {"bundle": place / "bilm", "places": "input", "size": 5}
+    assert train(place, "narrow", elmo=asked).code == 0
+    answer = train(place, "further", "--init", place / "narrow", elmo={"bundle": place / "bilm"})
+    assert answer.code == 0, answer.err
+    assert "started from: elmo.places = ('input',), elmo.size = 5\n" in answer.err
+    count = len(weights(place / "narrow"))
+    assert f"started from {count} of {count} weights\n" in answer.err
+
+
 def test_lower_layers_of_a_tuned_bilm_learn_more_slowly(place):
     theirs = weights(place / "bilm")
 

@@ -22,7 +22,7 @@ from softquery.runtime.nested_sentences import check_spelling
 from softquery.runtime.network import config_of
 from softquery.runtime.read_evaluation import evaluate_reading
 from softquery.runtime.reader import Reader, load_reader
-from softquery.runtime.sentence_reading import PREFIX
+from softquery.runtime.sentence_reading import PREFIX, PROJECTIONS
 from softquery.runtime.torch_reader import TorchReadBackend
 from softquery.runtime.weights import dequantised
 
@@ -70,7 +70,7 @@ def export_reader(
 
 
 def quantise_reader(weights: Weights) -> Weights:
-    """The table of words, the LSTMs, the highway layers and a biLM inside as int8.
+    """The table of words, the LSTMs, the highway layers, a biLM and its projections as int8.
 
     The rest is small.
     """
@@ -80,7 +80,7 @@ def quantise_reader(weights: Weights) -> Weights:
         if name in ("embedder.table.weight", "embedder.words.table.weight")
         or (name.startswith("highways.") and name.endswith(".weight"))
         or name == "meeting.score.query_projection.weight"
-        or name.startswith(PREFIX)
+        or name.startswith((PREFIX, PROJECTIONS))
     }
     around = without_bilm(weights)
     pairs = {name.split(".forwards.")[0] for name in around if ".forwards." in name}

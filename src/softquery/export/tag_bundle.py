@@ -24,7 +24,7 @@ from softquery.export.trial import Trial, Weights, check_wish
 from softquery.files import TaggedSentence
 from softquery.models import Tagger as TaggerModel
 from softquery.runtime.network import config_of
-from softquery.runtime.sentence_reading import PREFIX
+from softquery.runtime.sentence_reading import PREFIX, PROJECTIONS
 from softquery.runtime.tag_evaluation import evaluate_tags
 from softquery.runtime.tagger import Tagger, load_tagger
 from softquery.runtime.torch_texts import TorchTagBackend
@@ -73,14 +73,15 @@ def export_tagger(
 
 
 def quantise_tagger(weights: Weights) -> Weights:
-    """The table of words, the LSTMs, the last layer and a biLM inside as int8.
+    """The table of words, the LSTMs, the last layer, a biLM inside and its projections as int8.
 
     The rest is small, or no matrix.
     """
     large = {
         name: values
         for name, values in weights.items()
-        if name.endswith("table.weight") or name.startswith(("output.", "layers.", PREFIX))
+        if name.endswith("table.weight")
+        or name.startswith(("output.", "layers.", PREFIX, PROJECTIONS))
         if not name.startswith("spelling.")
     }
     return {**weights, **quantise(large)}

@@ -186,7 +186,7 @@ class ElmoEmbedder(nn.Module):
             place: mix(layers[-len(mix.weights) :]) * mask  # type: ignore[arg-type]
             for place, mix in self.mixes.items()
         }
-        mixed |= {place: projected(mixed[place]) for place, projected in self.projections.items()}
+        mixed |= {place: matrix(mixed[place]) for place, matrix in self.projections.items()}
         parts = [] if self.words is None else [self.words(ids, lexicon)]
         parts += [mixed["input"]] if "input" in mixed else []
         inputs = torch.cat(parts, dim=-1)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.errors import counted
+from softquery.errors import ConfigError, counted
 from softquery.recipes.bert_run import BertRun
 from softquery.recipes.job import Job
 from softquery.recipes.language_run import LanguageRun
@@ -128,6 +128,8 @@ def pretrain(pretraining: Pretraining[AnyTextRun, Start], run: AnyTextRun, job: 
     start = None
     if job.init is not None:
         run, start = pretraining.begin(run, job.init, stage.say)
+    elif run.optim.layer_decay != 1:
+        raise ConfigError("optim.layer_decay is for what is gone on with (--init); leave it at 1")
     pretraining.check(run)
     if run.data.rounds > 1:
         stage.say(passes(run.training.max_epochs, run.data.rounds))

@@ -1,8 +1,10 @@
 """`--init`: a run that takes up a bundle's text pipeline, sizes, labels and weights."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
 
 from torch import nn
 
@@ -33,6 +35,8 @@ SIZES = ("embedding_size", "hidden_size", "cell", "parts", "pooling", "head", "h
          "positions", "max_length", "tie", "direction", "context", "attention", "num_highways",
          "score", "encoder")  # fmt: skip
 """Settings that decide which weights there are; dropout and the like stay the run's own."""
+ELMO_SIZES = ("places", "beside_words", "layers", "size")
+"""Likewise of a biLM inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +62,16 @@ class Start:
         run = self._with_vocabularies(self._with_labels(run, source))
         if type(run.model) is not type(self.model.config):
             return run
-        taken = {
-            name: getattr(self.model.config, name)
-            for name in SIZES
-            if hasattr(run.model, name)
-            and getattr(run.model, name) != getattr(self.model.config, name)
-        }
-        if taken:
-            shown = ", ".join(f"{name} = {value}" for name, value in taken.items())
-            say(f"as in the bundle that is started from: {shown}")
+        taken = _differing(run.model, self.model.config, SIZES)
+        inside = getattr(getattr(self.model, "embedder", None), "settings", None)
+        elmo = {} if inside is None or not run.elmo else _differing(run.elmo, inside, ELMO_SIZES)
+        shown = {**taken, **{f"elmo.{name}": value for name, value in elmo.items()}}
+        if shown:
+            values = ", ".join(f"{name} = {value}" for name, value in shown.items())
+            say(f"as in the bundle that is started from: {values}")
         try:
-            return dataclasses.replace(run, model=dataclasses.replace(run.model, **taken))
+            run = dataclasses.replace(run, model=dataclasses.replace(run.model, **taken))
+            return dataclasses.replace(run, elmo=run.elmo and dataclasses.replace(run.elmo, **elmo))
         except ValueError as error:
             raise ConfigError(f"--init: {error}") from None
 
@@ -118,6 +121,15 @@ def read_start(folder: str | PathLike[str]) -> Start:
     if bundle.source_tokenizer_path is not None:
         reading = fitting_source_pipeline(bundle, pipeline)
     return Start(bundle, load_task_model(bundle), pipeline, reading)
+
+
+def _differing(own: Any, given: Any, names: Sequence[str]) -> dict[str, Any]:
+    """What the bundle's settings are where the run's are others."""
+    return {
+        name: getattr(given, name)
+        for name in names
+        if hasattr(own, name) and getattr(own, name) != getattr(given, name)
+    }
 
 
 def _last_layer(model: TaskModel) -> set[str]:

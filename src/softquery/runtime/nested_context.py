@@ -15,8 +15,8 @@ from softquery.errors import BundleError
 from softquery.runtime.backend import Floats
 from softquery.runtime.base import open_base
 from softquery.runtime.layer_choice import Mix
-from softquery.runtime.sentence_reading import NESTED, PREFIX
-from softquery.runtime.weights import SCALE, dequantised
+from softquery.runtime.sentence_reading import NESTED, PREFIX, PROJECTIONS
+from softquery.runtime.weights import dequantised, kept
 from softquery.runtime.word_reader import CACHE_BYTES, Company
 from softquery.runtime.words_in_context import WordsInContext, is_nested
 from softquery.text import TextConfig, visible_form
@@ -86,9 +86,8 @@ class MixedContext:
 
 def _projection(stored: Mapping[str, NDArray[Any]], place: str, shape: tuple[int, int]) -> Floats:
     """The matrix [D, E] of a place."""
-    name = f"{NESTED}.projections.{place}.weight"
-    parts = {key: stored[key] for key in (name, name + SCALE) if key == name or key in stored}
-    weight = dequantised(parts)[name]
+    name = f"{PROJECTIONS}{place}.weight"
+    weight = dequantised(kept(stored, name))[name]
     if weight.shape != shape:
         raise ValueError(f"{name} is {weight.shape}, expected {shape}")
     return np.ascontiguousarray(weight.T, np.float32)

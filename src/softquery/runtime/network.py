@@ -98,6 +98,8 @@ def _nested(settings: dict[str, Any]) -> ElmoEmbedder:
         )
     except (TypeError, ValueError) as error:
         raise BundleError(f"{KEY} cannot be built: {error}") from None
+    except (RuntimeError, MemoryError):
+        raise BundleError(f"{KEY} cannot be built: its sizes need too much memory") from None
 
 
 def build_embedder(name: str, settings: dict[str, Any]) -> Elmo:

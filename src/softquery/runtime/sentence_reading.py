@@ -10,6 +10,8 @@ NESTED = "embedder"
 """Under which a model's config holds the embedder inside it, and before its weights."""
 PREFIX = f"{NESTED}.bilm."
 """Before the names of the biLM's weights inside a model."""
+PROJECTIONS = f"{NESTED}.projections."
+"""Before those of the matrices that make its vectors narrower."""
 
 
 def reads_words(bundle: Bundle) -> bool:

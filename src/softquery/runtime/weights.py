@@ -51,6 +51,11 @@ def dequantised(weights: Weights) -> dict[str, Array]:
     return whole
 
 
+def kept(weights: Weights, name: str) -> dict[str, Array]:
+    """A weight as it is stored, with its scales where it has some."""
+    return {each: weights[each] for each in (name, name + SCALE) if each in weights}
+
+
 def arrange(weights: Weights) -> dict[str, Array]:
     """Every array that a graph may ask for, by the graph's names.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.onnx_session import used_weights
-from softquery.runtime.weights import SCALE, Array, Weights, dequantised
+from softquery.runtime.weights import SCALE, Array, Weights, dequantised, kept
 
 TABLES = ("words.source.weight", "words.target.weight")
 READER = "reader."
@@ -49,7 +49,7 @@ def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Ar
     made: dict[str, Array] = {}
     for name in wide:
         if name in TABLES:
-            made |= _kept(weights, name)
+            made |= kept(weights, name)
         elif name.startswith(READER):
             continue
         elif wide[name].ndim == 2 and name.endswith("weight"):
@@ -81,11 +81,6 @@ def fitting_weights(bundle: Bundle) -> dict[str, Array]:
     except (KeyError, ValueError, IndexError, TypeError) as error:
         missing = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise BundleError(f"{bundle.weights_path}: does not fit config.json ({missing})") from None
-
-
-def _kept(weights: Weights, name: str) -> dict[str, Array]:
-    """A table as it is, with its scales where it has some."""
-    return {each: weights[each] for each in (name, name + SCALE) if each in weights}
 
 
 def _turned(weights: Weights, name: str, called: str) -> dict[str, Array]:

@@ -40,5 +40,9 @@ def test_an_adapted_bilm_is_a_variant_where_it_is_named():
 def test_variants_bear_the_name_that_a_bilm_is_given():
     known = {variant.name: variant.settings for variant in variants("larger=runs/bilm")}
     assert known["larger"] == ("elmo.bundle=runs/bilm",)
-    assert known["larger-tuned"][0] == "elmo.bundle=runs/bilm"
     assert {name.partition("-")[0] for name in known} == {"larger", "plain"}
+    assert {each.name for each in variants("larger=b", tuned=True)} == {*known, "larger-tuned"}
+    (folder,) = (each for each in variants("runs/lr=0.1/bilm") if each.name == "elmo")
+    assert folder.settings == ("elmo.bundle=runs/lr=0.1/bilm",)
+    with pytest.raises(SystemExit, match="plain is the tagger without a biLM"):
+        variants("plain=runs/bilm")

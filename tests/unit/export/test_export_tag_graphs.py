@@ -91,9 +91,11 @@ def test_the_last_layer_and_elmos_are_int8_where_they_are_large():
         "spelling.reader.kernels.0": np.ones((80, 16, 5), np.float32),
         "embedder.words.table.weight": np.ones((80, 80), np.float32),
         "embedder.bilm.projection.weight": np.ones((80, 80), np.float32),
+        "embedder.projections.input.weight": np.ones((80, 80), np.float32),
     }
     found = {name for name in quantise_tagger(weights) if name.endswith(SCALE)}
-    large = ("output.weight", "embedder.words.table.weight", "embedder.bilm.projection.weight")
+    large = ("output.weight", "embedder.words.table.weight", "embedder.bilm.projection.weight",
+             "embedder.projections.input.weight")  # fmt: skip
     assert found == {f"{name}{SCALE}" for name in large}
 
 

@@ -55,6 +55,13 @@ def test_padding_company_and_parts_change_nothing(places, size):
     torch.testing.assert_close(apart.logits, wanted, **CLOSE)
 
 
+def test_a_bundle_that_asks_for_too_wide_a_projection_is_told():
+    settings = config_of(make(("input",)))
+    settings["embedder"]["settings"]["size"] = 10**12
+    with pytest.raises(BundleError, match="^embedder cannot be built: its sizes need too much"):
+        build_model("esim", settings)
+
+
 def test_what_is_added_at_the_output_takes_part_in_the_alignment():
     model = make(("output",)).eval()
     before = model(BATCH).first_to_second

@@ -6,7 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from elmo_cases import ElmoCase
 from softquery.errors import ConfigError
+from softquery.models import Esim, EsimConfig
+from softquery.nn import ElmoSettings
 from softquery.training import Optim, Schedule
 from softquery.training.optim import build_optimizer, layers_above, set_learning_rate
 
@@ -169,6 +172,25 @@ def test_rates_by_layer_need_a_model_that_knows_its_layers():
         layers_above(Optim(layer_decay=0.9), nn.Linear(2, 2))
     with pytest.raises(ValueError, match=r"layer_decay must be in \(0, 1\], got 0.0"):
         Optim(layer_decay=0.0)
+
+
+def esim_on_a_bilm(tuning):
+    bilm = ElmoCase(softmax={"kind": "none"}).build()
+    spelt = torch.zeros(9, 9, dtype=torch.int16)
+    settings = ElmoSettings(tuning=tuning, size=3)
+    embedder = settings.embedder(bilm, spelt, word_size=2, ends="added")
+    return Esim(EsimConfig(vocab_size=9, embedding_size=2, hidden_size=3), embedder)
+
+
+def test_the_layers_of_a_bilm_lie_below_those_of_its_task():
+    with pytest.raises(ConfigError, match="a tuned biLM inside"):
+        layers_above(Optim(layer_decay=0.5), esim_on_a_bilm("frozen"))
+    model = esim_on_a_bilm("tuned")
+    names = [name for name, _ in model.named_parameters()]
+    above = dict(zip(names, layers_above(Optim(layer_decay=0.5), model), strict=True))
+    assert above["embedder.bilm.reader.bias"] == 3
+    assert above["embedder.bilm.forwards.layers.1.bias"] == 1
+    assert {above[name] for name in names if not name.startswith("embedder.bilm.")} == {0}
 
 
 def test_a_share_of_all_steps_can_warm_up():
