@@ -177,6 +177,13 @@ def test_lower_layers_of_a_tuned_bilm_learn_more_slowly(place):
     assert "optim.layer_decay is for a BERT or a tuned biLM inside" in frozen.err
 
 
+def test_sizes_around_a_bilm_may_need_too_much_memory(place):
+    answer = train(place, "none", elmo={"bundle": place / "bilm"}, model={"hidden_size": 10**12})
+    assert answer.code == 2
+    said = "softquery: esim cannot be built: its sizes need too much memory"
+    assert answer.err.splitlines()[-1] == said
+
+
 @pytest.mark.parametrize(
     ("elmo", "said"),
     [
@@ -184,6 +191,7 @@ def test_lower_layers_of_a_tuned_bilm_learn_more_slowly(place):
         ({"bundle": "none/such"}, "none/such: no such model folder"),
         ({"bundle": "BILM", "places": "output", "beside_words": "no"},
          "elmo: without a table of words there must be a mix at the input"),
+        ({"bundle": "BILM", "size": 10**12}, "elmo: its sizes need too much memory"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_told(elmo, said, place):

@@ -31,7 +31,7 @@ from softquery.recipes.stage import Outcome, Stage, enter
 from softquery.recipes.start import Start, read_start
 from softquery.recipes.work import Folder, Prepared, Say, Source, Work
 from softquery.recipes.works import work_of
-from softquery.runtime.network import TASK_MODELS, TaskModel, build_model, config_of
+from softquery.runtime.network import TaskModel, build_model, config_of
 from softquery.text import TextPipeline
 from softquery.training import BEST, Plan, draw_curves, load_tensors
 
@@ -138,7 +138,7 @@ def _build(prepared: Prepared, begun: Begun, say: Say) -> tuple[TaskModel, Prepa
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
         run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
-        model = TASK_MODELS[run.model_name()][1](run.model, embedder)
+        model = build_model(run.model_name(), asdict(run.model), embedder)
     words = getattr(model, "embedder", None) if run.elmo is None else embedder.words
     if prepared.table is not None and words is not None:
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))

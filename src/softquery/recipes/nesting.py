@@ -57,6 +57,8 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
         )
     except ValueError as error:
         raise ConfigError(f"elmo: {error}") from None
+    except (RuntimeError, MemoryError):
+        raise ConfigError("elmo: its sizes need too much memory") from None
 
 
 def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:

@@ -79,12 +79,21 @@ TASK_MODELS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def build_model(name: str, settings: dict[str, Any]) -> TaskModel:
-    """The model of a task that a bundle's config describes, with random weights."""
+def build_model(
+    name: str, settings: dict[str, Any], embedder: ElmoEmbedder | None = None
+) -> TaskModel:
+    """The model of a task that a bundle's config describes, with random weights.
+
+    Args:
+        name: Of the model.
+        settings: Its config as plain values, with a biLM inside where it has one.
+        embedder: A biLM to put inside instead.
+    """
     if name not in TASK_MODELS:
         raise BundleError(f"unknown model {name!r} (known: {', '.join(TASK_MODELS)})")
     own = {key: value for key, value in settings.items() if key != KEY}
-    embedder = _nested(settings[KEY]) if KEY in settings else None
+    if embedder is None and KEY in settings:
+        embedder = _nested(settings[KEY])
     model: TaskModel = _built(name, own, *TASK_MODELS[name], embedder)
     return model
 
