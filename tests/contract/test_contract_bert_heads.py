@@ -10,6 +10,8 @@ from bert_head_cases import CASES, HeadCase
 from softquery.errors import BundleError
 from softquery.models import BERT_HEADS, BertClassifierConfig, BertConfig
 from softquery.runtime.network import build_model, load_task_model
+from softquery.training import Optim
+from softquery.training.optim import layers_above
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 every_head = pytest.mark.parametrize("case", CASES, ids=str)
@@ -128,10 +130,13 @@ def test_an_unknown_setting_is_named(case):
 @every_head
 def test_layers_are_counted_from_the_head(case):
     model = case.build()
-    found = {model.layers_above(name) for name, _ in model.named_parameters()}
-    assert found == {0, 1, 2, 3}
-    assert model.layers_above("output.weight") == 0
-    assert model.layers_above("encoder.blocks.1.feed_forward.widen.bias") == 1
+    names = [name for name, _ in model.named_parameters()]
+    found = dict(zip(names, layers_above(Optim(layer_decay=0.5), model), strict=True))
+    assert set(found.values()) == {0, 1, 2, 3}
+    assert found["output.weight"] == 0
+    assert found["encoder.blocks.1.feed_forward.widen.bias"] == 1
+    assert found["encoder.blocks.0.feed_forward.widen.bias"] == 2
+    assert found["encoder.embedding.words.weight"] == 3
 
 
 @pytest.mark.parametrize(

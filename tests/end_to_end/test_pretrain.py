@@ -258,6 +258,26 @@ def config(folder):
     return read_bundle(folder).config.model["config"]
 
 
+def test_lower_layers_adapt_more_slowly(trained, data, tmp_path):
+    made = run(**EPOCHS, training__max_steps=3, optim__layer_decay=0.1)
+    go(made, data, tmp_path / "adapted", init=trained[0])
+    ours, theirs = (
+        load_file(each / "model.safetensors") for each in (tmp_path / "adapted", trained[0])
+    )
+    embedded, lower, higher = (
+        np.abs(ours[name] - theirs[name]).mean()
+        for name in (
+            "reader.projection.weight",
+            "forwards.layers.0.projection",
+            "backwards.layers.1.projection",
+        )
+    )
+    assert 0 < embedded < 0.3 * lower < 0.09 * higher
+    with pytest.raises(ConfigError, match="layer_decay is for what is gone on with"):
+        go(made, data, tmp_path / "new")
+    assert not (tmp_path / "new.partial").exists()
+
+
 def test_adapting_keeps_vocabulary_and_sizes(trained, tmp_path):
     folder = tmp_path / "domain"
     folder.mkdir()

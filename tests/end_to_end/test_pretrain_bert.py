@@ -217,6 +217,26 @@ def test_heads_can_be_left_out(data, tmp_path):
     assert any("new: next_head.bias, next_head.weight, word_head.bias" in line for line in said)
 
 
+def test_lower_layers_adapt_more_slowly(trained, data, tmp_path):
+    made = run(**EPOCHS, training__max_steps=3, optim__layer_decay=0.1)
+    go(made, data, tmp_path / "adapted", init=trained[0])
+    ours, theirs = (
+        load_file(each / "model.safetensors") for each in (tmp_path / "adapted", trained[0])
+    )
+    embedded, lower, higher = (
+        np.abs(ours[name] - theirs[name]).mean()
+        for name in (
+            "embedding.words.weight",
+            "blocks.0.feed_forward.widen.weight",
+            "blocks.1.feed_forward.widen.weight",
+        )
+    )
+    assert 0 < embedded < 0.3 * lower < 0.09 * higher
+    with pytest.raises(ConfigError, match="layer_decay is for what is gone on with"):
+        go(made, data, tmp_path / "new")
+    assert not (tmp_path / "new.partial").exists()
+
+
 def test_adapting_keeps_vocabulary_and_sizes_and_helps(trained, tmp_path):
     folder = tmp_path / "domain"
     folder.mkdir()

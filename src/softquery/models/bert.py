@@ -141,6 +141,13 @@ class Bert(nn.Module):
         self.next_head = nn.Linear(size, 2) if config.heads == "words+next" else None
         self.apply(_initialise)
 
+    def layers_above(self, name: str) -> int:
+        """How many layers lie between a parameter and what stands on the encoder."""
+        part, *path = name.split(".")
+        if part == "embedding":
+            return self.config.num_layers + 1
+        return self.config.num_layers - int(path[0]) if part == "blocks" else 0
+
     def forward(self, batch: MaskedBatch) -> MaskedOutput:
         """What was hidden, and whether texts belong together (Section 3.1)."""
         if self.word_head is None:

@@ -75,10 +75,6 @@ class BertClassifier(nn.Module):
         """
         return self.encoder.look(tokens)[:, -1].mean(dim=1)[:, 0]
 
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertMatcherConfig:
@@ -112,10 +108,6 @@ class BertMatcher(nn.Module):
     def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B C"]:
         """Logits of each row."""
         return _judged(self, _summaries(self.encoder, tokens, segments))
-
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,10 +150,6 @@ class BertTagger(nn.Module):
     def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B T C"]:
         """Of all tags at every piece."""
         return _judged(self, self.encoder.encode(tokens, segments).states)
-
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -213,27 +201,9 @@ class BertReader(nn.Module):
         """Of beginning and end at every piece."""
         return _judged(self, self.encoder.encode(tokens, segments).states)
 
-    def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and the head."""
-        return layers_above(name, self.config.encoder.num_layers)
-
 
 BertHeadConfig = BertClassifierConfig | BertMatcherConfig | BertTaggerConfig | BertReaderConfig
 BertHead = BertClassifier | BertMatcher | BertTagger | BertReader
-
-
-def layers_above(name: str, num_layers: int) -> int:
-    """Between a parameter of an encoder and the head that stands on it.
-
-    >>> names = ("output.bias", "encoder.blocks.1.x", "encoder.blocks.0.x", "encoder.embedding.x")
-    >>> [layers_above(name, 2) for name in names]
-    [0, 1, 2, 3]
-    """
-    if name.startswith("encoder.embedding."):
-        return num_layers + 1
-    if name.startswith("encoder.blocks."):
-        return num_layers - int(name.split(".")[2])
-    return 0
 
 
 def _parts(config: BertHeadConfig) -> tuple[Bert, nn.Dropout, nn.Linear]:

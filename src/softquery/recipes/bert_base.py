@@ -164,5 +164,5 @@ def freeze(model: BertHead, tuned_layers: int) -> None:
         raise ConfigError(
             f"bert.tuned_layers ({tuned_layers}) exceeds the encoder's {layers} layers"
         )
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad_(model.layers_above(name) <= tuned_layers)
+    for name, parameter in model.encoder.named_parameters():
+        parameter.requires_grad_(model.encoder.layers_above(name) <= tuned_layers)

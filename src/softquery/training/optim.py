@@ -125,10 +125,10 @@ def build_optimizer(
 def layers_above(optim: Optim, model: nn.Module) -> list[int] | None:
     """How many layers lie above each parameter; None where one rate is for all.
 
-    The model knows, or the encoder inside it: `layers_above` of the highest module that has one.
+    A pretrained encoder knows, by itself or inside a model of a task.
 
     Raises:
-        ConfigError: Neither does, or what knows its layers is frozen.
+        ConfigError: There is none, or it is frozen.
     """
     if optim.layer_decay == 1:
         return None
