@@ -28,6 +28,7 @@ def make_nested(
     outputs: int = 3,
     bilm: Elmo | None = None,
     base: str | None = None,
+    lowercase: bool = False,
     **settings: Any,
 ) -> Path:
     """A bundle whose answers differ from text to text; a head where it names a base.
@@ -37,7 +38,7 @@ def make_nested(
     classifies = name in CLASSIFIERS
     ends = "added" if classifies else ends
     text = TextConfig(
-        unicode_form="NFC", lowercase=False, max_tokens=400, boundaries=ends == "there"
+        unicode_form="NFC", lowercase=lowercase, max_tokens=400, boundaries=ends == "there"
     )
     pipeline = pipeline_from_words(WORDS, text)
     bilm = bilm or ElmoCase(softmax={"kind": "none"}).build()

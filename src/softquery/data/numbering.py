@@ -45,7 +45,7 @@ class WordNumbers:
 
     def number_texts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """Texts cut into words and numbered so, and how many words the limit cost each."""
-        words, cuts = self.pipeline.words_with_cuts(texts)
+        words, cuts = self.pipeline.written_words_with_cuts(texts)
         return self.number_within(words), cuts
 
     def lexicon(self, *, max_characters: int) -> Lexicon:

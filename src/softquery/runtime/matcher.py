@@ -89,11 +89,12 @@ class Matcher:
             raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
         answer = self._answer(self._squashed(found.logits[None])[0].tolist())
         tokens = [len(side.tokens) for side in sides]
+        written = reads_words(self.bundle)
         return PairAlignment(
             first=first,
             second=second,
-            first_tokens=_shown_tokens(first, sides[0]),
-            second_tokens=_shown_tokens(second, sides[1]),
+            first_tokens=_shown_tokens(first, sides[0], written=written),
+            second_tokens=_shown_tokens(second, sides[1], written=written),
             first_to_second=found.first_to_second[: tokens[0], : tokens[1]],
             second_to_first=found.second_to_first[: tokens[1], : tokens[0]],
             label=answer.label,
@@ -120,7 +121,7 @@ class Matcher:
     def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
         """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
         if reads_words(self.bundle):
-            return self.pipeline.words_with_cuts(list(texts))
+            return self.pipeline.written_words_with_cuts(list(texts))
         return self.pipeline.encode_ids_with_cuts(list(texts))
 
     def encode_read(self, sentences: Read) -> list[Floats]:
@@ -218,10 +219,15 @@ class Matcher:
         return Match(label, score, dict(zip(self.labels, row, strict=True)))
 
 
-def _shown_tokens(text: str, encoded: Encoded) -> tuple[str, ...]:
-    """Tokens as a reader knows them: a word outside the vocabulary as it stands in the text."""
-    spans = zip(encoded.tokens, encoded.offsets, strict=True)
-    return tuple(text[start:end] if token == UNK else token for token, (start, end) in spans)
+def _shown_tokens(text: str, encoded: Encoded, *, written: bool) -> tuple[str, ...]:
+    """Tokens as a reader knows them: a word outside the vocabulary as it stands in the text.
+
+    Where words are read as they are `written`, all of them.
+    """
+    return tuple(
+        text[start:end] if token == UNK or (written and start < end) else token
+        for token, (start, end) in zip(encoded.tokens, encoded.offsets, strict=True)
+    )
 
 
 class EncodingCache:

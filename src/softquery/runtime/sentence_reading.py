@@ -24,4 +24,6 @@ def sentence_reader(
     bundle: Bundle, pipeline: TextPipeline
 ) -> Callable[[Sequence[str]], list[list[Any]]]:
     """From texts to what the bundle's backend takes; equal texts give equal lists."""
-    return pipeline.words if reads_words(bundle) else pipeline.encode_ids
+    if not reads_words(bundle):
+        return pipeline.encode_ids
+    return lambda texts: pipeline.written_words_with_cuts(texts)[0]

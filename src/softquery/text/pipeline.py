@@ -157,14 +157,29 @@ class TextPipeline:
         >>> build_pipeline(["a"], TextConfig(lowercase=False)).words(["Don't panic!"])
         [['Do', "n't", 'panic', '!']]
         """
-        return self.words_with_cuts(texts)[0]
-
-    def words_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[int]]:
-        """As `words`, and how many of them the limit cost each sentence."""
-        if self.config.unit in SUBWORDS:
-            raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
+        self._refuse_pieces()
         limit = self.config.max_tokens - 2 * self.config.boundaries
-        words = [self._cut_words(text) for text in self._prepared(texts)]
+        return [self._cut_words(text)[:limit] for text in self._prepared(texts)]
+
+    def written_words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of each text as they stand in it, however many there are.
+
+        Their case is there for those who read characters; `look_up` finds them all the same.
+
+        >>> from softquery.text import TextConfig, build_pipeline
+        >>> build_pipeline(["a"], TextConfig()).written_words(["Don’t panic!"])
+        [['Do', 'n’t', 'panic', '!']]
+        """
+        return [
+            [text[start:end] for start, end in spans]
+            for text, spans in zip(texts, self.word_spans(texts), strict=True)
+        ]
+
+    def written_words_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[int]]:
+        """As `written_words`, within the limit, and how many of them it cost each sentence."""
+        self._refuse_pieces()
+        limit = self.config.max_tokens - 2 * self.config.boundaries
+        words = self.written_words(texts)
         return [each[:limit] for each in words], [max(0, len(each) - limit) for each in words]
 
     def word_spans(self, texts: Sequence[str]) -> list[list[Span]]:
@@ -247,6 +262,10 @@ class TextPipeline:
             BundleError: The file is missing, damaged or made for another configuration.
         """
         return cls(read_tokenizer(Path(folder) / name, config), config)
+
+    def _refuse_pieces(self) -> None:
+        if self.config.unit in SUBWORDS:
+            raise ValueError(f"unit {self.config.unit!r} cuts pieces, not words")
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
         return list(prepared_texts(texts, self.config))

@@ -49,7 +49,7 @@ class Reading:
             return self._documents(texts, pipeline, self.max_sentences)
         if self.tokens == "words":
             limit = pipeline.config.max_tokens
-            spelt = _words(texts, pipeline)
+            spelt = pipeline.written_words(texts)
             return [Read([words[:limit]], max(0, len(words) - limit)) for words in spelt]
         ids, cuts = pipeline.encode_ids_with_cuts(texts)
         return [Read([each], cut) for each, cut in zip(ids, cuts, strict=True)]
@@ -72,11 +72,11 @@ class Reading:
         [['A', 'b'], ['.'], ['Zebra', '!']]
         """
         if self.max_sentences is not None:
-            words = _words(split_sentences(text), pipeline)
+            words = pipeline.written_words(split_sentences(text))
             parts = list(_filled(words, pipeline.config.max_tokens))
             return [list(part) for part in parts[: self.max_sentences]]
         if self.tokens == "words":
-            return [each[: pipeline.config.max_tokens] for each in _words([text], pipeline)]
+            return [each[: pipeline.config.max_tokens] for each in pipeline.written_words([text])]
         encoded = pipeline.encode([text])[0]
         found = zip(encoded.tokens, encoded.offsets, strict=True)
         return [[text[start:end] or _named(token) for token, (start, end) in found]]
@@ -91,14 +91,6 @@ class Reading:
             parts = list(_filled(ids, pipeline.config.max_tokens))
             found.append(Read(parts[:most], sum(map(len, parts[most:]))))
         return found
-
-
-def _words(texts: Sequence[str], pipeline: TextPipeline) -> list[list[str]]:
-    spans = pipeline.word_spans(texts)
-    return [
-        [text[start:end] for start, end in places]
-        for text, places in zip(texts, spans, strict=True)
-    ]
 
 
 def _filled(sentences: Sequence[Sequence[Any]], limit: int) -> Iterator[Sequence[Any]]:

@@ -12,7 +12,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from elmo_cases import ENTRIES
-from small_bundles import exported, labelled, random_pairs
+from small_bundles import WORDS, exported, labelled, random_pairs
 from small_elmo import write_elmo, write_esim_elmo
 from small_nested import BOTH, make_nested
 from softquery.bundle import read_bundle
@@ -96,6 +96,25 @@ def test_projected_vectors_come_out_as_with_torch(name, wide_bilm, tmp_path):
     bundle = read_bundle(narrowed(tmp_path / "plain", name, wide_bilm))
     make = export_classifier if name == "attentive" else export_matcher
     assert make(bundle, tmp_path / "float32").difference <= 1e-5
+
+
+def test_a_table_in_lower_case_stands_beside_a_bilm_that_reads_case(wide_bilm, tmp_path):
+    """Both forms of a word are one row of the table, and two words to the biLM."""
+    path = make_nested(tmp_path / "plain", bilm=wide_bilm, size=40, lowercase=True)
+    assert export_matcher(read_bundle(path), tmp_path / "float32").difference <= 1e-5
+    word = WORDS[0]
+    pairs = [(word, word), (word, word.upper()), (word, f"{word}q"), (word, f"{word}Q")]
+    ours = load(tmp_path / "float32", backend="onnx").logits(pairs)
+    np.testing.assert_allclose(ours, load(path, backend="torch").logits(pairs), atol=1e-5)
+    assert len(np.unique(ours.round(4), axis=0)) == len(pairs)
+    stored = load_file(path / "model.safetensors")
+    for place in BOTH["places"]:
+        stored[f"embedder.mixes.{place}.scale"] = np.zeros((), np.float32)  # the table alone
+    save_file(stored, path / "model.safetensors")
+    known, shouted, *unknown = load(path, backend="torch").logits(pairs)
+    np.testing.assert_array_equal(known, shouted)
+    np.testing.assert_array_equal(*unknown)
+    assert np.abs(known - unknown[0]).max() > 1e-4
 
 
 @pytest.mark.parametrize("name", ["esim", "siamese"])

@@ -1,5 +1,7 @@
 """Tokens as symbols: the published numbering, and laws that hold for any token."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from softquery.text import (
     spell_tokens,
     spell_vocabulary,
     unspell,
+    visible_form,
 )
 
 BEGIN, END, FILLER = 259, 260, 261
@@ -116,7 +119,38 @@ def test_words_keep_what_the_vocabulary_lacks():
     assert pipeline.encode(["a strange"])[0].tokens == ["<bos>", "a", "<unk>", "<eos>"]
 
 
+@pytest.mark.parametrize("unit", ["words", "characters", "jieba"])
+def test_written_words_are_looked_up_as_what_is_encoded(unit):
+    if unit == "jieba":
+        pytest.importorskip("jieba")
+    texts = ["Don’t PANIC: it's 3,000.50 in the U.S.!", "我愛北京 Café", "", "  \u200b "]
+    pipeline = build_pipeline(texts[:1], TextConfig(unit=unit, simplify=True))
+    words, cuts = pipeline.written_words_with_cuts(texts)
+    assert "".join(words[0]) == texts[0].replace(" ", "")
+    assert not any(cuts)
+    assert [pipeline.look_up(each) for each in words] == pipeline.encode_ids(texts)
+
+
+@few
+@given(st.text(max_size=12))
+def test_written_words_are_those_that_a_cased_pipeline_reads(text):
+    """So that a table in lower case takes nothing from who reads their characters."""
+    config = TextConfig(unicode_form="NFC")
+    pipeline = build_pipeline([text], config)
+    (words,) = pipeline.written_words([text])
+    assert pipeline.look_up(words) == pipeline.encode_ids([text])[0]
+    cased = build_pipeline([text], replace(config, lowercase=False))
+    assert [visible_form(word, config) for word in words] == cased.words([text])[0]
+
+
+def test_written_words_keep_the_limit_and_leave_room_for_boundaries():
+    pipeline = build_pipeline(["a"], TextConfig(boundaries=True, max_tokens=5))
+    found = pipeline.written_words_with_cuts(["A strange New world indeed", "A"])
+    assert found == ([["A", "strange", "New"], ["A"]], [2, 0])
+
+
 def test_pieces_are_no_words():
     pipeline = build_pipeline(["a b"], TextConfig(unit="bpe"))
-    with pytest.raises(ValueError, match="'bpe' cuts pieces, not words"):
-        pipeline.words(["a"])
+    for cut in (pipeline.words, pipeline.written_words_with_cuts):
+        with pytest.raises(ValueError, match="'bpe' cuts pieces, not words"):
+            cut(["a"])
