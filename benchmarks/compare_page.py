@@ -65,7 +65,7 @@ WAYS = {
     },
     "ELMo": {
         "sst2": ("classify.jsonl", "sst2-elmo"),
-        "snli": ("esim_elmo.json", "larger"),
+        "snli": ("esim_elmo.json", "elmo-en"),
         "conll": ("tagging.jsonl", "elmo"),
         "squad": ("read.jsonl", "reader-elmo"),
     },
@@ -81,8 +81,8 @@ WAYS = {
 }  # fmt: skip
 """Where the rows of each task lie: the file, and the name of the variant."""
 BILMS = {
-    "the shipped `elmo-en` (1,024/192)": ("sst2", "squad"),
-    "a larger biLM (2,048/256)": ("snli", "conll"),
+    "the shipped `elmo-en` (1,024/192)": ("sst2", "snli", "squad"),
+    "a medium one (2,048/256)": ("conll",),
 }
 """On which tasks ELMo was measured with which biLM."""
 
@@ -169,7 +169,8 @@ def page(
 
 def on_tasks(bilm: str) -> str:
     """A biLM with the tasks that it was measured on."""
-    return f"{bilm} on {' and '.join(TASKS[task].title for task in BILMS[bilm])}"
+    *first, last = (TASKS[task].title for task in BILMS[bilm])
+    return f"{bilm} on {', '.join(first)} and {last}" if first else f"{bilm} on {last}"
 
 
 COLOURS = dict(zip(WAYS, ("#4c72b0", "#55a868", "#999999", "#c44e52", "#8172b3"), strict=True))

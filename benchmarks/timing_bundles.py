@@ -10,7 +10,7 @@ these bundles, which a CPU makes in minutes; its options are printed at the end.
 by which the other benchmarks train, but for the precision, and all of train is read, from which
 the vocabulary comes; of dev, the beginning. What these bundles answer is worth nothing.
 
-Our BERT and the larger biLM are made first, in the sizes of their recipes, from a few lines of
+Our BERT and the tagger's biLM are made first, in the sizes of their recipes, from a few lines of
 `--text`. A bundle that is there is not made again. SST-2 is read as `classify.py prepare` writes
 it.
 """
@@ -83,7 +83,7 @@ def little_text(folder: Path, target: Path) -> Path:
 
 
 def bases(options: argparse.Namespace, text: Path) -> tuple[Planned, Planned]:
-    """What others stand on: our BERT and the larger biLM."""
+    """What others stand on: our BERT and the tagger's biLM."""
     pieces = (f"pieces.given={options.pieces}", "data.num_tokens=4096")
     bert = _planned("bert", "bert-mini-en", text, pieces)
     return bert, _planned("larger", "elmo-medium", text, ("data.num_streams=8",))
@@ -95,7 +95,7 @@ def variants(options: argparse.Namespace) -> Iterator[tuple[str, Planned]]:
     for each in (*classify.VARIANTS, *classify.WITH_ELMO):
         settings = tuple(classify.settings(each, options))
         yield "classify.jsonl", _planned(each.name, each.recipe, options.sst2, settings)
-    for name, (recipe, own) in esim_elmo.variants({"larger": options.larger}).items():
+    for name, (recipe, own) in esim_elmo.variants({"elmo-en": options.elmo}).items():
         name, _, seed = name.rpartition("-seed-")
         if int(seed) == SEED:
             run = _planned(name, recipe, options.snli, tuple(own), vectors)
@@ -157,7 +157,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True, help="train*.txt and valid.txt")
     parser.add_argument("--pieces", type=Path, required=True, help="our BERT's, one a line")
     parser.add_argument("--minilm", required=True, help="MiniLM, imported as a bundle")
-    parser.add_argument("--elmo", default="elmo-en", help="the biLM of SST-2 and SQuAD")
+    parser.add_argument("--elmo", default="elmo-en", help="the biLM of all but the tagger")
     parser.add_argument("--vectors", type=Path, nargs="+", required=True)
     parser.add_argument("--reader-vectors", type=Path, nargs="+", required=True)
     parser.add_argument("--output", type=Path, default=Path("runs/timing"))

@@ -120,8 +120,8 @@ def test_the_page_says_what_its_table_means(script, results, tiny_bundle, monkey
     assert "a question about 96 words" in lines[-3]
     assert "trained for one step" not in lines[-3]
     assert lines[-3].endswith(
-        "ELMo is the shipped `elmo-en` (1,024/192) on SST-2 and SQuAD 1.1 and a larger biLM "
-        "(2,048/256) on SNLI-100k and CoNLL-2003."
+        "ELMo is the shipped `elmo-en` (1,024/192) on SST-2, SNLI-100k and SQuAD 1.1 and a "
+        "medium one (2,048/256) on CoNLL-2003."
     )
     assert lines[-1] == "![How good against how long one text takes](../some.png)"
     kept = json.loads((results / "all.json").read_text())

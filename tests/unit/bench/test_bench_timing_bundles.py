@@ -30,7 +30,7 @@ def test_each_way_of_each_task_has_its_run(script, options):
     assert run.settings == ("vectors=a.bin,b.bin", "elmo.bundle=elmo-en")
     run = runs["snli", "ELMo"]
     assert (run.recipe, run.vectors) == ("esim-elmo", (Path("a.bin"), Path("b.bin")))
-    assert run.settings == ("elmo.bundle=larger", "training.seed=1")
+    assert run.settings == ("elmo.bundle=elmo-en", "training.seed=1")
     assert runs["conll", "ELMo"].settings == ("elmo.bundle=larger",)
     run = runs["squad", "ELMo"]
     assert (run.recipe, run.vectors) == ("reader-elmo", (Path("b.bin"),))
