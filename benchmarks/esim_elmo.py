@@ -12,6 +12,7 @@ import argparse
 import fnmatch
 import json
 import statistics
+import sys
 from pathlib import Path
 
 from esim_snli import curve
@@ -72,7 +73,10 @@ def report(options: argparse.Namespace) -> None:
             f"| {name} | {len(runs)} | {statistics.mean(tune):.2f} | {statistics.mean(dev):.2f} "
             f"| {spread} | {epoch:.0f} |"
         )
-    draw({name: groups[name] for name in options.drawn if name in groups}, options.picture)
+    drawn = options.drawn or [name for name in DRAWN if name in groups]
+    if missing := [name for name in drawn if name not in groups]:
+        sys.exit(f"{options.results}: no runs of {', '.join(missing)}")
+    draw({name: groups[name] for name in drawn}, options.picture)
 
 
 def draw(groups: dict[str, list[dict]], path: Path) -> None:
@@ -107,7 +111,7 @@ def main() -> None:
     reporting = verbs.add_parser("report")
     reporting.add_argument("--results", type=Path, default=RESULTS)
     reporting.add_argument("--picture", type=Path, default=HERE / "esim_elmo.png")
-    reporting.add_argument("--drawn", nargs="+", default=DRAWN, help="variants")
+    reporting.add_argument("--drawn", nargs="+", help="variants, in place of a few")
     reporting.set_defaults(act=report)
     options = parser.parse_args()
     options.act(options)

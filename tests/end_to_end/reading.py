@@ -39,3 +39,10 @@ def assert_equal(
         assert left.keys() == right.keys()
     for name in names or left:
         np.testing.assert_allclose(left[name], right[name], rtol=0, atol=atol, err_msg=name)
+
+
+def mean_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], names: Iterable[str]
+) -> list[float]:
+    """How far each of the named weights moved, the mean of its entries."""
+    return [float(np.abs(after[name] - before[name]).mean()) for name in names]

@@ -12,6 +12,7 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 
 import numpy as np
 import torch
+from reading import mean_changes, weights
 from running import finish, softquery, start_ranks
 from safetensors.numpy import load_file
 from tiny_text import settings, write_text
@@ -261,16 +262,14 @@ def config(folder):
 def test_lower_layers_adapt_more_slowly(trained, data, tmp_path):
     made = run(**EPOCHS, training__max_steps=3, optim__layer_decay=0.1)
     go(made, data, tmp_path / "adapted", init=trained[0])
-    ours, theirs = (
-        load_file(each / "model.safetensors") for each in (tmp_path / "adapted", trained[0])
-    )
-    embedded, lower, higher = (
-        np.abs(ours[name] - theirs[name]).mean()
-        for name in (
+    embedded, lower, higher = mean_changes(
+        weights(trained[0]),
+        weights(tmp_path / "adapted"),
+        [
             "reader.projection.weight",
             "forwards.layers.0.projection",
             "backwards.layers.1.projection",
-        )
+        ],
     )
     assert 0 < embedded < 0.3 * lower < 0.09 * higher
     with pytest.raises(ConfigError, match="layer_decay is for what is gone on with"):

@@ -17,7 +17,7 @@ from softquery.runtime.bert_backends import BertPairBackend, is_bert, open_bert
 from softquery.runtime.choosing import Backend, choose_backend, needs_torch
 from softquery.runtime.fitting import check_task, fitting_calibration, fitting_pipeline
 from softquery.runtime.opening import Source, opened
-from softquery.runtime.sentence_reading import reads_words, sentence_reader
+from softquery.runtime.sentence_reading import reads_words
 from softquery.text import UNK, Encoded
 
 Pair = tuple[str, str]
@@ -40,7 +40,6 @@ class Matcher:
         self.bundle = bundle
         check_task(bundle)
         self.pipeline = fitting_pipeline(bundle)
-        self._read = sentence_reader(bundle, self.pipeline)
         self.task: dict[str, Any] = bundle.config.task
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
         self.calibration = fitting_calibration(bundle)
@@ -63,8 +62,8 @@ class Matcher:
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
-            first = self._read([pair[0] for pair in chunk])
-            second = self._read([pair[1] for pair in chunk])
+            first, _ = self.read([pair[0] for pair in chunk])
+            second, _ = self.read([pair[1] for pair in chunk])
             parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 
@@ -83,7 +82,7 @@ class Matcher:
     def explain(self, first: str, second: str) -> PairAlignment:
         """Which words of two sentences looked at which, with the answer they led to."""
         sides = self.pipeline.encode([first, second])
-        encodings = [self._encoding(tuple(side)) for side in self._read([first, second])]
+        encodings = [self._encoding(tuple(side)) for side in self.read([first, second])[0]]
         found = self.backend.align(encodings[0], encodings[1])
         if found is None:
             raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
@@ -116,7 +115,7 @@ class Matcher:
         Each text is encoded by itself, so that its encoding never depends on its company. The
         arrays may be shared with later calls, and cannot be written to.
         """
-        return self.encode_read(self._read(list(texts)))
+        return self.encode_read(self.read(texts)[0])
 
     def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
         """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
