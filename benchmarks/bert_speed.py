@@ -38,7 +38,7 @@ from softquery.interop.bert_names import names, prefixed
 from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
 from softquery.recipes.bert import bert_mini
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.tasks import MaskedLanguageModel
 from softquery.training.loop import launch
 from softquery.training.optim import build_optimizer

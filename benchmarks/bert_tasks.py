@@ -105,11 +105,11 @@ def fine_tuned(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     import transformers
 
     from softquery.recipes import override, recipe
-    from softquery.recipes.pair_work import PairWork
-    from softquery.recipes.prepare import read_source
+    from softquery.running.match import MatchAdapter
+    from softquery.running.prepare import read_source
 
     run = override(recipe("bert-match"), [*SAME, *options.set, f"training.seed={seed}"])
-    source = read_source(run, PairWork(), options.snli, None, lambda line: None)
+    source = read_source(run, MatchAdapter(), options.snli, None, lambda line: None)
     labels = sorted({row.values["label"] for row in source.train})
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(seed)

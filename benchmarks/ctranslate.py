@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from softquery.bundle import Bundle
-from softquery.runtime import load_writer
-from softquery.runtime.weights import dequantised
-from softquery.runtime.writing_weights import LONGEST, sinusoids
+from softquery.runtime import load_generator
+from softquery.runtime.generate.decoder_weights import LONGEST, sinusoids
+from softquery.runtime.graph_weights import dequantised
 from softquery.text import EOS_ID
 
 EPSILON = 1e-5
@@ -49,7 +49,7 @@ def convert(bundle: Bundle, folder: Path) -> Path:
         _feed_forward(layer.ffn, weights, name)
     spec.decoder.projection.weight = weights.get("words.output", weights["words.target.weight"])
     spec.decoder.projection.bias = weights["words.bias"]
-    entries = load_writer(bundle).pipeline.tokenizer
+    entries = load_generator(bundle).pipeline.tokenizer
     tokens = [entries.id_to_token(number) for number in range(entries.get_vocab_size())]
     spec.register_source_vocabulary(tokens)
     spec.register_target_vocabulary(tokens)
@@ -110,7 +110,7 @@ class CTranslate:
     def __init__(self, bundle: Bundle, folder: Path, threads: int, compute: str) -> None:
         import ctranslate2
 
-        self.pipeline = load_writer(bundle).pipeline
+        self.pipeline = load_generator(bundle).pipeline
         self.model = ctranslate2.Translator(
             str(folder), device="cpu", compute_type=compute, inter_threads=1, intra_threads=threads
         )

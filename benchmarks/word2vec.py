@@ -3,7 +3,7 @@
     python benchmarks/word2vec.py --data FOLDER --tests EVAL
     python benchmarks/word2vec.py --data FOLDER --tests EVAL --contestants torch --output gpu.json
 
-FOLDER holds the text (.txt, .txt.xz, …) or what `softquery.files.write_numbered` made of it, EVAL
+FOLDER has the text (.txt, .txt.xz, …) or what `softquery.files.write_corpus_file` made of it; EVAL
 holds questions-words.txt, wordsim353.tsv and simlex999.txt. The text is cut into words once, and
 everybody trains on the same tokens. The second line is for a machine with a GPU: beside each run of
 the torch engine it takes the pace of the numba engine, once on all cores and once on `--threads`.
@@ -37,23 +37,23 @@ from typing import Any
 import numpy as np
 
 from softquery.files import (
-    NumberedText,
-    WordVectors,
+    CorpusFile,
+    VectorTable,
     find_shards,
-    open_numbered,
+    open_corpus_file,
+    write_corpus_file,
     write_json,
-    write_numbered,
     write_text,
 )
-from softquery.files.numbering import END
+from softquery.files.corpus_ids import END
 from softquery.files.word_tests import read_graded_words, read_questions
-from softquery.measure.words import sum_scores
+from softquery.measure.word_scores import sum_scores
 from softquery.models import Word2VecConfig
-from softquery.runtime import WordSpace
+from softquery.runtime import WordVectors
 from softquery.text import TextConfig
 from softquery.training.word2vec import WordTraining, num_cores
-from softquery.training.word2vec.engine import Engine, Subject
 from softquery.training.word2vec.fit import ROUND, STRETCH, WordFit
+from softquery.training.word2vec.word2vec_engine import Subject, Word2VecEngine
 
 RESULTS = Path(__file__).with_name("results")
 LONGEST = 10_000
@@ -100,7 +100,7 @@ class Silent:
         """Nothing."""
 
 
-def train_ours(corpus: NumberedText, job: Job, options: argparse.Namespace) -> Trained:
+def train_ours(corpus: CorpusFile, job: Job, options: argparse.Namespace) -> Trained:
     with tempfile.TemporaryDirectory() as folder:
         fit = warm_fit(corpus, job, options, Path(folder))
         progress = fit.run(Silent(), resume=False)
@@ -108,7 +108,7 @@ def train_ours(corpus: NumberedText, job: Job, options: argparse.Namespace) -> T
     return Trained(progress.words / progress.seconds, corpus.words, vectors)
 
 
-def take_pace(corpus: NumberedText, job: Job, options: argparse.Namespace) -> Trained:
+def take_pace(corpus: CorpusFile, job: Job, options: argparse.Namespace) -> Trained:
     """Words a second of some seconds, without the rest of a run."""
     with tempfile.TemporaryDirectory() as folder:
         fit = warm_fit(corpus, job, options, Path(folder))
@@ -121,7 +121,7 @@ def take_pace(corpus: NumberedText, job: Job, options: argparse.Namespace) -> Tr
     return Trained(words / seconds, [], None)
 
 
-def warm_fit(corpus: NumberedText, job: Job, options: argparse.Namespace, folder: Path) -> WordFit:
+def warm_fit(corpus: CorpusFile, job: Job, options: argparse.Namespace, folder: Path) -> WordFit:
     """A run whose engine has been compiled or recorded before the clock starts."""
     config = Word2VecConfig(
         vocab_size=len(corpus.words),
@@ -152,7 +152,7 @@ def round_from(fit: WordFit, place: int) -> list[Any]:
     return [fit.stretch((place + each) % number) for each in range(min(ROUND, number))]
 
 
-def engine(contestant: str, subject: Subject) -> Engine:
+def engine(contestant: str, subject: Subject) -> Word2VecEngine:
     if contestant == "torch":
         from softquery.training.word2vec.torch_engine import TorchEngine
 
@@ -168,7 +168,7 @@ def rate_of_file(options: argparse.Namespace) -> float:
     return LR - (LR - FINAL_LR) * fallen
 
 
-def train_gensim(corpus: NumberedText, job: Job, options: argparse.Namespace) -> Trained:
+def train_gensim(corpus: CorpusFile, job: Job, options: argparse.Namespace) -> Trained:
     from gensim.models import Word2Vec
     from gensim.models.word2vec import LineSentence
 
@@ -198,7 +198,7 @@ def train_gensim(corpus: NumberedText, job: Job, options: argparse.Namespace) ->
     return Trained(words / seconds, model.wv.index_to_key, model.wv.vectors)
 
 
-Trainer = Callable[[NumberedText, Job, argparse.Namespace], Trained]
+Trainer = Callable[[CorpusFile, Job, argparse.Namespace], Trained]
 CONTESTANTS: dict[str, Trainer] = {
     "numba": train_ours,
     "numba-as-file": train_ours,
@@ -213,7 +213,7 @@ def quality(trained: Trained, tests: Path) -> dict[str, float | None]:
     """Points of 100: analogies by 3CosAdd, and Spearman's correlations."""
     if trained.vectors is None:
         return {}
-    space = WordSpace(WordVectors(trained.words, trained.vectors), text=TextConfig())
+    space = WordVectors(VectorTable(trained.words, trained.vectors), text=TextConfig())
     sections = read_questions(tests / "questions-words.txt")
     total = sum_scores(space.answer(sections, restrict=RESTRICT), "all")
     found = {"analogies": total.accuracy, "questions": total.n / 100}
@@ -222,7 +222,7 @@ def quality(trained: Trained, tests: Path) -> dict[str, float | None]:
     return {name: None if value is None else 100 * value for name, value in found.items()}
 
 
-def tokens_of(corpus: NumberedText) -> Path:
+def tokens_of(corpus: CorpusFile) -> Path:
     """The corpus as gensim reads it: words between spaces, a sentence a line."""
     path = corpus.path.with_suffix(".tokens")
     if path.exists():
@@ -307,9 +307,9 @@ def table(result: dict[str, Any]) -> str:
 
 
 @contextmanager
-def numbered(options: argparse.Namespace) -> Iterator[NumberedText]:
+def numbered(options: argparse.Namespace) -> Iterator[CorpusFile]:
     """The corpus: ready, as it was left by an earlier start, or read now."""
-    ready = open_numbered(options.data) if options.data.is_dir() else None
+    ready = open_corpus_file(options.data) if options.data.is_dir() else None
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.work or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
@@ -319,25 +319,25 @@ def numbered(options: argparse.Namespace) -> Iterator[NumberedText]:
             link.unlink(missing_ok=True)
             link.symlink_to(ready.path.resolve())
             ready = replace(ready, path=link)
-        corpus = ready or open_numbered(folder) or read(options, folder)
+        corpus = ready or open_corpus_file(folder) or read(options, folder)
         print(f"{corpus.num_tokens:,} words, {len(corpus.words):,} different", flush=True)
         yield corpus
 
 
-def read(options: argparse.Namespace, folder: Path) -> NumberedText:
+def read(options: argparse.Namespace, folder: Path) -> CorpusFile:
     files = find_shards(options.data)[: options.shards]
     text = TextConfig(max_tokens=LONGEST)
     for stale in folder.glob("*.tokens"):
         stale.unlink()
     start = time.perf_counter()
-    corpus = write_numbered(
+    corpus = write_corpus_file(
         files, text, folder, min_count=5, processes=num_cores(), say=lambda line: print(line)
     )
     print(f"read in {time.perf_counter() - start:.1f} s")
     return corpus
 
 
-def begun(options: argparse.Namespace, corpus: NumberedText) -> dict[str, Any]:
+def begun(options: argparse.Namespace, corpus: CorpusFile) -> dict[str, Any]:
     """What an earlier start wrote down, or an empty report."""
     report: dict[str, Any] = {
         "corpus": {"words": corpus.num_tokens, "vocabulary": len(corpus.words)},
@@ -370,7 +370,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def run_all(corpus: NumberedText, options: argparse.Namespace) -> dict[str, Any]:
+def run_all(corpus: CorpusFile, options: argparse.Namespace) -> dict[str, Any]:
     """Do what is not yet done, and write down each run."""
     result = begun(options, corpus)
     for job in jobs(options):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from gensim.models import Word2Vec
 
-from softquery.files import WordVectors, read_rows, write_vectors
+from softquery.files import VectorTable, read_rows, write_vectors
 from softquery.files.archives import open_bytes
 from softquery.text import TextConfig, build_pipeline
 
@@ -51,7 +51,7 @@ def main() -> None:
         sentences, vector_size=options.width, window=5, sg=1, negative=5, min_count=5,
         epochs=options.epochs, workers=2, seed=1,
     )  # fmt: skip
-    vectors = WordVectors(list(model.wv.index_to_key), model.wv.vectors.astype(np.float32))
+    vectors = VectorTable(list(model.wv.index_to_key), model.wv.vectors.astype(np.float32))
     write_vectors(options.output, vectors, form="word2vec-binary")
     print(f"{options.output}: {len(vectors.words):,} characters of {options.width} dimensions")
 

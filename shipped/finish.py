@@ -43,7 +43,7 @@ from shipping import (
 from softquery.bundle import RECORDS, make_card, read_bundle
 from softquery.cli.console import note, print_table
 from softquery.errors import MissingExtra
-from softquery.runtime.calibrating import Aim, Fitted
+from softquery.runtime.match.calibrate import Aim, CalibrationFit
 from softquery.zoo.glance import folder_size
 
 LARGEST_MB = 15.0
@@ -104,7 +104,7 @@ def write(
     )
 
 
-def draw_calibration(fitted: Fitted, folder: Path) -> None:
+def draw_calibration(fitted: CalibrationFit, folder: Path) -> None:
     """The picture of the calibration, where it can be drawn."""
     try:
         from softquery.explain.reliability import draw_reliability
@@ -114,7 +114,7 @@ def draw_calibration(fitted: Fitted, folder: Path) -> None:
         note(str(error))
 
 
-def checks(size_bytes: int, metrics: dict[str, Any], fitted: Fitted) -> list[Check]:
+def checks(size_bytes: int, metrics: dict[str, Any], fitted: CalibrationFit) -> list[Check]:
     """What must hold."""
     error, chance = fitted.facts["ece_after"], metrics["calibration"]["ece_by_chance"]
     return [

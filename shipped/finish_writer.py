@@ -44,8 +44,8 @@ from softquery.cli.console import note
 from softquery.errors import InputError
 from softquery.export import export_generator
 from softquery.files import Row, read_rows
-from softquery.runtime import load_writer
-from softquery.runtime.write_evaluation import evaluate_writer
+from softquery.runtime import load_generator
+from softquery.runtime.generate.evaluate import evaluate_generator
 from softquery.zoo.glance import folder_size
 
 
@@ -144,7 +144,7 @@ def _steered(run: SeedRun) -> float:
 
 def _measured(bundle: Bundle, rows: Sequence[Row], beam: int) -> dict[str, Any]:
     """The exported model on one set, without torch."""
-    found = evaluate_writer(load_writer(bundle, backend="onnx"), rows, beam=beam).report()
+    found = evaluate_generator(load_generator(bundle, backend="onnx"), rows, beam=beam).report()
     note(", ".join(f"{key} {found[key]:.4f}" for key in ("bleu", "perplexity") if key in found))
     return found
 

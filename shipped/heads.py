@@ -17,10 +17,10 @@ from softquery.files import (
     read_tagged,
 )
 from softquery.runtime import load_classifier, load_tagger
-from softquery.runtime.class_evaluation import evaluate_classes
-from softquery.runtime.read_evaluation import evaluate_reading
-from softquery.runtime.reader import load_reader
-from softquery.runtime.tag_evaluation import evaluate_tags
+from softquery.runtime.classify.evaluate import evaluate_classifier
+from softquery.runtime.read.evaluate import evaluate_reader
+from softquery.runtime.read.model import load_reader
+from softquery.runtime.tag.evaluate import evaluate_tagger
 
 Rows = list[Any]
 
@@ -86,7 +86,7 @@ KINDS = {
         read=lambda path: list(read_rows(path, columns=("text", "label"))),
         find=lambda data, name: find_split(data, name),
         export=export_classifier,
-        evaluate=lambda bundle, rows: evaluate_classes(
+        evaluate=lambda bundle, rows: evaluate_classifier(
             load_classifier(bundle, backend="onnx"), rows
         ),
     ),
@@ -95,14 +95,14 @@ KINDS = {
         read=lambda path: list(read_questions(path)),
         find=lambda data, name: find_split(data, name, forms=QUESTION_FORMS),
         export=export_reader,
-        evaluate=lambda bundle, rows: evaluate_reading(load_reader(bundle, backend="onnx"), rows),
+        evaluate=lambda bundle, rows: evaluate_reader(load_reader(bundle, backend="onnx"), rows),
     ),
     "tagger": Kind(
         noun="sentences",
         read=lambda path: list(read_tagged(path)),
         find=lambda data, name: find_split(data, name, forms=TAGGED_FORMS),
         export=export_tagger,
-        evaluate=lambda bundle, rows: evaluate_tags(load_tagger(bundle, backend="onnx"), rows),
+        evaluate=lambda bundle, rows: evaluate_tagger(load_tagger(bundle, backend="onnx"), rows),
     ),
 }
 

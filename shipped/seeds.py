@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from softquery.bundle import RECORDS, Bundle, read_bundle
-from softquery.bundle.layout import read_object
+from softquery.bundle.folder_layout import read_object
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.recipes.bert_run import BertRun
-from softquery.recipes.language_run import LanguageRun
+from softquery.recipes.elmo_run import ElmoRun
 
 SETTINGS = "run.json"
 LABELS = {
@@ -68,7 +68,7 @@ def read_settings(bundle: Bundle) -> dict[str, Any]:
 
 
 def recipe_settings(
-    bundle: Bundle, wanted: LanguageRun | BertRun, *, aside: Collection[str] = ()
+    bundle: Bundle, wanted: ElmoRun | BertRun, *, aside: Collection[str] = ()
 ) -> dict[str, Any]:
     """A recipe's settings, if the bundle's run had the same ones.
 

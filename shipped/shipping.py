@@ -29,7 +29,7 @@ from softquery.export import export_matcher
 from softquery.files import Row
 from softquery.measure import MatchReport
 from softquery.runtime import Matcher, load
-from softquery.runtime.calibrating import Aim, Fitted, fit_calibration, save_calibration
+from softquery.runtime.match.calibrate import Aim, CalibrationFit, fit_calibration, save_calibration
 from softquery.zoo.glance import folder_size
 
 
@@ -63,7 +63,7 @@ class MeasuredExport:
     """An exported bundle and all that was found out about it."""
 
     folder: Path
-    fitted: Fitted
+    fitted: CalibrationFit
     metrics: dict[str, Any]
     sources: dict[str, dict[str, Any]]
     probes: list[ProbeResult]

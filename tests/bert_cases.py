@@ -11,7 +11,7 @@ from softquery import __version__
 from softquery.bundle import BundleConfig, write_bundle
 from softquery.data import NONE, MaskedBatch, PackedTokens, Sentences, Tokens
 from softquery.models import Bert, BertConfig
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.text import BERT_RESERVED, TextConfig, TextPipeline, pipeline_from_pieces
 
 PIECES = [*BERT_RESERVED, *"abcdefghij", "##x", "##y", "##z", "the", "cat", "sat"]

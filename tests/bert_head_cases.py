@@ -9,11 +9,11 @@ from torch import nn
 
 from bert_cases import CLS, PIECES, SEP, SMALL
 from softquery import __version__
-from softquery.answers import Page, ReadingRules, TagSet
+from softquery.answers import ContextWindow, ReadingRules, TagSet
 from softquery.bundle import Bundle, BundleConfig, read_bundle, write_bundle
 from softquery.data import PiecePairs, Sentences, WordPieces, encode_ids, encode_piece_pages
 from softquery.models import BERT_HEADS
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.tasks import PairClassification, SpanReading, Tagging, TextClassification
 from softquery.text import TextConfig, TextPipeline, pipeline_from_pieces
 
@@ -93,7 +93,7 @@ class HeadCase:
         if self.kind == "matcher":
             return PiecePairs(Sentences.pack(first), Sentences.pack(second), label)
         if self.kind == "reader":
-            pages = [Page(*each) for each in zip(QUESTIONS, CONTEXTS, strict=True)]
+            pages = [ContextWindow(*each) for each in zip(QUESTIONS, CONTEXTS, strict=True)]
             spans = [(-1, -1), *SPANS[1:]] if self.settings.get("no_answer") == "learnt" else SPANS
             return encode_piece_pages(pages, pipeline(), labels=spans)
         # Words of two pieces, but for the last.

@@ -12,7 +12,7 @@ from softquery.data import Pairs, Sentences
 from softquery.export import ExportReport, export_matcher
 from softquery.files import Row
 from softquery.models import MODELS
-from softquery.runtime.network import config_of, pair_logits
+from softquery.runtime.torch_models import config_of, pair_logits
 from softquery.text import TextConfig, build_pipeline
 
 WORDS = [f"w{number}" for number in range(120)]

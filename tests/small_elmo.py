@@ -11,7 +11,7 @@ from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.export import ExportReport, export_embedder
 from softquery.models import Elmo, Esim, EsimConfig
 from softquery.nn import ElmoSettings
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, pipeline_from_words, spell_vocabulary
 
 

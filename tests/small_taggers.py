@@ -10,9 +10,9 @@ from elmo_cases import ElmoCase
 from softquery.answers import TagSet
 from softquery.bundle import BundleConfig, write_bundle
 from softquery.files import TaggedSentence
-from softquery.models import SpellingConfig, Tagger, TaggerConfig
+from softquery.models import BiLstmTagger, BiLstmTaggerConfig, SpellingConfig
 from softquery.nn import ElmoSettings
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.tasks import Tagging
 from softquery.text import TextConfig, pipeline_from_words
 
@@ -45,7 +45,7 @@ def make_tagger(
     torch.manual_seed(seed)
     longest = 9 if elmo is not None else 12
     reading = {"size": 4, "output_size": 6, "max_characters": longest, **(spelling or {})}
-    config = TaggerConfig(
+    config = BiLstmTaggerConfig(
         vocab_size=PIPELINE.vocab_size,
         output_size=len(tags.labels),
         embedding_size=size,
@@ -59,7 +59,7 @@ def make_tagger(
         embedder = ElmoSettings(bundle="elmo-tiny", **elmo).embedder(
             bilm, characters, word_size=size, ends="added", num_words=PIPELINE.vocab_size
         )
-    model = Tagger(config, embedder)
+    model = BiLstmTagger(config, embedder)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "bias" in name or name.startswith("embedder.mixes."):

@@ -9,7 +9,7 @@ import torch
 from softquery.bundle import BundleConfig, write_bundle
 from softquery.files import Row
 from softquery.models import GENERATORS
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, build_pipeline
 
 NUM_WORDS = 96

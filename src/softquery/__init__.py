@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from softquery.runtime import (
         Classifier,
-        Embedder,
+        ContextEmbedder,
+        Generator,
         Matcher,
         Reader,
         Tagger,
-        WordSpace,
-        Writer,
+        WordVectors,
         evaluate,
         load,
         load_vectors,
@@ -25,18 +25,21 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
-    "Embedder",
+    "ContextEmbedder",
     "Index",
     "Matcher",
     "Reader",
     "Tagger",
-    "WordSpace",
-    "Writer",
+    "WordVectors",
+    "Generator",
     "__version__",
     "evaluate",
     "load",
     "load_vectors",
 ]
+
+_FORMER = ("Embedder", "WordSpace", "Writer")
+"""Names of version 0.1, which warn."""
 
 
 def __getattr__(name: str) -> Any:
@@ -45,7 +48,7 @@ def __getattr__(name: str) -> Any:
         from softquery import search
 
         return search.Index
-    if name in __all__ and name != "__version__":
+    if name in {*__all__, *_FORMER} - {"__version__"}:
         from softquery import runtime
 
         return getattr(runtime, name)

@@ -10,6 +10,7 @@ PACKAGE = ROOT / "src" / "softquery"
 
 TORCH_FREE_LAYERS = (
     "answers",
+    "atomic",
     "bundle",
     "cli",
     "decoding",
@@ -19,7 +20,6 @@ TORCH_FREE_LAYERS = (
     "measure",
     "search",
     "text",
-    "whole",
     "zoo",
 )
 """Layers of which every file, as far as they exist, imports with the base install alone."""

@@ -14,7 +14,7 @@ import softquery
 pytest.importorskip("torch", reason="a loss needs the extra [train]")
 
 CHAIN = {
-    "recipes/matching.py": {"models", "tasks", "text"},
+    "recipes/match.py": {"models", "tasks", "text"},
     "text/pipeline.py": set(),
     "data/pairs.py": {"text"},
     "models/esim.py": {"data", "nn", "attention"},

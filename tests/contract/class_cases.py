@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from softquery.data import DocumentBatch, Documents, Shape, TextBatch, encode_ids
+from softquery.data import DocumentBatch, Documents, DocumentShape, TextBatch, encode_ids
 from softquery.models import CLASSIFIERS
 from softquery.tasks import TextClassification
 
@@ -65,7 +65,7 @@ class ClassCase:
             made = encode_ids(flat, vocab_size=VOCAB_SIZE)
             return made.batch(rows, length)._replace(label=label)
         longest = max([1, *(len(sentence) for text in texts for sentence in text)])
-        shape = Shape(max([1, *map(len, texts)]) + extra_pad, longest + extra_pad)
+        shape = DocumentShape(max([1, *map(len, texts)]) + extra_pad, longest + extra_pad)
         return Documents.pack(texts).batch(rows, shape.as_length)._replace(label=label)
 
     def real_weights(self, output: Any, texts: list[Text] = RAGGED) -> list[list[torch.Tensor]]:

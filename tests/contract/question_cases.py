@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from softquery.answers import Page, ReadingRules
+from softquery.answers import ContextWindow, ReadingRules
 from softquery.data import NO_ANSWER, QuestionBatch, encode_pages
 from softquery.models import READERS, SpellingConfig
 from softquery.tasks import SpanReading
@@ -15,17 +15,17 @@ from softquery.text import TextConfig, pipeline_from_words
 PIPELINE = pipeline_from_words(["who", "sat", "the", "cat", "on", "a", "mat"], TextConfig())
 LONGEST = 9
 RAGGED = [
-    Page(["Who", "sat"], ["The", "cat", "sat", "on", "a", "mat"]),
-    Page(["Where", "did", "the", "cat", "sit"], ["zebra"]),
-    Page([], ["A", "Zebra", "sat"]),
-    Page(["who"], ["on", "on"]),
+    ContextWindow(["Who", "sat"], ["The", "cat", "sat", "on", "a", "mat"]),
+    ContextWindow(["Where", "did", "the", "cat", "sit"], ["zebra"]),
+    ContextWindow([], ["A", "Zebra", "sat"]),
+    ContextWindow(["who"], ["on", "on"]),
 ]
 """Long and short, known words and others, and a question without any word."""
 FOUR = [
-    Page(["who", "sat"], ["the", "cat", "sat"]),
-    Page(["who", "sat"], ["zebra", "sat", "on", "a", "mat"]),
-    Page(["on", "what"], ["zebra", "sat", "on", "a", "mat"]),
-    Page(["what", "did", "it"], ["the", "cat", "sat"]),
+    ContextWindow(["who", "sat"], ["the", "cat", "sat"]),
+    ContextWindow(["who", "sat"], ["zebra", "sat", "on", "a", "mat"]),
+    ContextWindow(["on", "what"], ["zebra", "sat", "on", "a", "mat"]),
+    ContextWindow(["what", "did", "it"], ["the", "cat", "sat"]),
 ]
 LABELS = [(0, 1), (0, 0), (3, 4), (2, 2)]
 """Enough to learn by heart."""
@@ -69,14 +69,14 @@ class QuestionCase:
             )
         )
 
-    def labels(self, pages: list[Page]) -> list[tuple[int, int]]:
+    def labels(self, pages: list[ContextWindow]) -> list[tuple[int, int]]:
         """Some legal span of each page; none of the last one where that is learnt."""
         made = [(len(page.words) // 2, len(page.words) - 1) for page in pages]
         return [*made[:-1], (NO_ANSWER, NO_ANSWER)] if self.learns_none else made
 
     def batch(
         self,
-        pages: list[Page] = RAGGED,
+        pages: list[ContextWindow] = RAGGED,
         *,
         extra_pad: int = 0,
         labels: list[tuple[int, int]] | None = None,

@@ -7,7 +7,7 @@ from torch import nn
 
 from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, read_bundle, write_bundle
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.text import TextPipeline
 
 

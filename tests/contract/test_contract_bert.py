@@ -12,7 +12,7 @@ from softquery.data import NONE
 from softquery.errors import BundleError
 from softquery.models import ENCODERS, Bert, BertConfig
 from softquery.models.bert import presets
-from softquery.runtime.network import build_encoder, load_encoder
+from softquery.runtime.torch_models import build_encoder, load_encoder
 from softquery.tasks import MaskedLanguageModel, MaskedScores
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}

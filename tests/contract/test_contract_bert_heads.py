@@ -9,7 +9,7 @@ import torch
 from bert_head_cases import CASES, HeadCase
 from softquery.errors import BundleError
 from softquery.models import BERT_HEADS, BertClassifierConfig, BertConfig
-from softquery.runtime.network import build_model, load_task_model
+from softquery.runtime.torch_models import build_model, load_task_model
 from softquery.training import Optim
 from softquery.training.optim import layers_above
 

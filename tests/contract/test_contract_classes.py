@@ -10,7 +10,7 @@ from stored import stored
 
 from softquery.errors import BundleError
 from softquery.models import CLASSIFIERS
-from softquery.runtime.network import build_model, load_task_model
+from softquery.runtime.torch_models import build_model, load_task_model
 from softquery.text import TextConfig, build_pipeline
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}

@@ -12,8 +12,8 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.models import EMBEDDERS, CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.models.elmo import presets
-from softquery.runtime.network import build_embedder, load_embedder
-from softquery.runtime.perplexity import text_likelihood
+from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.torch_models import build_embedder, load_embedder
 from softquery.tasks import LanguageModel
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}

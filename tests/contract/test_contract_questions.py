@@ -8,11 +8,11 @@ import torch
 from question_cases import CASES, FOUR, LABELS, PIPELINE, RAGGED
 
 from softquery import __version__
-from softquery.answers import Page
+from softquery.answers import ContextWindow
 from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.errors import BundleError
 from softquery.models import READERS, BiDafConfig, SpellingConfig
-from softquery.runtime.network import build_model, config_of, load_task_model
+from softquery.runtime.torch_models import build_model, config_of, load_task_model
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)
@@ -102,7 +102,7 @@ def test_the_question_matters_and_so_does_the_context(case):
     model = case.build().eval()
     words = ["the", "cat", "sat"]
     one, other = (
-        scores_of(model, case.batch([Page(question, words)]))
+        scores_of(model, case.batch([ContextWindow(question, words)]))
         for question in (["who", "sat"], ["on", "a", "mat"])
     )
     assert not torch.allclose(one[0], other[0])
@@ -147,7 +147,7 @@ def test_a_seed_determines_weights_and_dropout(case):
 def test_unknown_words_are_told_apart_by_their_characters(case):
     model = case.build().eval()
     one, other = (
-        scores_of(model, case.batch([Page(["who"], [word, "sat"])]))[0]
+        scores_of(model, case.batch([ContextWindow(["who"], [word, "sat"])]))[0]
         for word in ("zebra", "giraffe")
     )
     assert torch.allclose(one, other) == (model.spelling is None)

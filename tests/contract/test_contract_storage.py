@@ -8,7 +8,7 @@ from model_cases import CASES
 from stored import stored
 
 from softquery.errors import BundleError
-from softquery.runtime.network import build_model, load_model
+from softquery.runtime.torch_models import build_model, load_model
 from softquery.text import TextConfig, build_pipeline
 
 every_model = pytest.mark.parametrize("case", CASES, ids=str)

@@ -10,7 +10,7 @@ from text_cases import CASES, FOUR, PIPELINE, RAGGED
 
 from softquery.errors import BundleError
 from softquery.models import TEXT_MODELS, SpellingConfig
-from softquery.runtime.network import build_model, load_task_model
+from softquery.runtime.torch_models import build_model, load_task_model
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)

@@ -22,9 +22,9 @@ from tiny_texts import reviews, write_texts
 from softquery import load
 from softquery.bundle import read_bundle
 from softquery.recipes import override, recipe
-from softquery.recipes.execute import train
-from softquery.recipes.job import Job
-from softquery.runtime.network import load_encoder, load_task_model
+from softquery.running.options import RunOptions
+from softquery.running.train import train
+from softquery.runtime.torch_models import load_encoder, load_task_model
 
 TASKS = ("classify", "match", "tag", "read")
 LONG = {"training__max_epochs": 12, "data__tune_share": 0.1, "schedule__decay": "none"}
@@ -133,7 +133,7 @@ def test_company_changes_no_answer(trained):
 def test_a_server_compares_and_gives_no_vectors(trained):
     pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
     from softquery.serve.catalogue import open_model
-    from softquery.serve.lanes import PairRequest
+    from softquery.serve.skills import PairRequest
 
     served = open_model("pairs", str(exported(trained["match"])))
     assert list(served.lanes) == ["match"]
@@ -186,7 +186,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(task, folder):
     run = override(recipe(f"bert-{task}"), settings(**changes)[1::2])
     output = folder / f"{task}-halved"
     with pytest.raises(KeyboardInterrupt):
-        train(run, Job(data=folder / task, output=output, observer=Interrupting(),
+        train(run, RunOptions(data=folder / task, output=output, observer=Interrupting(),
                        say=lambda line: None, init=folder / "base"))  # fmt: skip
     halved = go(folder, task, output.name, "--init", folder / "base", "--resume", **changes)
     facts = json.loads((whole / "metrics.json").read_text())["training"]

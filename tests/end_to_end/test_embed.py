@@ -20,7 +20,7 @@ import softquery as sq
 from published_elmo import Oracle, options_of, random_arrays, write_published
 from shared_data import shared_data
 from small_elmo import exported_elmo, write_esim_elmo
-from softquery.runtime.embedder import CHUNK_LINES
+from softquery.runtime.embed.model import CHUNK_LINES
 
 LINES = ["A cat sat on the mat.", "", "The dog ran!", "Another cat sat."]
 

@@ -18,7 +18,7 @@ from softquery.cli.evaluate import COLUMNS, write_mistakes
 from softquery.decoding import Greedy, Sampling
 from softquery.errors import ConfigError, InputError
 from softquery.measure import CoupletReport
-from softquery.runtime import Request
+from softquery.runtime import GenerateRequest
 
 LEARNT = {"training__max_epochs": 14, "optim__lr": 0.01, "schedule__warmup_steps": 20,
           "model__dropout": 0, "data__tune_share": 0.1}  # fmt: skip
@@ -77,10 +77,11 @@ def test_it_answers_in_python(translator):
     many = ["drei Hunde schlafen.", "acht Bäume fallen!"]
     alone = [model.predict([text])[0] for text in many]
     assert [each.text for each in model.predict(many)] == [each.text for each in alone]
-    best = model.generate(many, Request(strategy=Greedy()))
+    best = model.generate(many, GenerateRequest(strategy=Greedy()))
     assert [each[0].text for each in best] == ["three dogs sleep.", "eight trees fall!"]
     one, other = (
-        model.generate(many, Request(strategy=Sampling(seed=3, temperature=2.0))) for _ in range(2)
+        model.generate(many, GenerateRequest(strategy=Sampling(seed=3, temperature=2.0)))
+        for _ in range(2)
     )
     assert one == other
 
@@ -88,26 +89,26 @@ def test_it_answers_in_python(translator):
 def test_what_is_asked_is_kept_to(translator):
     model = sq.load(translator[0])
     text = "drei Hunde fallen."
-    assert "dogs" not in model.predict([text], Request(banned=("dogs",)))[0].text
-    assert "trees" in model.predict([text], Request(required=("trees",)))[0].text
-    assert model.predict([text], Request(prefix="four"))[0].text.startswith("four")
-    assert len(model.predict([text], Request(max_length=2))[0].tokens) <= 2
-    assert model.predict([text], Request(max_length=2, min_length=2))[0].is_cut
+    assert "dogs" not in model.predict([text], GenerateRequest(banned=("dogs",)))[0].text
+    assert "trees" in model.predict([text], GenerateRequest(required=("trees",)))[0].text
+    assert model.predict([text], GenerateRequest(prefix="four"))[0].text.startswith("four")
+    assert len(model.predict([text], GenerateRequest(max_length=2))[0].tokens) <= 2
+    assert model.predict([text], GenerateRequest(max_length=2, min_length=2))[0].is_cut
     with pytest.raises(InputError, match="the prefix holds token '▁dogs', which is banned"):
-        model.predict([text], Request(prefix="dogs", banned=("dogs",)))
+        model.predict([text], GenerateRequest(prefix="dogs", banned=("dogs",)))
     with pytest.raises(InputError, match="vocabulary does not hold 'zzz☃'"):
-        model.predict([text], Request(banned=("zzz☃",)))
+        model.predict([text], GenerateRequest(banned=("zzz☃",)))
     with pytest.raises(InputError, match="only what is one token can be required"):
-        model.predict([text], Request(required=("dogs trees",)))
+        model.predict([text], GenerateRequest(required=("dogs trees",)))
     with pytest.raises(ConfigError, match="rules of couplets are for models of couplets"):
-        model.predict([text], Request(rules=("form",)))
+        model.predict([text], GenerateRequest(rules=("form",)))
     with pytest.raises(InputError, match="the texts, row 2: is empty"):
         model.predict([text, " "])
 
 
 def test_words_of_several_tokens_are_banned_as_a_whole(translator):
     model = sq.load(translator[0])
-    answer = model.predict(["drei Hunde fallen."], Request(banned=("three dogs",)))[0]
+    answer = model.predict(["drei Hunde fallen."], GenerateRequest(banned=("three dogs",)))[0]
     assert "three dogs" not in answer.text
 
 
@@ -207,7 +208,7 @@ def test_couplets_keep_their_form(poet, place):
     assert 0 <= dev["ranked_first"] <= 1
     model = sq.load(poet)
     uppers = [upper for upper, _ in couplets(30, seed=9)]
-    request = Request(rules=("form", "repeats", "tones"))
+    request = GenerateRequest(rules=("form", "repeats", "tones"))
     lowers = [each.text for each in model.predict(uppers, request)]
     assert CoupletReport.of(uppers, lowers).all_rules == 1.0
     (odd,) = model.predict(["春龘！花花"])

@@ -113,7 +113,7 @@ def test_the_page_says_what_odd_texts_get():
 @pytest.mark.parametrize("title", ODD)
 def test_odd_texts(title, model, sound_texts, tmp_path):
     """Each backend answers, and both say the same; what is cut is told."""
-    from softquery.runtime.classifier import load_classifier
+    from softquery.runtime.classify.model import load_classifier
 
     text, wanted = ODD[title], dict(rows_of("Odd texts"))[title]
     theirs, ours = (

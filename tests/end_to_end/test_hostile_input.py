@@ -48,8 +48,8 @@ from softquery.bundle import read_bundle
 from softquery.export import export_matcher, export_tagger
 from softquery.interop import publish_bert
 from softquery.recipes import override, recipe
-from softquery.recipes.execute import train
-from softquery.recipes.job import Job
+from softquery.running.options import RunOptions
+from softquery.running.train import train
 from warm import launch
 
 CASES = {
@@ -119,7 +119,7 @@ class Silent:
 def run_small(data: Path, output: Path, *, interrupt: bool = False, name: str = "esim") -> None:
     run = override(recipe(name), (SMALL_TAGS if name == "tagger" else SMALL)[1::2])
     watch = Silent(interrupt=interrupt)
-    train(run, Job(data=data, output=output, observer=watch, say=lambda line: None))
+    train(run, RunOptions(data=data, output=output, observer=watch, say=lambda line: None))
 
 
 @pytest.fixture(scope="session")

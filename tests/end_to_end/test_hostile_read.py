@@ -17,7 +17,7 @@ from tiny_questions import english, settings, write_json, write_questions
 
 from softquery.bundle import read_bundle
 from softquery.export import export_reader
-from softquery.runtime.reader import load_reader
+from softquery.runtime.read.model import load_reader
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "read.md"
 SECTIONS = {"Training on bad input": TRAINING, "Reading bad input": READING}

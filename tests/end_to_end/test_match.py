@@ -18,7 +18,7 @@ from tiny_pairs import english, graded, write_tsv
 
 from softquery.files import read_rows
 from softquery.runtime import load
-from softquery.runtime.matcher import CHUNK
+from softquery.runtime.match.model import CHUNK
 
 NUM_KILLS = 20
 BLOCKED = ("torch", "jaxtyping", "lightning_fabric", "onnx", "matplotlib", "pyarrow", "sklearn")

@@ -22,9 +22,9 @@ from softquery.data import write_corpus
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_texts
 from softquery.recipes import override, recipe
-from softquery.recipes.job import Job
-from softquery.recipes.kinds import train
-from softquery.runtime.network import load_embedder
+from softquery.running.options import RunOptions
+from softquery.running.run_kinds import train
+from softquery.runtime.torch_models import load_embedder
 from softquery.text import TextConfig, TextPipeline, spell_sentences
 
 EPOCHS = {"training__max_epochs": 3, "training__log_every": 1}
@@ -53,7 +53,7 @@ def go(made, data, output, *, watch=None, said=None, **arguments):
     before = torch.get_float32_matmul_precision()
     said = [] if said is None else said
     try:
-        return train(made, Job(data=data, output=output, observer=watch or Watch(),
+        return train(made, RunOptions(data=data, output=output, observer=watch or Watch(),
                                say=said.append, **arguments))  # fmt: skip
     finally:
         torch.set_float32_matmul_precision(before)
@@ -206,8 +206,8 @@ def test_killed_while_numbering_it_starts_over(data, tmp_path, monkeypatch):
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr("softquery.recipes.language_pretrain.write_corpus", killed)
-        patch.setattr("softquery.recipes.places._remove", lambda fresh: None)
+        patch.setattr("softquery.running.pretrain_elmo.write_corpus", killed)
+        patch.setattr("softquery.running.run_folder._remove", lambda fresh: None)
         with pytest.raises(SystemExit):
             go(made, data, tmp_path / "model")
     assert (tmp_path / "model.partial" / "training" / "run.json").exists()

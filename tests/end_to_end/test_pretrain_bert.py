@@ -21,10 +21,10 @@ from softquery.data import write_documents as write_numbered
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_lines
 from softquery.recipes import override, recipe
-from softquery.recipes.job import Job
-from softquery.recipes.kinds import train
-from softquery.runtime.fitting import fitting_pipeline
-from softquery.runtime.network import load_encoder
+from softquery.running.options import RunOptions
+from softquery.running.run_kinds import train
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.torch_models import load_encoder
 
 EPOCHS = {"training__max_epochs": 3, "training__log_every": 1}
 
@@ -52,7 +52,7 @@ def go(made, data, output, *, watch=None, said=None, **arguments):
     before = torch.get_float32_matmul_precision()
     said = [] if said is None else said
     try:
-        return train(made, Job(data=data, output=output, observer=watch or Watch(),
+        return train(made, RunOptions(data=data, output=output, observer=watch or Watch(),
                                say=said.append, **arguments))  # fmt: skip
     finally:
         torch.set_float32_matmul_precision(before)

@@ -9,7 +9,7 @@ from running import softquery
 
 from small_elmo import write_elmo
 from small_senses import write_senses, write_tags
-from softquery.files import WordVectors, write_vectors
+from softquery.files import VectorTable, write_vectors
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def place(tmp_path_factory):
     write_elmo(folder / "elmo")
     words = ["bank", "money", "rivers", "can", "the", "they"]
     matrix = np.random.default_rng(1).normal(size=(len(words), 5)).astype(np.float32)
-    write_vectors(folder / "glove.txt", WordVectors(words, matrix), form="glove")
+    write_vectors(folder / "glove.txt", VectorTable(words, matrix), form="glove")
     return folder
 
 

@@ -19,8 +19,8 @@ from softquery.bundle import read_bundle, weights_fingerprint, write_bundle
 from softquery.errors import BundleError
 from softquery.export import export_embedder
 from softquery.export.quantise import quantise
-from softquery.runtime.base import base_weights, open_base
-from softquery.runtime.weights import dequantised
+from softquery.runtime.base_bundle import base_weights, open_base
+from softquery.runtime.graph_weights import dequantised
 
 SHORT = {"training__max_epochs": 1, "data__tune_share": 0.1}
 SENTENCES = [["Ada", "reads"], ["Zo\u00eb"]]
@@ -157,15 +157,15 @@ def test_a_head_without_a_fingerprint_is_read(head, tmp_path):
 
 def test_a_base_that_changes_during_the_run_is_stored_with_the_model(home, base, monkeypatch):
     """As after a run that is resumed over a newer base."""
-    from softquery.recipes import execute
+    from softquery.running import train as executed
 
-    plain = execute.base_of
+    plain = executed.base_of
 
     def later(model):
         rewritten(base, base.path, one_bit(base))
         return plain(model)
 
-    monkeypatch.setattr(execute, "base_of", later)
+    monkeypatch.setattr(executed, "base_of", later)
     answer = train(home, "overtaken")
     assert answer.code == 0, answer.err
     noted = config(home / "overtaken")

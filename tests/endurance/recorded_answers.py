@@ -114,7 +114,9 @@ def write_inputs(folder: Path) -> None:
     (folder / "faq.csv").write_bytes(faq.read_bytes())
     labelled = "".join(f"{one}\t{other}\t{int(k % 2 == 0)}\n" for k, (one, other) in
                        enumerate(PAIRS * 4))  # fmt: skip
-    (folder / "labelled.tsv").write_text("sentence1\tsentence2\tlabel\n" + labelled, encoding="utf-8")
+    (folder / "labelled.tsv").write_text(
+        "sentence1\tsentence2\tlabel\n" + labelled, encoding="utf-8"
+    )
     rows = "".join(f"{text}\t{label}\n" for text, label in
                    zip(TEXTS * 4, ["positive", "negative"] * 10, strict=True))  # fmt: skip
     (folder / "classes.tsv").write_text("text\tlabel\n" + rows, encoding="utf-8")
@@ -122,8 +124,14 @@ def write_inputs(folder: Path) -> None:
     (folder / "sides.tsv").write_text("source\ttarget\n" + sides, encoding="utf-8")
     words = "".join("They\tPRON\ncan\tAUX\nfish\tVERB\n.\tPUNCT\n\n" for _ in range(6))
     (folder / "tagged.conll").write_text(words, encoding="utf-8")
-    answered = [{"question": one, "context": other, "answers": [{"text": other.split()[0], "answer_start": 0}]}
-                for one, other in QUESTIONS * 4]  # fmt: skip
+    answered = [
+        {
+            "question": question,
+            "context": context,
+            "answers": [{"text": context.split()[0], "answer_start": 0}],
+        }
+        for question, context in QUESTIONS * 4
+    ]
     write_jsonl(folder / "answered.jsonl", answered)
 
 
@@ -171,9 +179,13 @@ def record_views(recorder: Recorder, name: str, model: str) -> None:
         recorder.command("evaluate tags", "evaluate", model, "--data", "tagged.conll", "--json")
     if name == "read-en":
         recorder.command("read one", "read", QUESTIONS[0][0], "--context", QUESTIONS[0][1], *how)
-        recorder.command("evaluate answers", "evaluate", model, "--data", "answered.jsonl", "--json")
+        recorder.command(
+            "evaluate answers", "evaluate", model, "--data", "answered.jsonl", "--json"
+        )
     if name == "translate-de-en":
-        recorder.command("generate one", "generate", GERMAN[1], "--n-best", "3", "--beam", "4", *how)
+        recorder.command(
+            "generate one", "generate", GERMAN[1], "--n-best", "3", "--beam", "4", *how
+        )
         recorder.command("evaluate texts", "evaluate", model, "--data", "sides.tsv", "--json")
     if name == "couplet-zh":
         recorder.command("couplet", "generate", UPPER_LINES[0], "--model", model, "--n-best", "3",

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from softquery.data import Documents, Shape, encode_ids
+from softquery.data import Documents, DocumentShape, encode_ids
 from softquery.models import Attentive, AttentiveConfig, Hierarchical, HierarchicalConfig
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
@@ -120,7 +120,7 @@ def test_hierarchical(cell):
     config = HierarchicalConfig(vocab_size=12, output_size=3, embedding_size=4, hidden_size=3,
                                 context_size=5, cell=cell)  # fmt: skip
     model = with_biases(Hierarchical(config)).eval()
-    output = model(Documents.pack(TEXTS).batch(torch.arange(4), Shape(4, 8).as_length))
+    output = model(Documents.pack(TEXTS).batch(torch.arange(4), DocumentShape(4, 8).as_length))
     for row, text in enumerate(TEXTS):
         logits, words, shares = hierarchical_by_hand(model, text)
         torch.testing.assert_close(output.logits[row], logits, **CLOSE)
@@ -145,7 +145,7 @@ def test_gradients_are_those_of_the_loops(name):
     else:
         model = with_biases(Hierarchical(HierarchicalConfig(
             vocab_size=12, embedding_size=4, hidden_size=3, context_size=5)))  # fmt: skip
-        batch = Documents.pack(TEXTS).batch(torch.arange(4), Shape(4, 8).as_length)
+        batch = Documents.pack(TEXTS).batch(torch.arange(4), DocumentShape(4, 8).as_length)
         by_hand = [hierarchical_by_hand(model, text)[0] for text in TEXTS]
     wanted = torch.autograd.grad(loss(torch.stack(by_hand)), list(model.parameters()))
     found = torch.autograd.grad(loss(model(batch).logits), list(model.parameters()))

@@ -13,7 +13,7 @@ from softquery.bundle import read_bundle
 from softquery.data import NONE, MaskedBatch
 from softquery.interop import import_bert, publish_bert
 from softquery.interop.bert_names import names, plain
-from softquery.runtime.network import config_of, load_encoder
+from softquery.runtime.torch_models import config_of, load_encoder
 from softquery.tasks import MaskedLanguageModel
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}

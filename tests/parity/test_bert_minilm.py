@@ -17,8 +17,8 @@ from softquery.bundle import read_bundle
 from softquery.data import PackedTokens, Sentences
 from softquery.interop import import_bert
 from softquery.nn import mean_pool
-from softquery.runtime.fitting import fitting_pipeline
-from softquery.runtime.network import load_encoder
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.torch_models import load_encoder
 
 pytestmark = [pytest.mark.slow, pytest.mark.data]
 

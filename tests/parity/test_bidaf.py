@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from softquery.answers import Page, ReadingRules
+from softquery.answers import ContextWindow, ReadingRules
 from softquery.attention import Trilinear
 from softquery.data import encode_pages
 from softquery.models import BiDaf, BiDafConfig
@@ -177,7 +177,10 @@ def test_the_whole_model_is_its_equations():
     model = BiDaf(config).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    pages = [Page(["who", "slept"], ["ada", "slept", "well", "who"]), Page(["who"], ["ada"])]
+    pages = [
+        ContextWindow(["who", "slept"], ["ada", "slept", "well", "who"]),
+        ContextWindow(["who"], ["ada"]),
+    ]
     labels = [(0, 1), (0, 0)]
     questions = encode_pages(pages, PIPELINE, max_characters=3, labels=labels)
     batch = questions.batch(torch.tensor([0, 1]), 6, question_length=3)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from softquery.decoding import Beam, Greedy
-from softquery.runtime import Request, load_writer
+from softquery.runtime import GenerateRequest, load_generator
 
 FROZEN = Path(__file__).with_name("frozen_writers")
 EXPECTED = json.loads((FROZEN / "expected.json").read_text(encoding="utf-8"))
@@ -22,8 +22,8 @@ def name(request):
 
 def test_they_write_what_they_wrote(name):
     rows = EXPECTED[name]
-    request = Request(strategy=Greedy(), max_length=12)
-    found = load_writer(FROZEN / name, backend="onnx").predict(
+    request = GenerateRequest(strategy=Greedy(), max_length=12)
+    found = load_generator(FROZEN / name, backend="onnx").predict(
         [row["source"] for row in rows], request
     )
     assert [each.text for each in found] == [row["text"] for row in rows]
@@ -38,9 +38,9 @@ def test_the_expected_answers_tell_models_apart():
 
 
 def test_they_agree_with_torch_in_a_beam_too(name):
-    request = Request(strategy=Beam(size=3, num_best=2), max_length=8)
+    request = GenerateRequest(strategy=Beam(size=3, num_best=2), max_length=8)
     texts = [row["source"] for row in EXPECTED[name]]
-    one, other = (load_writer(FROZEN / name, backend=how).generate(texts, request)
+    one, other = (load_generator(FROZEN / name, backend=how).generate(texts, request)
                   for how in ("onnx", "torch"))  # fmt: skip
     assert [[each.text for each in some] for some in one] == [
         [each.text for each in some] for some in other

@@ -10,7 +10,7 @@ from published_elmo import Oracle, options_of, random_arrays, read_published, wr
 from shared_data import shared_data
 from softquery.bundle import read_bundle
 from softquery.interop import import_elmo, publish_elmo
-from softquery.runtime.network import load_embedder
+from softquery.runtime.torch_models import load_embedder
 from softquery.text import spell_sentences, spell_tokens, spell_vocabulary
 
 h5py = pytest.importorskip("h5py", reason="published weights are HDF5 ([hdf5])")

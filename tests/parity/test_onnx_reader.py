@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 pytest.importorskip("onnx", reason="graphs are written with onnx ([train])")
 
 from small_readers import WORDS, answered, exported_reader, make_reader, random_questions
-from softquery.answers import Page
-from softquery.runtime.reader import load_reader
+from softquery.answers import ContextWindow
+from softquery.runtime.read.model import load_reader
 
 SHAPES = {
     "as published": {},
@@ -71,7 +71,7 @@ def pages_of(reader, pairs):
 def test_scores_are_those_of_torch(both):
     theirs, ours = both
     assert (theirs.backend.name, ours.backend.name) == ("torch on cpu", "onnx")
-    pages = [*pages_of(ours, random_questions(40)), Page([], ["w1", "w2"])]
+    pages = [*pages_of(ours, random_questions(40)), ContextWindow([], ["w1", "w2"])]
     for one, other in zip(ours.backend.scores(pages), theirs.backend.scores(pages), strict=True):
         np.testing.assert_allclose(one.start, other.start, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(one.end, other.end, rtol=1e-4, atol=1e-4)
@@ -80,7 +80,11 @@ def test_scores_are_those_of_torch(both):
 
 def test_meetings_are_those_of_torch(both):
     theirs, ours = both
-    for page in [*pages_of(ours, random_questions(6)), Page([], ["w1"]), Page(["naïve"], ["w1"])]:
+    for page in [
+        *pages_of(ours, random_questions(6)),
+        ContextWindow([], ["w1"]),
+        ContextWindow(["naïve"], ["w1"]),
+    ]:
         one, other = (reader.backend.meeting(page) for reader in (ours, theirs))
         assert one.shape == (len(page.words), len(page.question))
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
@@ -95,7 +99,7 @@ def test_answers_are_those_of_torch(both):
 
 
 words = st.lists(st.sampled_from([*WORDS[:8], "Unheard", "é"]), min_size=1, max_size=20)
-pages = st.lists(st.builds(Page, st.lists(st.sampled_from(WORDS[:5]), max_size=8), words),
+pages = st.lists(st.builds(ContextWindow, st.lists(st.sampled_from(WORDS[:5]), max_size=8), words),
                  min_size=1, max_size=6)  # fmt: skip
 
 

@@ -10,8 +10,8 @@ import torch
 from small_taggers import ODD, PIPELINE, PLAIN, SPANS, make_tagger, random_sentences
 from softquery.bundle import read_bundle
 from softquery.export import export_tagger
-from softquery.runtime.onnx_tagger import OnnxTagBackend
-from softquery.runtime.tagger import load_tagger
+from softquery.runtime.tag.model import load_tagger
+from softquery.runtime.tag.onnx import OnnxTagBackend
 from softquery.text import spell_sentences
 
 CLOSE = {"rtol": 0, "atol": 2e-5}
@@ -78,7 +78,7 @@ def test_company_and_threads_change_nothing(both):
 
 
 class TorchLayers:
-    """A biLM that gives all layers, as `softquery.runtime.nested_context.Context` asks for them."""
+    """A biLM that gives all layers, as `softquery.runtime.inner.mixed.Context` asks for them."""
 
     def __init__(self, bilm):
         self.bilm = bilm

@@ -16,8 +16,8 @@ from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.decoding import Beam, Greedy, Ranking, Sampling
 from softquery.errors import BundleError
 from softquery.export import export_generator
-from softquery.runtime import Request, load_writer
-from softquery.runtime.network import config_of
+from softquery.runtime import GenerateRequest, load_generator
+from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, build_pipeline
 
 WORDS = [f"w{number}" for number in range(8)]
@@ -57,8 +57,8 @@ def test_both_write_the_same(case, folder):
     made = make_writer(folder / str(CASES.index(case)), case)
     report = export_generator(read_bundle(made), made.with_name(f"{made.name}-onnx"))
     assert report.difference < 1e-4  # a plain network magnifies what is rounded
-    theirs = load_writer(made, backend="torch", device="cpu")
-    ours = load_writer(report.bundle, backend="onnx")
+    theirs = load_generator(made, backend="torch", device="cpu")
+    ours = load_generator(report.bundle, backend="onnx")
     assert ours.backend.name == "onnx"
     for strategy in (
         Greedy(),
@@ -68,7 +68,7 @@ def test_both_write_the_same(case, folder):
         if case.settings.get("context", "attention") == "attention"
         else Beam(size=2),
     ):
-        request = Request(strategy=strategy, max_length=12)
+        request = GenerateRequest(strategy=strategy, max_length=12)
         if strategy.ranking.coverage and case.name == "transformer":
             continue  # many heads have no one coverage to compare
         one, other = theirs.generate(TEXTS, request), ours.generate(TEXTS, request)
@@ -95,8 +95,8 @@ def test_both_look_at_the_same(name, folder):
     case = GeneratorCase(name=name, settings={})
     made = make_writer(folder / f"looks-{name}", case)
     exported = export_generator(read_bundle(made), folder / f"looks-{name}-onnx").bundle
-    request = Request(strategy=Greedy(), max_length=8)
-    why = [load_writer(each, backend=how).explain(TEXTS[2], request)
+    request = GenerateRequest(strategy=Greedy(), max_length=8)
+    why = [load_generator(each, backend=how).explain(TEXTS[2], request)
            for each, how in ((made, "torch"), (exported, "onnx"))]  # fmt: skip
     assert why[0].tokens == why[1].tokens
     np.testing.assert_allclose(why[0].weights, why[1].weights, atol=1e-5)
@@ -105,9 +105,9 @@ def test_both_look_at_the_same(name, folder):
 def test_a_batch_is_as_each_alone(folder):
     made = make_writer(folder / "alone", GeneratorCase(name="transformer", settings={}))
     exported = export_generator(read_bundle(made), folder / "alone-onnx").bundle
-    model = load_writer(exported, backend="onnx", threads=2)
+    model = load_generator(exported, backend="onnx", threads=2)
     texts = [" ".join(WORDS[: 1 + number % 8]) for number in range(40)]
-    request = Request(strategy=Beam(size=2), max_length=9)
+    request = GenerateRequest(strategy=Beam(size=2), max_length=9)
     together = model.generate(texts, request)
     assert [each[0].text for each in together] == [
         model.generate([text], request)[0][0].text for text in texts
@@ -119,4 +119,4 @@ def test_graphs_that_do_not_fit_are_refused(folder):
     exported = export_generator(read_bundle(made), folder / "damaged-onnx").bundle
     (exported / "onnx" / "step.onnx").write_bytes(b"junk")
     with pytest.raises(BundleError, match="step.onnx: cannot be run"):
-        load_writer(exported, backend="onnx")
+        load_generator(exported, backend="onnx")

@@ -10,8 +10,8 @@ from softquery.bundle import read_bundle
 from softquery.decoding import Beam, Greedy
 from softquery.export import export_generator
 from softquery.models import AskingConfig
-from softquery.runtime import Request, load_writer
-from softquery.runtime.weights import SCALE
+from softquery.runtime import GenerateRequest, load_generator
+from softquery.runtime.graph_weights import SCALE
 
 NEAR, NEVER = 0.03, 0.15
 """Nats a token, on the mean and at most, that int8 activations cost these models, whose weights are
@@ -54,7 +54,10 @@ def test_matrices_are_stored_once_as_int8(small):
 
 
 def test_texts_are_as_likely_as_torch_finds_them(small):
-    ours, theirs = load_writer(small, backend="onnx"), load_writer(small, backend="torch")
+    ours, theirs = (
+        load_generator(small, backend="onnx"),
+        load_generator(small, backend="torch"),
+    )
     texts, targets = some_texts(40, seed=5), some_texts(40, seed=6)
     one, counts = ours.log_likelihoods(texts, targets)
     other, _ = theirs.log_likelihoods(texts, targets)
@@ -64,10 +67,10 @@ def test_texts_are_as_likely_as_torch_finds_them(small):
 
 
 def test_an_answer_does_not_depend_on_its_company(small):
-    model = load_writer(small, backend="onnx", threads=1)
+    model = load_generator(small, backend="onnx", threads=1)
     texts = some_texts(24, seed=7)
     for strategy in (Greedy(), Beam(size=3)):
-        request = Request(strategy=strategy, max_length=10)
+        request = GenerateRequest(strategy=strategy, max_length=10)
         together = model.generate(texts, request)
         alone = [model.generate([text], request)[0] for text in texts]
         assert [each[0].tokens for each in together] == [each[0].tokens for each in alone]

@@ -11,14 +11,14 @@ from softquery.data import Windows
 from softquery.models import Word2Vec, Word2VecConfig
 from softquery.tasks import WordPrediction
 from softquery.training.word2vec import WordTraining
-from softquery.training.word2vec.engine import Stretch, Subject
-from softquery.training.word2vec.step import Bags, Batch, Tables, learn_step
+from softquery.training.word2vec.gpu_step import Bags, Batch, Tables, learn_step
 from softquery.training.word2vec.tables import (
     alias_table,
     huffman_tree,
     keep_chances,
     noise_chances,
 )
+from softquery.training.word2vec.word2vec_engine import Stretch, Subject
 
 pytest.importorskip("numba", reason="the CPU engine needs the extra [train]")
 

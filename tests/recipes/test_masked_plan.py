@@ -9,7 +9,7 @@ from random_documents import DOCUMENTS, PIPELINE
 from softquery.data import MaskedText, Masking
 from softquery.errors import ConfigError
 from softquery.recipes import DocumentFiles
-from softquery.recipes.masked_plan import MaskedPlan
+from softquery.running.masked_plan import MaskedPlan
 from softquery.training import Training
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from softquery.errors import ConfigError
 from softquery.recipes import RECIPES, recipe
-from softquery.recipes.job import Job
-from softquery.recipes.kinds import KINDS, train
+from softquery.running.options import RunOptions
+from softquery.running.run_kinds import KINDS, train
 
 OPTIONS = {"vectors", "columns", "init", "devices"}
 
@@ -38,7 +38,7 @@ def test_python_is_refused_what_the_command_line_is(given, option, tmp_path):
     with pytest.raises(ConfigError, match=f"--{option}: word2vec"):
         train(
             recipe("word2vec"),
-            Job(
+            RunOptions(
                 data=tmp_path,
                 output=tmp_path / "vectors",
                 observer=None,  # never asked

@@ -6,15 +6,15 @@ import pytest
 
 from softquery.answers import ReadingRules
 from softquery.recipes import override, recipe
-from softquery.recipes.read_work import ReadWork
-from softquery.recipes.work import Source
+from softquery.running.adapter import SourceRows
+from softquery.running.read import ReadAdapter
 from softquery.tasks import SpanReading
 
-NOTHING = Source(train=[], tune=[], dev=[], fingerprint="", num_shared=0)
+NOTHING = SourceRows(train=[], tune=[], dev=[], fingerprint="", num_shared=0)
 
 
 def settled(run):
-    return ReadWork().settle(run, NOTHING, lambda line: None)
+    return ReadAdapter().settle(run, NOTHING, lambda line: None)
 
 
 @pytest.mark.parametrize("name", ["reader", "reader-zh", "bert-read"])

@@ -40,21 +40,21 @@ from softquery.models import (
     BertReaderConfig,
     BertTaggerConfig,
     BiDafConfig,
+    BiLstmTaggerConfig,
     HierarchicalConfig,
-    TaggerConfig,
 )
 from softquery.recipes import (
     RECIPES,
     AnyRun,
     BertRun,
-    LanguageRun,
+    ElmoRun,
     Run,
-    WordRun,
+    Word2VecRun,
     override,
     recipe,
 )
-from softquery.recipes.job import Job
-from softquery.recipes.kinds import train
+from softquery.running.options import RunOptions
+from softquery.running.run_kinds import train
 from softquery.tasks import Generation, PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
@@ -78,7 +78,7 @@ HEADS = [*(f"{key}={value}" for key, value in SMALL_HEADS.items()), *TWO_STEPS,
 WORDS = ["model.embedding_size=5", "vocabulary.min_count=1", "training.epochs=2",
          "training.engine=numba", "training.threads=1"]  # fmt: skip
 SETTINGS: dict[type[AnyRun], list[str]] = {
-    Run: SMALL, LanguageRun: LANGUAGE, WordRun: WORDS,
+    Run: SMALL, ElmoRun: LANGUAGE, Word2VecRun: WORDS,
 }  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def small(name: str) -> AnyRun:
     run = recipe(name)
     if isinstance(run, Run) and run.bert is not None:
         return override(run, HEADS)
-    if isinstance(run.model, TaggerConfig):
+    if isinstance(run.model, BiLstmTaggerConfig):
         return override(run, TAGS)
     if isinstance(run, Run) and isinstance(run.task, Generation):
         changes = [f"{key}={value}" for key, value in small_settings(name).items()]
@@ -121,13 +121,13 @@ def small(name: str) -> AnyRun:
 
 def tiny_data(run: AnyRun, folder: Path) -> Path:
     """Text, or pairs in the recipe's language, with labels of its kind."""
-    if isinstance(run, LanguageRun):
+    if isinstance(run, ElmoRun):
         return write_text(folder)
     if isinstance(run, BertRun):
         return write_documents(folder)
-    if isinstance(run, WordRun):
+    if isinstance(run, Word2VecRun):
         return write_sentences(folder)
-    if isinstance(run.model, (TaggerConfig, BertTaggerConfig)):
+    if isinstance(run.model, (BiLstmTaggerConfig, BertTaggerConfig)):
         if run.tags is not None and run.tags.given == "plain":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
@@ -185,7 +185,9 @@ def first_losses(name: str, folder: Path) -> list[float]:
     if isinstance(run, Run) and run.elmo is not None:
         run = override(run, [f"elmo.bundle={write_elmo(folder / 'elmo')}", "elmo.dropout=0"])
     data = tiny_data(run, folder / "data")
-    train(run, Job(data=data, output=folder / "model", observer=watcher, say=lambda line: None))
+    train(
+        run, RunOptions(data=data, output=folder / "model", observer=watcher, say=lambda line: None)
+    )
     return watcher.found
 
 

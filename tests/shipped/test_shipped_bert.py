@@ -19,10 +19,10 @@ from tiny_documents import settings, write_documents
 from softquery.bundle import RECORDS, read_bundle
 from softquery.errors import ConfigError, InputError
 from softquery.recipes import override, recipe
-from softquery.recipes.job import Job
-from softquery.recipes.kinds import train
+from softquery.running.options import RunOptions
+from softquery.running.run_kinds import train
 from softquery.runtime import load
-from softquery.runtime.masked import evaluate_masked
+from softquery.runtime.embed.hidden_words import evaluate_masked
 
 
 class Silent:
@@ -40,7 +40,7 @@ def place(tmp_path_factory):
     """Text, a run of a few steps on it, and results of tasks."""
     folder = tmp_path_factory.mktemp("bert")
     write_documents(folder / "text")
-    train(small(), Job(data=folder / "text", output=folder / "trained", observer=Silent(),
+    train(small(), RunOptions(data=folder / "text", output=folder / "trained", observer=Silent(),
                        say=lambda line: None))  # fmt: skip
     rows = [
         {"name": f"{start}-{task}", "seed": seed, "dev": {metric: value + seed / 100, "n": 50},

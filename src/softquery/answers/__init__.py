@@ -1,11 +1,19 @@
 """What answers look like, without torch: labels, grades, tags, spans, and who matched."""
 
+from softquery.answers.answer import Answer, candidates, settle
 from softquery.answers.calibration import Calibration
 from softquery.answers.classified import Classified
+from softquery.answers.generated import Generated, generated_record
 from softquery.answers.labels import parse_class, parse_distribution, parse_grade
 from softquery.answers.match import Match
-from softquery.answers.pages import Page, Paging, Passage, Place, Sheet, lay_out
-from softquery.answers.reading import Answer, candidates, settle
+from softquery.answers.pages import (
+    ContextWindow,
+    ContextWindows,
+    Paging,
+    TokenSpan,
+    WindowedContext,
+    lay_out,
+)
 from softquery.answers.reading_rules import ReadingRules
 from softquery.answers.schemes import (
     Scheme,
@@ -19,27 +27,26 @@ from softquery.answers.schemes import (
 from softquery.answers.span_choice import SpanChoice, SpanScores, best_spans
 from softquery.answers.tag_set import TagError, TagSet
 from softquery.answers.tagged import Tagged
-from softquery.answers.written import Written, written_record
 
 __all__ = [
     "Answer",
     "Calibration",
     "Classified",
     "Match",
-    "Page",
+    "ContextWindow",
     "Paging",
-    "Passage",
-    "Place",
+    "WindowedContext",
+    "TokenSpan",
     "ReadingRules",
     "Scheme",
-    "Sheet",
+    "ContextWindows",
     "Span",
     "SpanChoice",
     "SpanScores",
     "TagError",
     "TagSet",
     "Tagged",
-    "Written",
+    "Generated",
     "best_spans",
     "candidates",
     "converted",
@@ -52,5 +59,5 @@ __all__ = [
     "settle",
     "spans_of",
     "tags_of",
-    "written_record",
+    "generated_record",
 ]

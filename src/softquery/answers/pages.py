@@ -46,7 +46,7 @@ class Paging:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class WindowedContext:
     """A context, and where its words stand in it."""
 
     text: str
@@ -73,14 +73,14 @@ class Passage:
         return int(some[:, 0].min()), int(some[:, 1].max())
 
 
-class Page(NamedTuple):
+class ContextWindow(NamedTuple):
     """Words of a question, and of the part of a context that is read for it."""
 
     question: list[str]
     words: list[str]
 
 
-class Place(NamedTuple):
+class TokenSpan(NamedTuple):
     """Of which pair a page is, and which of its words it begins with."""
 
     pair: int
@@ -88,13 +88,13 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ContextWindows:
     """Questions and contexts, laid out as pages."""
 
-    passages: list[Passage]
+    passages: list[WindowedContext]
     """The context of each pair; equal ones are one object."""
-    pages: list[Page]
-    places: list[Place]
+    pages: list[ContextWindow]
+    places: list[TokenSpan]
     """Of each page."""
     num_long: int
     """Distinct contexts that take several pages."""
@@ -106,12 +106,14 @@ class Sheet:
         """Pairs that have a page."""
         return len({place.pair for place in self.places})
 
-    def without_pages(self) -> "Sheet":
+    def without_pages(self) -> "ContextWindows":
         """What is needed to make answers of what a model says about the pages."""
-        return Sheet(self.passages, [], self.places, self.num_long, self.num_cut)
+        return ContextWindows(self.passages, [], self.places, self.num_long, self.num_cut)
 
 
-def lay_out(pairs: Sequence[tuple[str, str]], pipeline: TextPipeline, paging: Paging) -> Sheet:
+def lay_out(
+    pairs: Sequence[tuple[str, str]], pipeline: TextPipeline, paging: Paging
+) -> ContextWindows:
     """Cut questions and contexts into words, and contexts into pages.
 
     A context without any word has no page. The words of equal contexts are one list.
@@ -134,9 +136,9 @@ def lay_out(pairs: Sequence[tuple[str, str]], pipeline: TextPipeline, paging: Pa
     for pair, (question, context) in enumerate(pairs):
         asked = questions[question][1][: paging.max_question]
         for first, words in parts[context]:
-            pages.append(Page(asked, words))
-            places.append(Place(pair, first))
-    return Sheet(
+            pages.append(ContextWindow(asked, words))
+            places.append(TokenSpan(pair, first))
+    return ContextWindows(
         [contexts[context][0] for _, context in pairs],
         pages,
         places,
@@ -152,15 +154,17 @@ def _parts(words: list[str], paging: Paging) -> list[tuple[int, list[str]]]:
     return [(first, words[first : first + paging.size]) for first in paging.starts(len(words))]
 
 
-def _cut(texts: Sequence[str], pipeline: TextPipeline) -> dict[str, tuple[Passage, list[str]]]:
+def _cut(
+    texts: Sequence[str], pipeline: TextPipeline
+) -> dict[str, tuple[WindowedContext, list[str]]]:
     """Every distinct text with its words."""
     distinct = list(dict.fromkeys(texts))
-    found: dict[str, tuple[Passage, list[str]]] = {}
+    found: dict[str, tuple[WindowedContext, list[str]]] = {}
     for start in range(0, len(distinct), CHUNK):
         chunk = distinct[start : start + CHUNK]
         for text, words, spans in _words(chunk, pipeline):
             places = np.array(spans, dtype=np.int32).reshape(-1, 2)
-            found[text] = (Passage(text, places), words)
+            found[text] = (WindowedContext(text, places), words)
     return found
 
 

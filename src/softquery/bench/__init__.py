@@ -1,6 +1,6 @@
 """Side by side with what users would pick instead, in one run."""
 
-from softquery.bench.load import Load
+from softquery.bench.load_test import Load
 from softquery.bench.match import MatchBench, run_match_bench
 from softquery.bench.serve import ServeBench, run_serve_bench
 

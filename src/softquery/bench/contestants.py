@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from softquery.bench.sentences import sentences
+from softquery.bench.sample_sentences import sentences
 from softquery.errors import ConfigError, MissingExtra
 
 Pair = tuple[str, str]

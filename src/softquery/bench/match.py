@@ -70,7 +70,7 @@ def run_match_bench(
 def _tasks(
     models: Sequence[str], threads: int, seconds: float, folder: Path, say: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
-    from softquery.export.matcher import export_matcher  # imports torch, which ours do without
+    from softquery.export.match import export_matcher  # imports torch, which ours do without
 
     shared = {"threads": threads, "seconds": seconds}
     tasks: dict[str, dict[str, Any]] = {}

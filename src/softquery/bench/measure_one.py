@@ -20,7 +20,7 @@ from softquery.bench.contestants import (  # noqa: E402
     Ours,
     QuantisedCrossEncoder,
 )
-from softquery.bench.sentences import sentences  # noqa: E402
+from softquery.bench.sample_sentences import sentences  # noqa: E402
 
 CANDIDATES = 100
 

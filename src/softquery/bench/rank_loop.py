@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from softquery.bench.load import rankings
+from softquery.bench.load_test import rankings
 from softquery.runtime import load_matcher
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from softquery.bench.load import Load
+from softquery.bench.load_test import Load
 from softquery.errors import ConfigError, MissingExtra
 
 OURS, RIVAL, ALONE = "softquery serve", "MiniLM-L6 behind FastAPI", "in process"

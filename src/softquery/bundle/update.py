@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from softquery.atomic import write_text
 from softquery.bundle.card import calibration_lines
-from softquery.bundle.layout import CALIBRATION, CARD, refuse, to_json
-from softquery.bundle.read import Bundle
+from softquery.bundle.folder_layout import CALIBRATION, CARD, refuse, to_json
+from softquery.bundle.opening import Bundle
 from softquery.errors import InputError
-from softquery.whole import write_text
 
 
 def update_bundle(bundle: Bundle, *, calibration: Mapping[str, Any]) -> Path:

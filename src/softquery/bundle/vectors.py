@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softquery.bundle.config import BundleConfig
 from softquery.bundle.weights import Array
-from softquery.bundle.write import write_bundle
+from softquery.bundle.writing import write_bundle
 from softquery.text import TextConfig, pipeline_from_words
 
 KIND = "vectors"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from softquery.bundle.layout import refuse
+from softquery.bundle.folder_layout import refuse
 
 Array = NDArray[np.generic]
 

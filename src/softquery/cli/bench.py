@@ -61,7 +61,7 @@ def bench(
 
     result = run_match_bench(model, threads=threads, rounds=rounds, seconds=seconds, say=note)
     if picture is not None:
-        from softquery.bench.picture import draw
+        from softquery.bench.plot import draw
 
         draw(result, picture)
         note(f"written: {picture}")

@@ -11,7 +11,7 @@ from softquery.errors import ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
     from softquery.runtime import Classifier, Matcher
-    from softquery.runtime.calibrating import Aim
+    from softquery.runtime.match.calibrate import Aim
 
 
 def calibrate(
@@ -35,7 +35,7 @@ def calibrate(
     """
     from softquery.bundle import RECORDS
     from softquery.files import parse_columns, read_rows
-    from softquery.runtime.calibrating import fit_calibration, save_calibration
+    from softquery.runtime.match.calibrate import fit_calibration, save_calibration
 
     chosen = _aim(aim)
     rename = parse_columns(columns) if columns else None
@@ -69,7 +69,7 @@ def calibrate(
 def _opened(model: str) -> tuple["Matcher | Classifier", tuple[str, ...]]:
     """A matcher or a classifier, and the columns that it is calibrated on."""
     from softquery.runtime import load_classifier, load_matcher
-    from softquery.runtime.opening import opened
+    from softquery.runtime.opened import opened
 
     bundle = opened(model)
     if bundle.config.kind == "classifier":

@@ -25,8 +25,8 @@ def calibrate_reader(
     """Choose it on the first half of the questions, or take it as given; measure on the second."""
     from softquery.bundle import update_bundle
     from softquery.files import read_questions
-    from softquery.runtime.read_calibrating import fit_abstention
-    from softquery.runtime.reader import load_reader
+    from softquery.runtime.read.calibrate import fit_abstention
+    from softquery.runtime.read.model import load_reader
 
     rows = list(read_questions(data, rename=rename))
     if not rows:

@@ -87,7 +87,7 @@ def _check_some(texts: list[str], output: Path | None, explain: Path | None) -> 
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Classifier":
-    from softquery.runtime.classifier import load_classifier
+    from softquery.runtime.classify.model import load_classifier
 
     return load_classifier(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
@@ -132,10 +132,10 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_rows
-    from softquery.runtime.class_bulk import ClassAnswers
+    from softquery.runtime.classify.bulk import ClassifyAnswers
 
     answer_file(
-        ClassAnswers(classifier),
+        ClassifyAnswers(classifier),
         read_rows(
             source, columns=("text",), rename=rename, on_bad=None if bad is None else bad.add
         ),

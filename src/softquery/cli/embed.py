@@ -15,9 +15,9 @@ from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.files import Sentence
-    from softquery.runtime import Embedder, PieceEmbedder
-    from softquery.runtime.embedding_rows import EmbedResult
-    from softquery.runtime.layer_choice import Choice
+    from softquery.runtime import ContextEmbedder, PieceEmbedder
+    from softquery.runtime.embed.bulk import EmbedResult
+    from softquery.runtime.embed.layer_choice import Choice
 
 MEGABYTE = 1024 * 1024
 SHOWN = 4
@@ -60,10 +60,10 @@ def embed(
 
     An interrupted run into an .npz goes on where it stopped when the same command is given again.
     """
-    from softquery.runtime.embedding_rows import embed_rows
-    from softquery.runtime.layer_choice import check_choice, parse_layers
+    from softquery.runtime.embed.bulk import embed_rows
+    from softquery.runtime.embed.layer_choice import check_choice, parse_layers
+    from softquery.runtime.embed.vector_sinks import FORMS
     from softquery.runtime.partial_file import check_output
-    from softquery.runtime.vector_sinks import FORMS
 
     if (file is None) == (not text):
         raise ConfigError("give either a file, or --text TEXT")
@@ -113,9 +113,11 @@ def _rows(
     return bad.kept_beside(read_sentences(file, rename=rename, on_bad=bad.add))
 
 
-def _load(model: str, backend: str, threads: int | None, cache: int) -> "Embedder | PieceEmbedder":
+def _load(
+    model: str, backend: str, threads: int | None, cache: int
+) -> "ContextEmbedder | PieceEmbedder":
     from softquery.runtime import open_embedder, open_pieces
-    from softquery.runtime.opening import opened
+    from softquery.runtime.opened import opened
 
     bundle = opened(model)
     if bundle.config.kind == "encoder":
@@ -129,7 +131,7 @@ def _load(model: str, backend: str, threads: int | None, cache: int) -> "Embedde
 
 
 def _show(
-    embedder: "Embedder | PieceEmbedder",
+    embedder: "ContextEmbedder | PieceEmbedder",
     texts: list[str],
     choice: "Choice | int",
     stateful: bool,
@@ -154,13 +156,16 @@ def _show(
         print_table(f"{sentence}  ({shape})", ("word", "layer", "vector"), rows)
 
 
-def _note_cuts(count: int, embedder: "Embedder | PieceEmbedder") -> None:
+def _note_cuts(count: int, embedder: "ContextEmbedder | PieceEmbedder") -> None:
     if count:
         note(f"{counted(count, 'line')} cut to the model's {embedder.max_tokens} words")
 
 
 def _tell(
-    result: "EmbedResult", bad: BadRows | None, embedder: "Embedder | PieceEmbedder", as_json: bool
+    result: "EmbedResult",
+    bad: BadRows | None,
+    embedder: "ContextEmbedder | PieceEmbedder",
+    as_json: bool,
 ) -> None:
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
     sizes = f"{counted(result.num_rows, 'line')}, {counted(result.num_tokens, 'word')}"

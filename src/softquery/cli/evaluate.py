@@ -129,7 +129,7 @@ def _evaluate_encoder(model: str, data: Path, rename: dict[str, str] | None) -> 
     from softquery.zoo import resolve
 
     try:
-        from softquery.runtime.masked import evaluate_masked
+        from softquery.runtime.embed.hidden_words import evaluate_masked
     except ImportError:
         raise MissingExtra("train", needed_for="measuring a pretrained encoder") from None
     return evaluate_masked(read_bundle(resolve(model)), data, rename=rename)
@@ -146,7 +146,7 @@ def _evaluate_bilm(model: str, data: Path, rename: dict[str, str] | None) -> dic
     if softmax.get("kind", "none") == "none":
         raise ConfigError(f"{model}: has no softmax to foresee words with; use softquery embed")
     try:
-        from softquery.export.measuring import perplexity
+        from softquery.export.perplexity import perplexity
     except ImportError:
         raise MissingExtra("train", needed_for="measuring perplexity") from None
     texts = list(read_texts([data], rename=rename))

@@ -12,14 +12,14 @@ def evaluate_classifier(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The report, and the mistakes, the surest first."""
     from softquery.files import read_rows
-    from softquery.runtime.class_evaluation import evaluate_classes
-    from softquery.runtime.classifier import load_classifier
+    from softquery.runtime.classify.evaluate import evaluate_classifier
+    from softquery.runtime.classify.model import load_classifier
 
     columns = ("text", "label")
     rows = list(read_rows(data, columns=columns, rename=rename, keep_others=True))
     if not rows:
         raise InputError("holds no rows", source=data)
-    evaluation = evaluate_classes(load_classifier(model), rows)
+    evaluation = evaluate_classifier(load_classifier(model), rows)
     result = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}

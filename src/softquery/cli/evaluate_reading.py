@@ -12,13 +12,13 @@ def evaluate_reader(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The report, and the mistakes."""
     from softquery.files import read_questions
-    from softquery.runtime.read_evaluation import evaluate_reading
-    from softquery.runtime.reader import load_reader
+    from softquery.runtime.read.evaluate import evaluate_reader
+    from softquery.runtime.read.model import load_reader
 
     rows = list(read_questions(data, rename=rename))
     if not rows:
         raise InputError("holds no questions", source=data)
-    evaluation = evaluate_reading(load_reader(model), rows)
+    evaluation = evaluate_reader(load_reader(model), rows)
     result = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}

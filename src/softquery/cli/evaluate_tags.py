@@ -12,13 +12,13 @@ def evaluate_tagger(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The report, and the mistakes."""
     from softquery.files import read_tagged
-    from softquery.runtime.tag_evaluation import evaluate_tags
-    from softquery.runtime.tagger import load_tagger
+    from softquery.runtime.tag.evaluate import evaluate_tagger
+    from softquery.runtime.tag.model import load_tagger
 
     rows = list(read_tagged(data, rename=rename))
     if not rows:
         raise InputError("holds no sentences", source=data)
-    evaluation = evaluate_tags(load_tagger(model), rows)
+    evaluation = evaluate_tagger(load_tagger(model), rows)
     result = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}

@@ -13,16 +13,16 @@ def evaluate_generator(
     """The report, and the answers that differ from their targets."""
     from softquery.files import read_rows
     from softquery.measure import require_sacrebleu
-    from softquery.runtime import load_writer
-    from softquery.runtime.write_evaluation import evaluate_writer
+    from softquery.runtime import load_generator
+    from softquery.runtime.generate.evaluate import evaluate_generator
 
     rows = list(read_rows(data, columns=("source", "target"), rename=rename))
     if not rows:
         raise InputError("holds no rows", source=data)
-    writer = load_writer(model)
+    writer = load_generator(model)
     if writer.task.get("bleu", "13a") != "none":
         require_sacrebleu()
-    evaluation = evaluate_writer(writer, rows)
+    evaluation = evaluate_generator(writer, rows)
     result = evaluation.report()
     if slices:
         result["slices"] = {name: evaluation.slices(name) for name in slices}

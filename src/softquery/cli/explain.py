@@ -10,7 +10,7 @@ from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
-    from softquery.explain import Asking, PairAlignment, TextWeights
+    from softquery.explain import PairAlignment, StrongestLinks, TextWeights
 
 
 def explain(
@@ -29,7 +29,7 @@ def explain(
 ) -> None:
     """Show why: which words of two sentences looked at which, or which words of a text counted."""
     from softquery.explain.write import require_place
-    from softquery.runtime.opening import opened
+    from softquery.runtime.opened import opened
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
         if text is not None and not text.strip():
@@ -93,5 +93,5 @@ def _title(shown: "PairAlignment | TextWeights") -> str:
     return f"{headline(shown)} {shown.score:.4f}"
 
 
-def _partners(asking: "Asking") -> str:
+def _partners(asking: "StrongestLinks") -> str:
     return ", ".join(f"{each.token} {each.weight:.2f}" for each in asking.partners)

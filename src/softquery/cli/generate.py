@@ -13,9 +13,9 @@ from softquery.cli.match import MODEL_HELP, THREADS_HELP
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
-    from softquery.answers import Written
+    from softquery.answers import Generated
     from softquery.decoding import Strategy
-    from softquery.runtime import Request, Writer
+    from softquery.runtime import GenerateRequest, Generator
 
 ONE_TEXT = "--stream and --explain show one text; give one"
 
@@ -125,16 +125,16 @@ def _request(
     lengths: tuple[int, int | None],
     words: tuple[list[str], list[str]],
     couplet: tuple[str, str],
-) -> "Request":
+) -> "GenerateRequest":
     from softquery.decoding import COUPLET_RULES
-    from softquery.runtime import Request
+    from softquery.runtime import GenerateRequest
 
     rules, rank = couplet
     if rank not in ("likelihood", "both-ways"):
         raise ConfigError(f"--rank must be likelihood or both-ways, got {rank!r:.40}")
     named = tuple(each.strip() for each in rules.split(",") if each.strip())
     given = {"all": COUPLET_RULES, "none": ()}.get(rules.strip(), named)
-    return Request(
+    return GenerateRequest(
         strategy=strategy,
         prefix=prefix,
         min_length=lengths[0],
@@ -184,16 +184,16 @@ def _check_many(output: Path | None, columns: str, *, shows_one: bool) -> None:
         check_output(output)
 
 
-def _load(model: str, backend: str, threads: int | None) -> "Writer":
-    from softquery.runtime import load_writer
+def _load(model: str, backend: str, threads: int | None) -> "Generator":
+    from softquery.runtime import load_generator
 
-    return load_writer(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    return load_generator(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(
-    writer: "Writer", texts: list[str], request: "Request", stream: bool, as_json: bool
+    writer: "Generator", texts: list[str], request: "GenerateRequest", stream: bool, as_json: bool
 ) -> None:
-    from softquery.answers import written_record
+    from softquery.answers import generated_record
     from softquery.errors import InputError
 
     if stream:
@@ -207,7 +207,7 @@ def _some(
     _note_sources(writer, texts)
     _note_ends(found)
     if as_json:
-        records = [written_record(*pair) for pair in zip(texts, found, strict=True)]
+        records = [generated_record(*pair) for pair in zip(texts, found, strict=True)]
         print_json(records[0] if len(records) == 1 else records)
     elif not stream:
         _print(found)
@@ -218,7 +218,7 @@ def _show_piece(piece: str) -> None:
     sys.stdout.flush()
 
 
-def _print(found: list[list["Written"]]) -> None:
+def _print(found: list[list["Generated"]]) -> None:
     """The texts as they are; with several for a source, tables with their scores."""
     for answers in found:
         if len(answers) == 1:
@@ -227,9 +227,9 @@ def _print(found: list[list["Written"]]) -> None:
             print_table("", ("text", "score"), [(each.text, each.score) for each in answers])
 
 
-def _note_sources(writer: "Writer", texts: list[str]) -> None:
+def _note_sources(writer: "Generator", texts: list[str]) -> None:
     """What the model could not read of them."""
-    from softquery.runtime.requests import read_sources
+    from softquery.runtime.generate.request import read_sources
 
     limit = writer.source_pipeline.config.max_tokens
     read = read_sources(texts, writer.source_pipeline)
@@ -242,28 +242,28 @@ def _note_sources(writer: "Writer", texts: list[str]) -> None:
         note(f"{count:,} of {total:,} tokens are unknown to the model")
 
 
-def _note_ends(found: list[list["Written"]]) -> None:
+def _note_ends(found: list[list["Generated"]]) -> None:
     if count := sum(answers[0].is_cut for answers in found):
         note(f"{counted(count, 'answer')} ended at the longest length (--max-length)")
 
 
 def _many(
-    writer: "Writer",
+    writer: "Generator",
     source: Path,
     output: Path | None,
     columns: str,
-    request: "Request",
+    request: "GenerateRequest",
     bad: BadRows | None,
     as_json: bool,
 ) -> None:
     from softquery.files import parse_columns, read_rows
-    from softquery.runtime.write_bulk import WriteAnswers
+    from softquery.runtime.generate.bulk import GenerateAnswers
 
     rename = parse_columns(columns) if columns else None
     rows = read_rows(
         source, columns=("source",), rename=rename, on_bad=None if bad is None else bad.add
     )
-    answers = WriteAnswers(writer, request)
+    answers = GenerateAnswers(writer, request)
     answer_file(
         answers,
         answers.fitting(rows, None if bad is None else bad.add),
@@ -275,7 +275,7 @@ def _many(
     )
 
 
-def _note_cuts(count: int, writer: "Writer") -> None:
+def _note_cuts(count: int, writer: "Generator") -> None:
     if count:
         limit = writer.source_pipeline.config.max_tokens
         note(f"{counted(count, 'text')} cut to the model's {limit} tokens")

@@ -96,7 +96,7 @@ def vectors(
 ) -> None:
     """Word vectors of GloVe, word2vec or fastText's .vec files."""
     from softquery.bundle import read_bundle
-    from softquery.runtime.vector_files import import_vectors
+    from softquery.runtime.vectors.convert import import_vectors
 
     metrics = read_bundle(import_vectors(file, output)).metrics
     if as_json:

@@ -117,7 +117,7 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_rows
-    from softquery.runtime.bulk import PairAnswers
+    from softquery.runtime.bulk import MatchAnswers
 
     bad = BadRows(output) if on_error == "skip" else None
     rows = read_rows(
@@ -127,7 +127,7 @@ def _many(
         on_bad=None if bad is None else bad.add,
     )
     answer_file(
-        PairAnswers(matcher),
+        MatchAnswers(matcher),
         rows,
         output,
         bad=bad,

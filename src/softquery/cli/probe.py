@@ -12,7 +12,7 @@ from softquery.errors import ConfigError, InputError, MissingExtra, counted
 
 if TYPE_CHECKING:
     from softquery.measure.probed import Probed
-    from softquery.runtime.layers import WordLayers
+    from softquery.runtime.probe.layers import WordLayers
 
 probe = typer.Typer(
     help="Look into the layers of a model, or into word vectors.",
@@ -59,7 +59,7 @@ def senses(
     Each layer is measured on the held-out documents, and on every other set of the folder. Words
     that were never seen with a sense get WordNet's first one. Intervals draw sentences.
     """
-    from softquery.runtime.sense_probe import probe_senses, read_sense_sets
+    from softquery.runtime.probe.sense_probe import probe_senses, read_sense_sets
 
     _check(model, vectors, plot)
     sets = read_sense_sets(data, held_out=held_out, seed=seed)
@@ -78,7 +78,7 @@ def tags(
     as_json: AsJson = False,
 ) -> None:
     """Which part of speech a word is, by a linear classifier on each layer (UPOS, train to dev)."""
-    from softquery.runtime.tag_probe import MEASURED, probe_tags, read_tag_sets
+    from softquery.runtime.probe.tag_probe import MEASURED, probe_tags, read_tag_sets
 
     _check(model, vectors, plot)
     sets = read_tag_sets(data)
@@ -109,7 +109,7 @@ def _check(model: list[str] | None, vectors: list[Path] | None, plot: Path | Non
 
 def _sources(models: list[str], vectors: list[Path], words: set[str]) -> dict[str, "WordLayers"]:
     """What is looked into, by the names that the tables show."""
-    from softquery.runtime.layers import load_layers, read_vector_layers
+    from softquery.runtime.probe.layers import load_layers, read_vector_layers
 
     sources: dict[str, WordLayers] = {}
     for name in models:

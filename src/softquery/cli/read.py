@@ -115,7 +115,7 @@ def _text_of(context: str) -> str:
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Reader":
-    from softquery.runtime.reader import load_reader
+    from softquery.runtime.read.model import load_reader
 
     return load_reader(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
@@ -172,7 +172,7 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_questions
-    from softquery.runtime.read_bulk import ReadAnswers
+    from softquery.runtime.read.bulk import ReadAnswers
 
     told = None if bad is None else bad.add
     rows = read_questions(source, answers="ignored", rename=rename, on_bad=told)

@@ -10,7 +10,7 @@ from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from softquery.search import Found
+    from softquery.search import SearchResult
 
 
 def search(
@@ -76,7 +76,7 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _show(found: "Found") -> None:
+def _show(found: "SearchResult") -> None:
     if found.hits:
         table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
         print_table(found.query, ("score", "question", "answer"), table)

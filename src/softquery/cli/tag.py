@@ -74,7 +74,7 @@ def tag(
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Tagger":
-    from softquery.runtime.tagger import load_tagger
+    from softquery.runtime.tag.model import load_tagger
 
     return load_tagger(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
@@ -131,7 +131,7 @@ def _many(
     as_json: bool,
 ) -> None:
     from softquery.files import read_untagged
-    from softquery.runtime.tag_bulk import TagAnswers, at_spaces
+    from softquery.runtime.tag.bulk import TagAnswers, at_spaces
 
     rows = read_untagged(source, rename=rename, on_bad=None if bad is None else bad.add)
     answer_file(

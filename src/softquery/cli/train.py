@@ -57,13 +57,13 @@ def train(
     _require_torch()
     from softquery.cli.progress import TrainingBar
     from softquery.files import parse_columns
-    from softquery.recipes import kinds
-    from softquery.recipes.job import Job
-    from softquery.recipes.places import partial_folder
+    from softquery.running import run_kinds
+    from softquery.running.options import RunOptions
+    from softquery.running.run_folder import partial_folder
     from softquery.zoo import resolve
 
     run = _chosen(recipe, settings or [], seed)
-    kind = kinds.KINDS[type(run)]
+    kind = run_kinds.KINDS[type(run)]
     given = {"vectors": vectors, "columns": columns, "init": init, "devices": devices > 1}
     kind.check(run.name, given)
     run = _with_vectors(run, vectors or [])
@@ -71,7 +71,7 @@ def train(
         processes.start(devices)
     try:
         with processes.first_speaks(), TrainingBar(kind.counted) as bar:
-            job = Job(
+            job = RunOptions(
                 data=data,
                 output=output,
                 observer=bar,
@@ -81,7 +81,7 @@ def train(
                 devices=devices,
                 rename=parse_columns(columns) if columns else None,
             )
-            bundle = kinds.train(run, job)
+            bundle = run_kinds.train(run, job)
     except KeyboardInterrupt:
         _leave_resumable(partial_folder(output))
         raise

@@ -11,7 +11,7 @@ from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
-    from softquery.measure.words import AnalogyScore
+    from softquery.measure.word_scores import AnalogyScore
 
 Model = Annotated[
     str, typer.Option(help="A bundle's folder, a name from the zoo, or a file of vectors.")
@@ -87,7 +87,7 @@ def analogy(
 
 
 def _show_scores(scores: "list[AnalogyScore]", as_json: bool) -> None:
-    from softquery.measure.words import sum_scores
+    from softquery.measure.word_scores import sum_scores
 
     total = sum_scores(scores, "all")
     if as_json:
@@ -179,7 +179,7 @@ def export(
 ) -> None:
     """Write the vectors for other tools: as GloVe or word2vec, text or binary."""
     from softquery.runtime import load_vectors
-    from softquery.runtime.vector_files import export_vectors
+    from softquery.runtime.vectors.convert import export_vectors
 
     if output.exists():
         raise InputError("already exists; name another --output", source=output)

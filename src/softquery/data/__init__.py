@@ -16,8 +16,8 @@ from softquery.data.document_corpus import (
     write_documents,
 )
 from softquery.data.document_text import DocumentText
-from softquery.data.documents import DocumentBatch, Documents, Shape, document_slots
-from softquery.data.labels import encode_labels
+from softquery.data.documents import DocumentBatch, Documents, DocumentShape, document_slots
+from softquery.data.label_tensors import encode_labels
 from softquery.data.lexicons import build_lexicon
 from softquery.data.masking import (
     NONE,
@@ -27,7 +27,6 @@ from softquery.data.masking import (
     bin_rows,
     bin_slots,
 )
-from softquery.data.numbering import WordNumbers
 from softquery.data.packed_tokens import PackedTokens
 from softquery.data.pairs import (
     PairBatch,
@@ -52,6 +51,7 @@ from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
 from softquery.data.translations import TranslationBatch, Translations, encode_translations
 from softquery.data.windows import Windows
+from softquery.data.word_ids import WordIds
 
 __all__ = [
     "NONE",
@@ -73,7 +73,7 @@ __all__ = [
     "QuestionBatch",
     "Questions",
     "Sentences",
-    "Shape",
+    "DocumentShape",
     "Slot",
     "StreamBatch",
     "StreamSlots",
@@ -81,7 +81,7 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
-    "WordNumbers",
+    "WordIds",
     "WordPieceBatch",
     "WordPieces",
     "Windows",

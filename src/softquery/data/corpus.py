@@ -3,8 +3,8 @@
 Numbers are given by frequency. The vocabulary that a language model predicts is thus the beginning
 of the list of types, and how large it is can be decided later.
 
-word2vec has a form of its own, `softquery.files.write_numbered`, which needs no torch: rare words
-are dropped from the text, there is one reading direction, and -1 stands between sentences.
+word2vec has a form of its own, `softquery.files.write_corpus_file`, which needs no torch: rare
+words are dropped from the text, there is one reading direction, and -1 stands between sentences.
 """
 
 import json

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softquery.data.document_text import DocumentText
 from softquery.errors import BundleError, ConfigError, InputError
-from softquery.files import LONGEST_LINE, Line, fingerprint, whole_folder, write_json
+from softquery.files import LONGEST_LINE, DocumentLine, fingerprint, whole_folder, write_json
 from softquery.text import TextConfig, TextPipeline
 
 CHUNK: Final = 4096
@@ -27,7 +27,7 @@ NOTE, TOKENIZER = "documents.json", "tokenizer.json"
 ENDS: Final = (".", "!", "?", "…", "。", "！", "？")
 CLOSERS: Final = ('"', "'", ")", "]", "”", "’", "」", "』", "》", "）")
 """Signs after which a sentence begins, and those that still belong to the one before."""
-Lines = Callable[[], Iterable[Line]]
+Lines = Callable[[], Iterable[DocumentLine]]
 """Opens a stream of lines; called again for each pass."""
 
 
@@ -121,7 +121,7 @@ class _Writer:
             for signs in (ENDS, CLOSERS)
         )
 
-    def write(self, lines: Iterable[Line]) -> int:
+    def write(self, lines: Iterable[DocumentLine]) -> int:
         """Write everything; returns how many pieces there are."""
         with (self.folder / f"{self.split}.ids").open("wb") as file:
             opens = True
@@ -161,7 +161,7 @@ class _Writer:
         return begins
 
 
-def _chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+def _chunks(lines: Iterable[DocumentLine]) -> Iterator[list[DocumentLine]]:
     stream = iter(lines)
     while chunk := list(islice(stream, CHUNK)):
         yield chunk

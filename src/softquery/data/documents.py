@@ -37,7 +37,7 @@ class DocumentBatch(NamedTuple):
         return self.mask[:, :, 0]
 
 
-class Shape(NamedTuple):
+class DocumentShape(NamedTuple):
     """What documents are padded to."""
 
     num_sentences: int
@@ -53,7 +53,7 @@ class Shape(NamedTuple):
         return self.num_sentences * (MOST_WORDS + 1) + self.num_words
 
     @classmethod
-    def of_length(cls, length: int) -> "Shape":
+    def of_length(cls, length: int) -> "DocumentShape":
         """The shape that `as_length` told."""
         return cls(*divmod(length, MOST_WORDS + 1))
 
@@ -103,7 +103,7 @@ class Documents:
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> DocumentBatch:
         """The chosen documents, padded to the shape that `length` tells."""
-        shape = Shape.of_length(length)
+        shape = DocumentShape.of_length(length)
         label = None if self.label is None else self.label[rows]
         size = (len(rows), *shape)
         if len(self.sentences) == 0:  # documents of nothing alone
@@ -172,11 +172,11 @@ def document_slots(
     else:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
         order = torch.randperm(len(shapes), generator=generator)
-    groups: dict[Shape, list[int]] = {}
+    groups: dict[DocumentShape, list[int]] = {}
     for row, shape in zip(order.tolist(), shapes[order].tolist(), strict=True):
-        groups.setdefault(Shape(*shape), []).append(row)
+        groups.setdefault(DocumentShape(*shape), []).append(row)
     slots: list[Slot] = []
-    left: list[tuple[Shape, int]] = []
+    left: list[tuple[DocumentShape, int]] = []
     for common, rows in sorted(groups.items()):
         size = max(1, min(batch_size, num_tokens // common.num_tokens))
         whole = len(rows) // size * size
@@ -189,13 +189,13 @@ def document_slots(
 
 
 def _left_over(
-    left: Sequence[tuple[Shape, int]], batch_size: int, num_tokens: int
+    left: Sequence[tuple[DocumentShape, int]], batch_size: int, num_tokens: int
 ) -> Iterator[Slot]:
     """Batches of documents of several shapes, as large as the limits allow."""
     rows: list[int] = []
-    common = Shape(1, 1)
+    common = DocumentShape(1, 1)
     for shape, row in left:
-        wider = Shape(*map(max, common, shape))
+        wider = DocumentShape(*map(max, common, shape))
         if rows and (len(rows) == batch_size or (len(rows) + 1) * wider.num_tokens > num_tokens):
             yield _slot(rows, common)
             rows, wider = [], shape
@@ -205,5 +205,5 @@ def _left_over(
         yield _slot(rows, common)
 
 
-def _slot(rows: Sequence[int], shape: Shape) -> Slot:
+def _slot(rows: Sequence[int], shape: DocumentShape) -> Slot:
     return Slot(torch.tensor(rows), shape.as_length)

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
-from softquery.data.labels import distributions, parsed_label, softened
-from softquery.data.numbering import WordNumbers
+from softquery.data.label_tensors import distributions, parsed_label, softened
 from softquery.data.tokens import Sentences, Tokens
+from softquery.data.word_ids import WordIds
 from softquery.files import Row
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline
@@ -110,7 +110,7 @@ def encode_pairs(
         max_characters: Symbols by which words are spelt, for a model that reads their characters;
             ids are then rows of a lexicon, and no word is unknown.
     """
-    numbers = WordNumbers(pipeline)
+    numbers = WordIds(pipeline)
     number = pipeline.encode_ids_with_cuts if max_characters is None else numbers.number_texts
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     labels: list[int | float] = []

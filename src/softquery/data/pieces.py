@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
-from softquery.answers import Page, Sheet
+from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.questions import shared_sentences
 from softquery.data.tokens import Sentences, Tokens
 from softquery.text import TextPipeline, WordCutting
@@ -90,7 +90,7 @@ class PiecePages:
     context: Sentences
     label: Int[Tensor, "N 2"] | None = None
     """The first and the last piece of the answer in the page's context; `NO_ANSWER` twice."""
-    sheet: Sheet | None = None
+    sheet: ContextWindows | None = None
     """Where the pages come from."""
 
     def __len__(self) -> int:
@@ -143,7 +143,7 @@ def joined_rows(
 
 
 def encode_piece_pages(
-    pages: Sequence[Page],
+    pages: Sequence[ContextWindow],
     pipeline: TextPipeline,
     *,
     labels: Sequence[tuple[int, int]] | None = None,

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from softquery.answers import Page, Sheet
+from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.buckets import round_up
 from softquery.data.lexicons import build_lexicon
 from softquery.data.tokens import Sentences, Tokens
@@ -46,7 +46,7 @@ class Questions:
     context: Sentences
     lexicon: Lexicon
     label: Int[Tensor, "N 2"] | None = None
-    sheet: Sheet | None = None
+    sheet: ContextWindows | None = None
     """Where the pages come from."""
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ class Questions:
 
 
 def encode_pages(
-    pages: Sequence[Page],
+    pages: Sequence[ContextWindow],
     pipeline: TextPipeline,
     *,
     max_characters: int,

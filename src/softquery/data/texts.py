@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from softquery.data.numbering import WordNumbers
 from softquery.data.tokens import Sentences, Tokens
+from softquery.data.word_ids import WordIds
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline
 
@@ -83,7 +83,7 @@ def encode_words(
     >>> texts.batch(torch.tensor([0, 1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
     ([[4, 5], [5, 0]], [0, 1, 2, 3, 1, 4])
     """
-    numbers = WordNumbers(pipeline)
+    numbers = WordIds(pipeline)
     ids = numbers.number(sentences)
     return Texts(Sentences.pack(ids), numbers.lexicon(max_characters=max_characters))
 

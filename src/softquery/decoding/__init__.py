@@ -11,13 +11,13 @@ from softquery.decoding.couplet import (
 from softquery.decoding.decode import Strategy, decode
 from softquery.decoding.greedy import Greedy, greedy, likelihood
 from softquery.decoding.hypothesis import Hypothesis, Ranking
-from softquery.decoding.phrases import AllOf, BannedPhrases
+from softquery.decoding.phrase_rules import AllOf, BannedPhrases
 from softquery.decoding.rules import Constraint, Rules
 from softquery.decoding.sample import Sampling, sample
 from softquery.decoding.step import (
     Candidates,
     Step,
-    Wanted,
+    StepRequest,
     WholeStep,
     all_tokens,
     candidates_of,
@@ -47,7 +47,7 @@ __all__ = [
     "Sampling",
     "Step",
     "Strategy",
-    "Wanted",
+    "StepRequest",
     "WholeStep",
     "all_tokens",
     "beam_search",

@@ -14,7 +14,7 @@ from softquery.decoding.hypothesis import Hypothesis, Ranking
 from softquery.decoding.paths import Ended, Paths
 from softquery.decoding.rule_book import RuleBook
 from softquery.decoding.rules import Rules
-from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, Wanted
+from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, StepRequest
 from softquery.text import EOS_ID
 
 
@@ -119,8 +119,8 @@ class _Search(Generic[State]):
         num_required = self.book.num_required(sentences)
         return (num_required > 0) & (self.settings.size > num_required)
 
-    def _wanted(self, paths: Paths, shared: Mask) -> Wanted:
-        return Wanted(
+    def _wanted(self, paths: Paths, shared: Mask) -> StepRequest:
+        return StepRequest(
             allowed=self.book.allowed(paths.sentences, paths.tokens, may_end=~shared),
             num_candidates=self.num_candidates,
             watched=self.book.required,

@@ -25,7 +25,7 @@ NOTHING: Ids = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class StepRequest:
     """What a search asks of a step."""
 
     allowed: Mask
@@ -61,7 +61,7 @@ class Step(Protocol[State]):
     def vocab_size(self) -> int:
         """V."""
 
-    def __call__(self, state: State, tokens: Ids, wanted: Wanted) -> Candidates[State]:
+    def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
         """What may follow the last token [N] of every row."""
 
     def reorder(self, state: State, rows: Ids) -> State:
@@ -98,7 +98,7 @@ class WholeStep(Generic[State]):
         """V."""
         return self._vocab_size
 
-    def __call__(self, state: State, tokens: Ids, wanted: Wanted) -> Candidates[State]:
+    def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
         """What may follow the last token of every row."""
         log_probabilities, after, attention = self._advance(state, tokens)
         found, values = candidates_of(log_probabilities, wanted)
@@ -109,7 +109,7 @@ class WholeStep(Generic[State]):
         return self._reorder(state, rows)
 
 
-def candidates_of(log_probabilities: Floats, wanted: Wanted) -> tuple[Ids, Floats]:
+def candidates_of(log_probabilities: Floats, wanted: StepRequest) -> tuple[Ids, Floats]:
     """Candidates [N, C + W] and their log-probabilities from those [N, V] of the vocabulary.
 
     Of equals the lower number comes first. Not a number counts as impossible.

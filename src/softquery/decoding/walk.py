@@ -12,7 +12,7 @@ import numpy as np
 from softquery.decoding.hypothesis import Hypothesis, Ranking
 from softquery.decoding.paths import Ended, Paths, Trail
 from softquery.decoding.rule_book import RuleBook
-from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, Wanted
+from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, StepRequest
 from softquery.text import EOS_ID
 
 
@@ -80,9 +80,9 @@ class Walk(Generic[State]):
             texts.sort(key=lambda each: -each.score)
         return found
 
-    def _wanted(self, paths: Paths, choice: Choice) -> Wanted:
+    def _wanted(self, paths: Paths, choice: Choice) -> StepRequest:
         may_end = np.ones(len(paths), np.bool_)
-        return Wanted(
+        return StepRequest(
             allowed=self.book.allowed(paths.sentences, paths.tokens, may_end=may_end),
             num_candidates=choice.num_candidates or self.step.vocab_size,
             watched=self.book.required,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Generic
 
-from softquery.decoding.step import Candidates, Ids, State, Step, Wanted
+from softquery.decoding.step import Candidates, Ids, State, Step, StepRequest
 
 
 class WatchedStep(Generic[State]):
@@ -22,7 +22,7 @@ class WatchedStep(Generic[State]):
         """V."""
         return self.step.vocab_size
 
-    def __call__(self, state: State, tokens: Ids, wanted: Wanted) -> Candidates[State]:
+    def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
         """What may follow the last token of every row."""
         self.tell(tokens)
         return self.step(state, tokens, wanted)

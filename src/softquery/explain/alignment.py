@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.explain.strongest import Asking, strongest_partners
+from softquery.explain.strongest import StrongestLinks, strongest_partners
 
 Weights = NDArray[np.float32]
 
@@ -101,7 +101,9 @@ class PairAlignment:
 
         return from_mapping(values)
 
-    def strongest(self, top: int = 3) -> tuple[tuple[Asking, ...], tuple[Asking, ...]]:
+    def strongest(
+        self, top: int = 3
+    ) -> tuple[tuple[StrongestLinks, ...], tuple[StrongestLinks, ...]]:
         """For each token of the first sentence, then of the second, whom it asked most.
 
         Args:

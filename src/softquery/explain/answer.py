@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 _MOST_LABELS = 5
 
 
-class Answered(Protocol):
+class HasAnswer(Protocol):
     """Whatever is drawn with an answer on top."""
 
     @property
@@ -29,19 +29,19 @@ class Chance(NamedTuple):
     chosen: bool
 
 
-def answer_kind(alignment: Answered) -> str:
+def answer_kind(alignment: HasAnswer) -> str:
     """What the headline is: a grade where the model knows no labels."""
     return "answer" if alignment.label is not None or alignment.probabilities else "grade"
 
 
-def headline(alignment: Answered) -> str:
+def headline(alignment: HasAnswer) -> str:
     """The answer in a word: the label, a grade, or that the model abstains."""
     if alignment.label is not None:
         return alignment.label
     return "no answer" if alignment.probabilities else f"{alignment.score:.2f}"
 
 
-def chances(alignment: Answered) -> list[Chance]:
+def chances(alignment: HasAnswer) -> list[Chance]:
     """The labels with their probabilities, as the model orders them.
 
     Of more than five only the likeliest are named, the likeliest first.

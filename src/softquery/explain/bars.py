@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from softquery.atomic import write_whole
 from softquery.errors import MissingExtra
-from softquery.whole import write_whole
 
 PLAIN, MARKED = "#bbbbbb", "#4c72b0"
 

@@ -31,7 +31,7 @@ _FIRST_LINE, _LINE, _BETWEEN = 40.0, 22.0, 8.0
 _FIRST_BAR, _BAR_LINE = 64.0, 20.0
 
 
-class Line(NamedTuple):
+class SentenceLine(NamedTuple):
     """One line of a sentence; the first of each sentence carries its mark."""
 
     side: Side
@@ -41,12 +41,12 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
+class PairLayout:
     """The places of sentences, answer and maps."""
 
     width: float
     height: float
-    lines: tuple[Line, ...]
+    lines: tuple[SentenceLine, ...]
     answer_at: float
     """Where the answer begins, to the right of the sentences."""
     rule_at: float
@@ -58,7 +58,7 @@ class Layout:
     """The height that both maps give to column labels, so that their cells begin in line."""
 
 
-def arrange(alignment: PairAlignment) -> Layout:
+def arrange(alignment: PairAlignment) -> PairLayout:
     """Give everything its place: sentences and answer above, the two maps side by side below."""
     left, right = heat_maps(alignment)
     top = max(left.top, right.top)
@@ -70,7 +70,7 @@ def arrange(alignment: PairAlignment) -> Layout:
     maps_y = rule_at + 24 + _HEADING
     # In the right half where there is room, close to the first map where there is none.
     right_x = max(PADDING + left_width + _GAP, min(width / 2, width - PADDING - right_width))
-    return Layout(
+    return PairLayout(
         width=width,
         height=maps_y + max(left.height(top), right.height(top)) + PADDING,
         lines=tuple(lines),
@@ -110,16 +110,16 @@ def _map_width(each: HeatMap) -> float:
     return max(each.width, bold * text_width("".join(each.title_parts), TITLE_SIZE))
 
 
-def _lines(alignment: PairAlignment, width: float) -> list[Line]:
+def _lines(alignment: PairAlignment, width: float) -> list[SentenceLine]:
     sides: tuple[tuple[Side, str], ...] = (
         ("first", alignment.first),
         ("second", alignment.second),
     )
-    lines: list[Line] = []
+    lines: list[SentenceLine] = []
     y = _FIRST_LINE
     for side, sentence in sides:
         texts = wrapped(visible(sentence), SENTENCE_SIZE, width, max_lines=3) or ["∅"]
         for place, text in enumerate(texts):
-            lines.append(Line(side, text, y + place * _LINE, place == 0))
+            lines.append(SentenceLine(side, text, y + place * _LINE, place == 0))
         y += len(texts) * _LINE + _BETWEEN
     return lines

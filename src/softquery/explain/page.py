@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import Answered, Chance, answer_kind, chances, headline, percent
+from softquery.explain.answer import Chance, HasAnswer, answer_kind, chances, headline, percent
 from softquery.explain.colours import EXPONENT, NUM_LEVELS, Side
 from softquery.explain.heat_map import LEGEND_WIDTH, HeatMap
 from softquery.explain.layout import NOTE, heat_maps
@@ -79,7 +79,7 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def chances_markup(alignment: Answered) -> str:
+def chances_markup(alignment: HasAnswer) -> str:
     """The labels with their probabilities as a list of bars."""
     rows = "\n".join(_chance(each) for each in chances(alignment))
     return f'<ul class="chances" aria-label="Probabilities">\n{rows}\n</ul>' if rows else ""

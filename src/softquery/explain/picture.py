@@ -1,7 +1,7 @@
 """Both directions of a pair as one SVG, with the answer on top."""
 
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import Answered, Chance, answer_kind, chances, headline, percent
+from softquery.explain.answer import Chance, HasAnswer, answer_kind, chances, headline, percent
 from softquery.explain.colours import ramp_css
 from softquery.explain.heat_map import HeatMap
 from softquery.explain.layout import (
@@ -14,8 +14,8 @@ from softquery.explain.layout import (
     PADDING,
     SENTENCE_SIZE,
     TITLE_AT,
-    Layout,
-    Line,
+    PairLayout,
+    SentenceLine,
     arrange,
     bar_at,
     heading_at,
@@ -59,7 +59,7 @@ def picture_css() -> str:
     return read_resource("picture.css") + ramp_css()
 
 
-def _opening(alignment: PairAlignment, layout: Layout) -> str:
+def _opening(alignment: PairAlignment, layout: PairLayout) -> str:
     first, second = (isolated(visible(each)) for each in (alignment.first, alignment.second))
     width, height = round(layout.width), round(layout.height)
     return (
@@ -77,13 +77,13 @@ def moved(x: float, y: float, markup: str) -> str:
     return f'<g transform="translate({x:.1f} {y:.1f})">\n{markup}</g>\n'
 
 
-def _sentences(alignment: PairAlignment, layout: Layout) -> str:
+def _sentences(alignment: PairAlignment, layout: PairLayout) -> str:
     model = f" · {visible(alignment.model)}" if alignment.model else ""
     note = escaped(fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - PADDING - 40))
     return f'<text class="note" y="11">{note}</text>\n' + "".join(map(_line, layout.lines))
 
 
-def _line(line: Line) -> str:
+def _line(line: SentenceLine) -> str:
     mark = f'<circle class="{line.side}" cx="5" cy="{line.y - 5.5:g}" r="5"/>'
     return (
         f'{mark if line.is_first else ""}<text class="{line.side}" x="20" y="{line.y:g}"'
@@ -100,7 +100,7 @@ def _heading(drawing: HeatMap) -> str:
     )
 
 
-def answer_markup(alignment: Answered) -> str:
+def answer_markup(alignment: HasAnswer) -> str:
     """The answer and the bars of its labels, from the upper left corner."""
     word = escaped(fitted(visible(headline(alignment)), 22.0, ANSWER_WIDTH))
     bars = (_bar(each, bar_at(row)) for row, each in enumerate(chances(alignment)))

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from softquery.atomic import write_bytes
 from softquery.errors import MissingExtra
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import Answered, answer_kind, chances, headline, percent
+from softquery.explain.answer import HasAnswer, answer_kind, chances, headline, percent
 from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
 from softquery.explain.fonts import Fonts, choose_fonts
 from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
@@ -26,14 +27,13 @@ from softquery.explain.layout import (
     SENTENCE_SIZE,
     TITLE_AT,
     TITLE_SIZE,
-    Layout,
+    PairLayout,
     arrange,
     bar_at,
     heading_at,
 )
 from softquery.explain.lettering import fitted
 from softquery.explain.markup import visible
-from softquery.whole import write_bytes
 
 _UNITS_PER_INCH, _POINTS_PER_INCH = 96, 72
 _DOTS_PER_INCH = 192
@@ -144,14 +144,14 @@ class Canvas:
         self.axes.add_patch(Rectangle(corner, width, height, color=colour, linewidth=0))
 
 
-def _texts(alignment: PairAlignment, layout: Layout) -> list[str]:
+def _texts(alignment: PairAlignment, layout: PairLayout) -> list[str]:
     """Everything that will be written and that a font may not know."""
     labels = [label for each in layout.maps for label in each.row_labels]
     named = [visible(each) for each in (alignment.model, *alignment.probabilities)]
     return [line.text for line in layout.lines] + labels + named + [visible(headline(alignment))]
 
 
-def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: Layout) -> None:
+def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: PairLayout) -> None:
     corner = canvas.moved(PADDING, PADDING)
     model = f" · {visible(alignment.model)}" if alignment.model else ""
     note = fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - PADDING - 40)
@@ -164,7 +164,7 @@ def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: Layout) ->
     rule.box(0, 0, layout.width - 2 * PADDING, 1, _TRACK)
 
 
-def draw_answer(corner: Canvas, alignment: Answered) -> None:
+def draw_answer(corner: Canvas, alignment: HasAnswer) -> None:
     """The answer and the bars of its labels."""
     corner.text(0, 11, answer_kind(alignment), size=12, colour=_QUIET)
     word = fitted(visible(headline(alignment)), 22.0, ANSWER_WIDTH)

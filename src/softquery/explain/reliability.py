@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from softquery.atomic import write_whole
 from softquery.errors import MissingExtra
-from softquery.whole import write_whole
 
 
 class Bin(Protocol):

@@ -16,7 +16,7 @@ class Partner(NamedTuple):
     weight: float
 
 
-class Asking(NamedTuple):
+class StrongestLinks(NamedTuple):
     """A token that asked, and whom it asked most.
 
     >>> print(Asking("dog", 1, (Partner("animal", 3, 0.81),)))
@@ -35,7 +35,7 @@ class Asking(NamedTuple):
 
 def strongest_partners(
     askers: Sequence[str], asked: Sequence[str], weights: NDArray[np.float32], *, top: int
-) -> tuple[Asking, ...]:
+) -> tuple[StrongestLinks, ...]:
     """Name up to `top` partners of each asker that have any weight.
 
     >>> print(*strongest_partners(["a"], ["x", "y", "z"], np.array([[0.3, 0.7, 0.0]]), top=3))
@@ -45,7 +45,7 @@ def strongest_partners(
         raise ValueError(f"top must be at least 1, got {top}")
     order = np.argsort(-weights, axis=1, kind="stable")[:, :top]
     return tuple(
-        Asking(
+        StrongestLinks(
             token,
             row,
             tuple(

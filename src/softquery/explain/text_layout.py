@@ -25,7 +25,7 @@ _TEXT_LINE = 20.0
 _LONGEST_WORD = 300.0
 
 
-class Word(NamedTuple):
+class PlacedWord(NamedTuple):
     """One word on its ground."""
 
     text: str
@@ -56,7 +56,7 @@ class TextLayout:
     """The text itself, as much of it as is shown above."""
     answer_at: float
     rule_at: float
-    words: tuple[Word, ...]
+    words: tuple[PlacedWord, ...]
     shares: tuple[Share, ...]
 
 
@@ -83,11 +83,11 @@ def line_at(place: int) -> float:
     return 40 + place * _TEXT_LINE
 
 
-def _flow(shown: TextWeights, top: float) -> tuple[list[Word], list[Share], float]:
+def _flow(shown: TextWeights, top: float) -> tuple[list[PlacedWord], list[Share], float]:
     """Words one after the other, each sentence on lines of its own where it has a weight."""
     has_shares = shown.sentence_weights is not None
     left = PADDING + (SHARE_WIDTH if has_shares else 0.0)
-    words: list[Word] = []
+    words: list[PlacedWord] = []
     shares: list[Share] = []
     y = top
     rows = zip(shown.sentences, shown.word_weights, shown.strengths(), strict=True)
@@ -98,7 +98,7 @@ def _flow(shown: TextWeights, top: float) -> tuple[list[Word], list[Share], floa
             width = text_width(text, WORD_SIZE) + 2 * WORD_PAD
             if x > left and x + width > _WIDTH - PADDING:
                 x, y = left, y + _LINE
-            words.append(Word(text, x, y, width, float(weight), float(strength)))
+            words.append(PlacedWord(text, x, y, width, float(weight), float(strength)))
             x += width + _GAP
         if shown.sentence_weights is not None:
             weight = float(shown.sentence_weights[place])

@@ -13,9 +13,9 @@ from softquery.explain.text_layout import (
     WORD_HEIGHT,
     WORD_PAD,
     WORD_SIZE,
+    PlacedWord,
     Share,
     TextLayout,
-    Word,
     arrange_text,
     line_at,
 )
@@ -70,7 +70,7 @@ def _text(shown: TextWeights, layout: TextLayout) -> str:
     return f'<text class="note" y="11">{note}</text>\n{lines}'
 
 
-def _word(word: Word) -> str:
+def _word(word: PlacedWord) -> str:
     level = level_class("first", word.strength)
     label = escaped(isolated(word.text))
     return (

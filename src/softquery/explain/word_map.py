@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.atomic import write_whole
 from softquery.errors import InputError, MissingExtra
 from softquery.explain.fonts import choose_fonts
 from softquery.explain.markup import visible
-from softquery.whole import write_whole
 
 ENDING = ".png"
 _INK, _POINT, _ARROW = "#222222", "#4c72b0", "#dd8452"

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
 
+from softquery.atomic import write_text
 from softquery.errors import InputError
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.data import to_json
 from softquery.explain.page import to_html
 from softquery.explain.picture import to_svg
 from softquery.explain.png import require_matplotlib, to_png
-from softquery.whole import write_text
 
 ENDINGS = (".html", ".svg", ".png", ".json")
 

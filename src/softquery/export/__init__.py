@@ -7,32 +7,32 @@ against torch where it is there.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from softquery.export.gate import ExportReport, Gate
+from softquery.export.accuracy_gate import AccuracyGate, ExportReport
 
 if TYPE_CHECKING:
-    from softquery.export.bert_bundle import export_bert_head, export_encoder
-    from softquery.export.classifier import export_classifier
-    from softquery.export.embedder import bilm_graphs, export_embedder
-    from softquery.export.generator import export_generator
-    from softquery.export.matcher import export_matcher
-    from softquery.export.read_bundle import export_reader
-    from softquery.export.tag_bundle import export_tagger
+    from softquery.export.bert import export_bert_head, export_encoder
+    from softquery.export.classify import export_classifier
+    from softquery.export.embed import bilm_graphs, export_embedder
+    from softquery.export.generate import export_generator
+    from softquery.export.match import export_matcher
+    from softquery.export.read import export_reader
+    from softquery.export.tag import export_tagger
 
 HOMES = {
-    "bilm_graphs": "embedder",
-    "export_bert_head": "bert_bundle",
-    "export_classifier": "classifier",
-    "export_embedder": "embedder",
-    "export_encoder": "bert_bundle",
-    "export_generator": "generator",
-    "export_matcher": "matcher",
-    "export_reader": "read_bundle",
-    "export_tagger": "tag_bundle",
+    "bilm_graphs": "embed",
+    "export_bert_head": "bert",
+    "export_classifier": "classify",
+    "export_embedder": "embed",
+    "export_encoder": "bert",
+    "export_generator": "generate",
+    "export_matcher": "match",
+    "export_reader": "read",
+    "export_tagger": "tag",
 }
 
 __all__ = [
     "ExportReport",
-    "Gate",
+    "AccuracyGate",
     "bilm_graphs",
     "export_bert_head",
     "export_classifier",

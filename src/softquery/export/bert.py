@@ -1,113 +1,171 @@
-"""BERT as a graph whose weights stay outside: rows of pieces to what a head says of them.
+"""Export a BERT: write its graph, check it against torch, quantise it behind the gate.
 
-B rows, T pieces, L layers, D width, C scores.
+A head multiplies as int8 and is judged by its task. A bare encoder only stores int8, so that its
+states are those of torch with the same weights, and is judged by how well it foretells hidden
+words.
 """
 
-import json
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto
 
-from softquery.export.graph import Graph
-from softquery.export.layers import is_real
-from softquery.export.limits import WATCHED, watch
-from softquery.export.transformer import encoder_block, lowered_rows, normalised
-from softquery.runtime.bert_rows import BertRow, padded
-from softquery.runtime.onnx_bert import GRAPH
-from softquery.runtime.onnx_session import FOLDER, USED, open_session
+from softquery.bundle import Bundle, read_bundle
+from softquery.errors import ConfigError
+from softquery.export.accuracy_gate import ExportReport, per_cent_grown
+from softquery.export.bert_judges import Judge, judge_of
+from softquery.export.embed import GATE_WORDS, first_words
+from softquery.export.graph.bert import answer_graph, encode_graph, measure_bert_limits
+from softquery.export.quantise import quantise
+from softquery.export.trial import CHECKED, Trial, Weights, check_wish
+from softquery.files import DocumentLine
+from softquery.models import Bert
+from softquery.runtime.bert.backends import open_bert
+from softquery.runtime.bert.rows import BertRow
+from softquery.runtime.embed.hidden_words import HiddenWords, hidden_words
+from softquery.runtime.embed.onnx_pieces import OnnxPieces
+from softquery.runtime.embed.torch_pieces import TorchPieces
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.graph_weights import arrange, dequantised
+from softquery.runtime.torch_models import config_of, load_bert_head, load_encoder
 
-FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
-ENCODE = "encode"
-"""The name of a bare encoder's graph."""
-Weights = dict[str, NDArray[Any]]
-
-
-def answer_graph(
-    weights: Weights, kind: str, settings: dict[str, Any], limits: Mapping[str, float] | None = None
-) -> Graph:
-    """Ids and segments [B, T] and lengths [B] to answers: [B, C], or [B, T, C].
-
-    Args:
-        weights: As `arrange` lays them out.
-        kind: Of the bundle; a classifier also says whom its first piece asked, `weights` [B, T].
-        settings: Of the model.
-        limits: The largest value that each int8 layer reads.
-    """
-    graph = Graph(GRAPH, weights, limits=limits)
-    layers, looks = _encoded(graph, settings["encoder"], "encoder.")
-    states = layers[-1]
-    if kind in ("classifier", "matcher"):
-        first = graph.node("Gather", states, graph.constant(0, np.int64), axis=1)
-        states = graph.node("Tanh", graph.linear(first, "encoder.pooler"))
-    shape = ["B", "C"] if kind in ("classifier", "matcher") else ["B", "T", "C"]
-    graph.output(graph.linear(states, "output"), "answer", FLOAT, shape)
-    if kind == "classifier":
-        mean = graph.node("ReduceMean", looks, axes=[1], keepdims=0)  # [B, T, T]
-        asked = graph.node("Gather", mean, graph.constant(0, np.int64), axis=1)
-        graph.output(asked, "weights", FLOAT, ["B", "T"])
-    return graph
+WATCHED_ROWS = 256
+"""Rows by which ranges are measured."""
 
 
-def encode_graph(weights: Weights, settings: dict[str, Any]) -> Graph:
-    """Ids and segments [B, T] and lengths [B] to the states of all layers, [L, B, T, D]."""
-    graph = Graph(ENCODE, weights)
-    layers, _ = _encoded(graph, settings, "")
-    axis = graph.constant([0], np.int64)
-    stacked = graph.node("Concat", *(graph.node("Unsqueeze", each, axis) for each in layers),
-                         axis=0)  # fmt: skip
-    graph.output(stacked, "states", FLOAT, ["L", "B", "T", settings["hidden_size"]])
-    return graph
-
-
-def _encoded(graph: Graph, sizes: dict[str, Any], prefix: str) -> tuple[list[str], str]:
-    """The states of every layer, and the attention weights of the highest."""
-    config = {**sizes, "norm": "post"}
-    ids = graph.input("ids", INT, ["B", "T"])
-    segments = graph.input("segments", INT, ["B", "T"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["B"])
-    hidden = lowered_rows(graph, is_real(graph, ids, lengths))
-    length = graph.node("Gather", graph.node("Shape", ids), graph.constant(1, np.int64))
-    zero, one = graph.constant(0, np.int64), graph.constant(1, np.int64)
-    places = graph.node("Range", zero, length, one)
-    summed = graph.table(ids, f"{prefix}embedding.words")
-    for index, table in ((places, "positions"), (segments, "segments")):
-        summed = graph.node("Add", summed, graph.table(index, f"{prefix}embedding.{table}"))
-    layers, looks = [normalised(graph, config, summed, f"{prefix}embedding.norm")], ""
-    for layer in range(sizes["num_layers"]):
-        name = f"{prefix}blocks.{layer}"
-        states, looks = encoder_block(graph, config, layers[-1], name, hidden)
-        layers.append(states)
-    return layers, looks
-
-
-def measure_bert_limits(
-    weights: Weights, kind: str, settings: dict[str, Any], rows: Sequence[BertRow]
-) -> dict[str, float]:
-    """The largest absolute value that each linear layer read of these rows.
+def export_bert_head(
+    bundle: Bundle, output: Path, *, int8: bool, limit: float, rows: Sequence[Any]
+) -> ExportReport:
+    """Write an exported bundle of any of the four tasks, whole or not at all.
 
     Args:
-        weights: In float32, as `arrange` lays them out.
-        kind: Of the bundle.
-        settings: Of the model.
-        rows: Read one by one: padding is no input.
+        bundle: What was trained.
+        output: Where it goes; the bundle's own folder is replaced.
+        int8: Try int8.
+        limit: Points of the task's metric that int8 may cost.
+        rows: Of the task; the gate needs them, and the check uses them.
     """
-    graph = answer_graph(weights, kind, settings)
-    watch(graph)
-    found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / FOLDER
-        folder.mkdir()
-        (folder / f"{GRAPH}.onnx").write_bytes(graph.to_bytes())
-        (folder / USED).write_text(json.dumps({GRAPH: sorted(graph.used)}), encoding="utf-8")
-        session = open_session(Path(scratch), GRAPH, weights)
-        names = [each.name for each in session.get_outputs() if each.name.startswith(WATCHED)]
-        for row in rows:
-            for name, value in zip(names, session.run(names, padded([row])), strict=True):
-                layer = name.removeprefix(WATCHED)
-                found[layer] = max(found.get(layer, 0.0), float(np.abs(value).max(initial=0.0)))
-    return {name: value or 1.0 for name, value in found.items()}
+    check_wish(bundle, bundle.config.kind, int8=int8, limit=limit, rows=rows)
+    settings = config_of(load_bert_head(bundle))
+    config = replace(bundle.config, model={**bundle.config.model, "config": settings})
+    weights: Weights = dequantised(bundle.read_weights())
+    judge = judge_of(bundle)
+    given = judge.rows(rows[:CHECKED])
+    made = given or _made_up(bundle)
+    limits = None
+    if int8:
+        kind = bundle.config.kind
+        limits = measure_bert_limits(arrange(weights), kind, settings, made[:WATCHED_ROWS])
+    trial = Trial(
+        bundle=bundle,
+        config=config,
+        graphs=lambda some: [answer_graph(some, bundle.config.kind, settings, limits)],
+        difference=lambda exported: _difference(bundle, exported, made, judge),
+        score=lambda exported: judge.score(exported, rows),
+        metric=judge.metric,
+        num_rows=len(rows),
+    )
+    return trial.run(output, weights, quantise(weights) if int8 else None, limit)
+
+
+def export_encoder(
+    bundle: Bundle,
+    output: Path,
+    *,
+    int8: bool = False,
+    limit: float = 0.5,
+    lines: Iterable[DocumentLine] = (),
+) -> ExportReport:
+    """Write an exported bundle of a bare encoder, for `softquery embed`; its heads come along.
+
+    Args:
+        bundle: What was pretrained.
+        output: Where it goes; the bundle's own folder is replaced.
+        int8: Try int8.
+        limit: Per cent by which the perplexity of hidden words may grow.
+        lines: Text for the gate.
+    """
+    check_wish(bundle, "encoder", int8=False, limit=limit, rows=())
+    model = load_encoder(bundle)
+    settings, made = config_of(model), _made_up(bundle)
+    weights: Weights = dequantised(bundle.read_weights())
+    # The same whatever the weights are stored as, for it computes in float32.
+    graph = encode_graph(arrange(weights), settings)
+    trial = Trial(
+        bundle=bundle,
+        config=replace(bundle.config, model={**bundle.config.model, "config": settings}),
+        graphs=lambda some: [graph],
+        difference=lambda exported: _states_difference(bundle, exported, made),
+        score=lambda exported: 0.0,
+        metric="mlm_perplexity",
+        num_rows=0,
+        cost=per_cent_grown,
+    )
+    if not int8:
+        return trial.run(output, weights, None, limit)
+    with _hidden(bundle, model, lines) as hidden:
+        judged = replace(
+            trial,
+            score=lambda exported: hidden.scores(load_encoder(read_bundle(exported))).perplexity,
+            num_rows=hidden.num_words(),
+        )
+        return judged.run(output, weights, quantise(weights), limit)
+
+
+def _hidden(
+    bundle: Bundle, model: Bert, lines: Iterable[DocumentLine]
+) -> AbstractContextManager[HiddenWords]:
+    """The text of the gate with words hidden in it."""
+    if model.word_head is None:
+        raise ConfigError(
+            "int8 is judged by hidden words, and this encoder has no head to foretell them; export "
+            "what was fine-tuned for a task"
+        )
+    some = first_words(lines, GATE_WORDS, read=lambda line: line.text)
+    if not some:
+        raise ConfigError("int8 needs text for its gate; name a file with --data")
+    return hidden_words(model, fitting_pipeline(bundle), lambda: some, source="the gate's text")
+
+
+def _difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow], judge: Judge) -> float:
+    """The largest difference in a probability between torch and the graph."""
+    ours = open_bert(read_bundle(exported), "onnx", None, None).answers(rows)
+    theirs = open_bert(bundle, "torch", None, "cpu").answers(rows)
+    pairs = zip(ours, theirs, strict=True)
+    return max(float(np.abs(_shares(one, judge) - _shares(two, judge)).max()) for one, two in pairs)
+
+
+def _shares(answer: NDArray[Any], judge: Judge) -> NDArray[Any]:
+    """Probabilities: over the classes, or over the pieces."""
+    if answer.shape[-1] == 1:
+        squashed: NDArray[Any] = 1 / (1 + np.exp(-answer))
+        return squashed
+    axis = 0 if judge.is_over_pieces else -1
+    raised = np.exp(answer - answer.max(axis=axis, keepdims=True))
+    shares: NDArray[Any] = raised / raised.sum(axis=axis, keepdims=True)
+    return shares
+
+
+def _states_difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow]) -> float:
+    """The largest difference in a state, by the largest state."""
+    ours = OnnxPieces(read_bundle(exported)).states(rows)
+    theirs = TorchPieces(bundle, "cpu").states(rows)
+    pairs = zip(ours, theirs, strict=True)
+    return max(float(np.abs(one - two).max() / np.abs(two).max()) for one, two in pairs)
+
+
+def _made_up(bundle: Bundle) -> list[BertRow]:
+    """Rows of random pieces, one text and two, where no data was given."""
+    pipeline, generator = fitting_pipeline(bundle), np.random.default_rng(0)
+    settings = bundle.config.model["config"]
+    known = settings.get("encoder", settings)["max_length"]
+    sizes = generator.integers(2, min(known, 64) + 1, 64)
+    return [
+        BertRow(generator.integers(0, pipeline.vocab_size, size).tolist(),
+                size if place % 2 else size // 2)
+        for place, size in enumerate(sizes.tolist())
+    ]  # fmt: skip

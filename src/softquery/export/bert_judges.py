@@ -7,17 +7,17 @@ from typing import Any
 
 from softquery.answers import lay_out
 from softquery.bundle import Bundle
-from softquery.runtime.bert_backends import BertReadBackend
-from softquery.runtime.bert_rows import BertRow
-from softquery.runtime.class_evaluation import evaluate_classes
-from softquery.runtime.classifier import load_classifier
-from softquery.runtime.evaluation import evaluate
-from softquery.runtime.fitting import fitting_pipeline
-from softquery.runtime.matcher import load_matcher
-from softquery.runtime.read_evaluation import evaluate_reading
-from softquery.runtime.reader import load_reader
-from softquery.runtime.tag_evaluation import evaluate_tags
-from softquery.runtime.tagger import load_tagger
+from softquery.runtime.bert.backends import BertReadBackend
+from softquery.runtime.bert.rows import BertRow
+from softquery.runtime.classify.evaluate import evaluate_classifier
+from softquery.runtime.classify.model import load_classifier
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.match.evaluate import evaluate
+from softquery.runtime.match.model import load_matcher
+from softquery.runtime.read.evaluate import evaluate_reader
+from softquery.runtime.read.model import load_reader
+from softquery.runtime.tag.evaluate import evaluate_tagger
+from softquery.runtime.tag.model import load_tagger
 from softquery.text import WordCutting
 
 
@@ -56,7 +56,7 @@ def _classes(bundle: Bundle) -> Judge:
         rows=lambda rows: [
             BertRow.of(ids) for ids in pipeline.encode_ids([row.values["text"] for row in rows])
         ],
-        report=lambda path, rows: evaluate_classes(
+        report=lambda path, rows: evaluate_classifier(
             load_classifier(path, backend="onnx"), rows
         ).report(),
     )
@@ -88,7 +88,7 @@ def _tags(bundle: Bundle) -> Judge:
             BertRow.of(row.ids) for parts in cutting.rows([each.tokens for each in rows])
             for row in parts
         ],
-        report=lambda path, rows: evaluate_tags(load_tagger(path, backend="onnx"), rows).report(),
+        report=lambda path, rows: evaluate_tagger(load_tagger(path, backend="onnx"), rows).report(),
     )  # fmt: skip
 
 
@@ -104,8 +104,6 @@ def _answers(bundle: Bundle) -> Judge:
     return Judge(
         metric="f1",
         rows=made,
-        report=lambda path, rows: evaluate_reading(
-            load_reader(path, backend="onnx"), rows
-        ).report(),
+        report=lambda path, rows: evaluate_reader(load_reader(path, backend="onnx"), rows).report(),
         is_over_pieces=True,
     )

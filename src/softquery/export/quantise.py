@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.runtime.weights import SCALE
+from softquery.runtime.graph_weights import SCALE
 
 SMALLEST = 4096
 """Matrices with fewer entries stay float32: nothing is won there."""

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from softquery.bundle import RECORDS, Bundle, BundleConfig, write_bundle
 from softquery.errors import BundleError, ConfigError
-from softquery.export.embedder import bilm_graphs
-from softquery.export.gate import ExportReport, Gate, points_lost
-from softquery.export.graph import Graph
-from softquery.runtime.nested_context import without_bilm
+from softquery.export.accuracy_gate import AccuracyGate, ExportReport, points_lost
+from softquery.export.embed import bilm_graphs
+from softquery.export.graph.builder import Graph
+from softquery.runtime.embed.word_layers import is_nested, sizes_of
+from softquery.runtime.graph_weights import arrange, dequantised
+from softquery.runtime.inner.mixed import without_bilm
+from softquery.runtime.inner.reads import PREFIX
 from softquery.runtime.onnx_session import USED
-from softquery.runtime.sentence_reading import PREFIX
-from softquery.runtime.weights import arrange, dequantised
-from softquery.runtime.words_in_context import is_nested, sizes_of
 
 Weights = dict[str, NDArray[Any]]
 TOLERANCE = 1e-4
@@ -103,10 +103,10 @@ class Trial:
             )
         return worst
 
-    def _gate(self, plain: Path, small: Path, limit: float) -> Gate:
+    def _gate(self, plain: Path, small: Path, limit: float) -> AccuracyGate:
         figures = [self.score(path) for path in (plain, small)]
         lost = self.cost(*figures)
-        return Gate(
+        return AccuracyGate(
             metric=self.metric,
             float32=figures[0],
             int8=figures[1],

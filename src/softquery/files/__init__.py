@@ -1,19 +1,12 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
+from softquery.atomic import whole_folder, write_bytes, write_json, write_text, write_whole
 from softquery.files.aligned import read_aligned
 from softquery.files.columns import parse_columns
-from softquery.files.documents import Line, read_lines
+from softquery.files.corpus_file import CorpusFile, open_corpus_file, write_corpus_file
+from softquery.files.document_lines import DocumentLine, read_lines
 from softquery.files.npz import NpzEntries
-from softquery.files.numbered import NumberedText, open_numbered, write_numbered
-from softquery.files.opening import LONGEST_LINE, TextLines, open_text, running_text
 from softquery.files.phrases import Phrases
-from softquery.files.questions import (
-    NOWHERE,
-    QUESTION_FORMS,
-    AskedQuestion,
-    GoldAnswer,
-    read_questions,
-)
 from softquery.files.row import Row, TaggedSentence, UntaggedText
 from softquery.files.rows import find_split, read_rows
 from softquery.files.senses import (
@@ -25,11 +18,18 @@ from softquery.files.senses import (
 )
 from softquery.files.sentences import Sentence, read_sentences
 from softquery.files.shards import find_shards
+from softquery.files.squad import (
+    NOWHERE,
+    QUESTION_FORMS,
+    AskedQuestion,
+    GoldAnswer,
+    read_questions,
+)
 from softquery.files.table import Coverage, fill_table
-from softquery.files.tagged import TAGGED_FORMS, read_tagged, read_untagged
-from softquery.files.texts import find_texts, fingerprint, read_texts
-from softquery.files.vectors import WordVectors, read_vectors, write_vectors
-from softquery.whole import whole_folder, write_bytes, write_json, write_text, write_whole
+from softquery.files.tagged_sentences import TAGGED_FORMS, read_tagged, read_untagged
+from softquery.files.text_lines import LONGEST_LINE, TextLines, open_text, running_text
+from softquery.files.text_rows import find_texts, fingerprint, read_texts
+from softquery.files.vectors import VectorTable, read_vectors, write_vectors
 
 __all__ = [
     "read_aligned",
@@ -39,10 +39,10 @@ __all__ = [
     "TAGGED_FORMS",
     "AskedQuestion",
     "Coverage",
-    "Line",
+    "DocumentLine",
     "GoldAnswer",
     "NpzEntries",
-    "NumberedText",
+    "CorpusFile",
     "Phrases",
     "Row",
     "Sensed",
@@ -51,14 +51,14 @@ __all__ = [
     "TaggedSentence",
     "TextLines",
     "UntaggedText",
-    "WordVectors",
+    "VectorTable",
     "fill_table",
     "find_shards",
     "find_senses",
     "find_split",
     "find_texts",
     "fingerprint",
-    "open_numbered",
+    "open_corpus_file",
     "open_text",
     "parse_columns",
     "read_lines",
@@ -75,7 +75,7 @@ __all__ = [
     "whole_folder",
     "write_bytes",
     "write_json",
-    "write_numbered",
+    "write_corpus_file",
     "write_text",
     "write_vectors",
     "write_whole",

@@ -5,9 +5,9 @@ from os import PathLike
 from pathlib import Path
 
 from softquery.errors import InputError
-from softquery.files.opening import open_text
 from softquery.files.row import Row
 from softquery.files.rows import find_split
+from softquery.files.text_lines import open_text
 
 
 def read_aligned(

@@ -30,7 +30,7 @@ def parse_columns(spec: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ColumnLayout:
     """Where the wanted columns lie in a row; the required ones come first.
 
     Attributes:
@@ -47,7 +47,7 @@ class Layout:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class WantedColumns:
     """The columns that a caller asks for."""
 
     required: tuple[str, ...]
@@ -72,7 +72,7 @@ class Wanted:
 
     def layout(
         self, header: Sequence[str], *, source: str | PathLike[str], row: int | None
-    ) -> Layout:
+    ) -> ColumnLayout:
         """Find the wanted columns in a header, or say which are missing and what is there."""
         places: dict[str, int] = {}
         for place, name in enumerate(header):
@@ -87,7 +87,9 @@ class Wanted:
             if list(header).count(name) > 1:
                 raise InputError(f'column "{name}" appears twice', source=source, row=row)
         chosen |= {name: places[name] for name in others}
-        return Layout(tuple(chosen), tuple(chosen.values()), len(self.required), tuple(header))
+        return ColumnLayout(
+            tuple(chosen), tuple(chosen.values()), len(self.required), tuple(header)
+        )
 
     def others(self, header: Mapping[str, object]) -> list[str]:
         """The further columns that come along, in the file's order."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from softquery.errors import InputError, counted
 from softquery.files.archives import split_suffix
 from softquery.files.columns import listed
-from softquery.files.opening import Block, text_blocks
 from softquery.files.row import Report, TaggedSentence
+from softquery.files.text_lines import Block, text_blocks
 
 UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns of CoNLL-U."""

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
 from softquery.errors import InputError, counted
-from softquery.files.columns import Layout, Wanted, listed
-from softquery.files.opening import Block, Returns, text_blocks, without_blank_end
+from softquery.files.columns import ColumnLayout, WantedColumns, listed
 from softquery.files.row import Report, Row
+from softquery.files.text_lines import Block, Returns, text_blocks, without_blank_end
 
 
-def tsv_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
+def tsv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
     """Rows of a TSV: every tab separates, quotes are data, a line is a row."""
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
     for block in without_blank_end(text_blocks(path)):
         if layout is None:
             layout = _tsv_layout(block, path, wanted)
@@ -22,7 +22,7 @@ def tsv_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
         raise InputError("is empty", source=path)
 
 
-def csv_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
+def csv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
     """Rows of a CSV, read strictly; a row is numbered by the line on which it starts."""
     records = _csv_records(path, report)
     first = next(records, None)
@@ -41,7 +41,7 @@ def csv_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
         yield Row(dict(zip(layout.names, picked, strict=True)), number, path)
 
 
-def txt_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
+def txt_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
     """Rows of a plain text file: one text a line, for the single required column."""
     if len(wanted.required) != 1:
         message = (
@@ -63,14 +63,14 @@ def txt_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
         raise InputError("is empty", source=path)
 
 
-def _tsv_layout(block: Block, path: str, wanted: Wanted) -> Layout:
+def _tsv_layout(block: Block, path: str, wanted: WantedColumns) -> ColumnLayout:
     if block.first in block.faults:
         raise block.faults[block.first]
     header = _stripped(block.lines[0].split("\t"))
     return wanted.layout(header, source=path, row=block.first)
 
 
-def _tsv_block(block: Block, path: str, layout: Layout, report: Report) -> Iterator[Row]:
+def _tsv_block(block: Block, path: str, layout: ColumnLayout, report: Report) -> Iterator[Row]:
     """The rows of one block; the loop that files of millions of rows are read by."""
     pick, width = _picker(layout), len(layout.header)
     names, num_required, faults = layout.names, layout.num_required, block.faults
@@ -146,7 +146,7 @@ def _csv_fault(error: csv.Error, start: int, end: int) -> str:
     return f"not valid CSV{place}: {text}"
 
 
-def _picker(layout: Layout) -> Callable[[list[str]], Sequence[str]]:
+def _picker(layout: ColumnLayout) -> Callable[[list[str]], Sequence[str]]:
     """Takes the wanted columns from a row."""
     if layout.indices == tuple(range(len(layout.header))):
         return lambda fields: fields
@@ -160,7 +160,7 @@ def _stripped(header: Sequence[str]) -> list[str]:
     return [name.strip() for name in header]
 
 
-def _wrong_width(layout: Layout, fields: Sequence[str]) -> str:
+def _wrong_width(layout: ColumnLayout, fields: Sequence[str]) -> str:
     width = len(layout.header)
     expected = f"expected {counted(width, 'column')} ({listed(layout.header)})"
     if list(fields) in ([], [""]):
@@ -168,6 +168,6 @@ def _wrong_width(layout: Layout, fields: Sequence[str]) -> str:
     return f"{expected}, found {len(fields)}"
 
 
-def _which_empty(layout: Layout, picked: Sequence[str]) -> str:
+def _which_empty(layout: ColumnLayout, picked: Sequence[str]) -> str:
     empty = [n for n, v in zip(layout.names, picked, strict=True) if not v.strip()]
     return f"{empty[0]} is empty"

@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from softquery.errors import InputError
-from softquery.files.opening import running_text
+from softquery.files.text_lines import running_text
 
 LARGEST_ITEM = 1 << 26
 """Characters that one item may take."""

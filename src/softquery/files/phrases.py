@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.files.numbering import END
+from softquery.files.corpus_ids import END
 
 JOINT: Final = "_"
 READ: Final = 1 << 22

@@ -13,9 +13,9 @@ import numpy as np
 
 from softquery.errors import InputError, MissingExtra
 from softquery.files.archives import open_bytes, read_block, split_suffix
-from softquery.files.columns import Layout, Wanted
-from softquery.files.opening import LONGEST_LINE, text_blocks, without_blank_end
+from softquery.files.columns import ColumnLayout, WantedColumns
 from softquery.files.row import Report, Row
+from softquery.files.text_lines import LONGEST_LINE, text_blocks, without_blank_end
 
 ITERABLE = "the iterable"
 _BATCH_SIZE = 8192
@@ -23,7 +23,7 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 """Leaves numbers as they are written: 1.50 stays 1.50, and no integer is too long."""
 
 
-def jsonl_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
+def jsonl_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
     """Rows of a JSONL file: one object a line, numbers as they are written."""
     block = None
     for block in without_blank_end(text_blocks(path)):
@@ -41,7 +41,7 @@ def jsonl_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
 
 
 def mapping_rows(
-    mappings: Iterable[Mapping[str, object]], wanted: Wanted, report: Report
+    mappings: Iterable[Mapping[str, object]], wanted: WantedColumns, report: Report
 ) -> Iterator[Row]:
     """Rows of an iterable of mappings, such as a Hugging Face data set."""
     for number, mapping in enumerate(mappings, 1):
@@ -55,7 +55,7 @@ def mapping_rows(
             yield row
 
 
-def parquet_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
+def parquet_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
     """Rows of a Parquet file, batch by batch; needs the extra `parquet`."""
     try:
         import pyarrow
@@ -78,7 +78,7 @@ def parquet_rows(path: str, wanted: Wanted, report: Report) -> Iterator[Row]:
 
 
 def _parquet_batch(
-    columns: Sequence[Any], layout: Layout, path: str, before: int, report: Report
+    columns: Sequence[Any], layout: ColumnLayout, path: str, before: int, report: Report
 ) -> Iterator[Row]:
     cells = [_cells(column) for column in columns]
     num_rows = len(columns[0]) if columns else 0
@@ -134,7 +134,7 @@ def _json_object(line: str) -> dict[str, object]:
     return value
 
 
-def _pick(mapping: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
+def _pick(mapping: Mapping[str, object], wanted: WantedColumns) -> dict[str, str]:
     """The wanted values of one mapping as text."""
     values: dict[str, str] = {}
     for name in wanted.required:

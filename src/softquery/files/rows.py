@@ -6,12 +6,12 @@ from pathlib import Path
 
 from softquery.errors import InputError
 from softquery.files.archives import COMPRESSIONS, check_readable, split_suffix
-from softquery.files.columns import Wanted, listed
+from softquery.files.columns import WantedColumns, listed
 from softquery.files.delimited import csv_rows, tsv_rows, txt_rows
 from softquery.files.records import jsonl_rows, mapping_rows, parquet_rows
 from softquery.files.row import Report, Row
 
-_READERS: dict[str, Callable[[str, Wanted, Report], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[str, WantedColumns, Report], Iterator[Row]]] = {
     ".tsv": tsv_rows,
     ".csv": csv_rows,
     ".jsonl": jsonl_rows,
@@ -52,7 +52,7 @@ def read_rows(
     >>> next(read_rows([{"q1": "a man eats"}], columns=["text"], rename={"text": "q1"}))
     Row(values={'text': 'a man eats'}, number=1, source='the iterable')
     """
-    wanted = Wanted(
+    wanted = WantedColumns(
         required=tuple(columns),
         optional=tuple(optional),
         rename=dict(rename or {}),

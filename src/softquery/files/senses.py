@@ -32,7 +32,7 @@ _WORD = re.compile(r"<(?P<kind>wf|punc)(?P<facts>(?: [^<>]*)?)>(?P<word>[^<>]+)<
 _FACT = re.compile(r" (\w+)=(\S+)")
 
 
-class Word(NamedTuple):
+class SenseWord(NamedTuple):
     """What has senses: a lemma as one part of speech (n, v, a or r)."""
 
     lemma: str
@@ -53,7 +53,7 @@ class Sensed:
 
     start: int
     end: int
-    word: Word
+    word: SenseWord
     senses: tuple[str, ...]
     numbers: tuple[int, ...] = ()
 
@@ -170,7 +170,7 @@ def _add_word(
     ]
     if kept:
         keys, ranks = zip(*kept, strict=True)
-        told = Word(lemma, PARTS[senses[0][0]])
+        told = SenseWord(lemma, PARTS[senses[0][0]])
         sentence.sensed.append(Sensed(start, len(sentence.tokens), told, keys, ranks))
 
 
@@ -229,5 +229,5 @@ def _add_task_word(
     if name not in gold or part is None or not word.get("lemma"):
         message = f"the instance {name!r} lacks a gold key, a lemma, or a pos that has senses"
         raise InputError(message, source=source)
-    told = Word(word.get("lemma", "").lower(), part)
+    told = SenseWord(word.get("lemma", "").lower(), part)
     sentence.sensed.append(Sensed(start, len(sentence.tokens), told, gold[name]))

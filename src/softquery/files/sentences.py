@@ -7,9 +7,9 @@ from os import PathLike, fspath
 
 from softquery.errors import InputError
 from softquery.files.archives import check_readable, split_suffix
-from softquery.files.opening import text_blocks, without_blank_end
 from softquery.files.row import Report, Row
 from softquery.files.rows import read_rows
+from softquery.files.text_lines import text_blocks, without_blank_end
 
 TEXT, TOKENS = "text", "tokens"
 """The columns of files that have columns; tokens go first where there are both."""

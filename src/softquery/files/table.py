@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softquery.errors import InputError
-from softquery.files.vectors import WordVectors, read_vectors
+from softquery.files.vectors import VectorTable, read_vectors
 
 _NUM_MISSING_SHOWN = 20
 
@@ -79,7 +79,7 @@ def fill_table(
 
 
 def _fill(
-    vocabulary: Sequence[str], vectors: WordVectors, generator: np.random.Generator
+    vocabulary: Sequence[str], vectors: VectorTable, generator: np.random.Generator
 ) -> tuple[npt.NDArray[np.float32], Coverage]:
     places = {word: place for place, word in enumerate(vectors.words)}
     found = np.array([places.get(w, places.get(w.lower(), -1)) for w in vocabulary], dtype=np.int64)

@@ -11,7 +11,7 @@ from typing import IO
 
 from softquery.errors import InputError
 from softquery.files.archives import open_bytes, read_block, split_suffix
-from softquery.files.opening import text_blocks, without_blank_end
+from softquery.files.text_lines import text_blocks, without_blank_end
 
 LARGEST_SIZE = 1 << 16
 """The widest vector that is believed; a header with more belongs to another kind of file."""
@@ -23,7 +23,7 @@ _NUM_SAMPLED = 10
 
 
 @dataclass(slots=True)
-class Entries:
+class VectorEntries:
     """Words with their numbers in one growing array, which needs no second copy at the end."""
 
     size: int
@@ -44,7 +44,7 @@ class Entries:
         self.rows.append(row)
 
 
-def read_entries(path: str, wanted: frozenset[str] | None) -> Entries:
+def read_entries(path: str, wanted: frozenset[str] | None) -> VectorEntries:
     """Read the wanted words in whichever form the file has."""
     with open_bytes(path) as stream:
         start = _start(stream, path)
@@ -56,7 +56,7 @@ def read_entries(path: str, wanted: frozenset[str] | None) -> Entries:
         num_words, size = int(header[1]), int(header[2])
         if not 0 < size <= LARGEST_SIZE:
             raise InputError(f"the header's width is {size:,}", source=path, row=1)
-        entries = Entries(size, wanted)
+        entries = VectorEntries(size, wanted)
         if _is_binary(start[header.end() :], size, path):
             _read_binary(stream, start[header.end() :], num_words, entries, path)
             return entries
@@ -88,12 +88,12 @@ def _numbered_lines(path: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _read_glove(path: str, wanted: frozenset[str] | None) -> Entries:
+def _read_glove(path: str, wanted: frozenset[str] | None) -> VectorEntries:
     lines = _numbered_lines(path)
     sample = list(islice(lines, _NUM_SAMPLED))
     if not sample:
         raise InputError("is empty", source=path)
-    entries = Entries(_width([line for _, line in sample]), wanted)
+    entries = VectorEntries(_width([line for _, line in sample]), wanted)
     if not 0 < entries.size <= LARGEST_SIZE:
         message = "expected word vectors: a word and its numbers, separated by spaces"
         raise InputError(message, source=path, row=1)
@@ -125,7 +125,7 @@ def _trailing_numbers(line: str) -> int:
 
 
 def _read_text(
-    lines: Iterator[tuple[int, str]], num_words: int, entries: Entries, path: str
+    lines: Iterator[tuple[int, str]], num_words: int, entries: VectorEntries, path: str
 ) -> None:
     next(lines)  # the header
     row = 1
@@ -139,7 +139,7 @@ def _read_text(
         raise InputError(message, source=path, row=row)
 
 
-def _add_line(line: str, row: int, entries: Entries, path: str) -> None:
+def _add_line(line: str, row: int, entries: VectorEntries, path: str) -> None:
     """Add one line if its word is wanted; the number of columns is checked in any case."""
     if line.endswith((" ", "\t")):  # the original word2vec ends its rows with a space
         line = line.rstrip(" \t")
@@ -161,7 +161,7 @@ def _add_line(line: str, row: int, entries: Entries, path: str) -> None:
 
 
 def _read_binary(
-    stream: IO[bytes], buffer: bytes, num_words: int, entries: Entries, path: str
+    stream: IO[bytes], buffer: bytes, num_words: int, entries: VectorEntries, path: str
 ) -> None:
     """Rows of a word, a space and packed little-endian float32, with or without a line end."""
     num_bytes, place = 4 * entries.size, 0
@@ -181,7 +181,7 @@ def _read_binary(
         raise InputError(message, source=path, row=num_words + 1)
 
 
-def _add_packed(name: bytes, packed: bytes, row: int, entries: Entries) -> None:
+def _add_packed(name: bytes, packed: bytes, row: int, entries: VectorEntries) -> None:
     try:
         word = name.removeprefix(b"\n").decode()
     except UnicodeDecodeError:

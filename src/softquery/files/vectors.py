@@ -12,15 +12,15 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from softquery.atomic import write_whole
 from softquery.errors import InputError
-from softquery.files.vector_forms import Entries, read_entries
-from softquery.whole import write_whole
+from softquery.files.vector_forms import VectorEntries, read_entries
 
 Form: TypeAlias = Literal["glove", "word2vec", "word2vec-binary"]
 
 
 @dataclass(frozen=True, slots=True)
-class WordVectors:
+class VectorTable:
     """Words and their vectors, in the order of the file.
 
     Attributes:
@@ -44,7 +44,7 @@ class WordVectors:
         return int(self.matrix.shape[1])
 
 
-def read_vectors(path: str | PathLike[str], *, keep: Collection[str] | None = None) -> WordVectors:
+def read_vectors(path: str | PathLike[str], *, keep: Collection[str] | None = None) -> VectorTable:
     """Read word vectors: GloVe text, word2vec text or word2vec binary, plain or compressed.
 
     The form is told from the content. Where a word appears twice, the first counts. In the binary
@@ -62,10 +62,10 @@ def read_vectors(path: str | PathLike[str], *, keep: Collection[str] | None = No
     entries = read_entries(source, wanted)
     matrix = np.frombuffer(entries.numbers, dtype=np.float32).reshape(-1, entries.size)
     _refuse_infinite(matrix, entries, source)
-    return WordVectors(entries.words, matrix)
+    return VectorTable(entries.words, matrix)
 
 
-def write_vectors(path: str | PathLike[str], vectors: WordVectors, *, form: Form) -> None:
+def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form) -> None:
     """Write word vectors whole, in a form that `read_vectors` and other tools read.
 
     Args:
@@ -89,7 +89,7 @@ def write_vectors(path: str | PathLike[str], vectors: WordVectors, *, form: Form
             handle.write(word.encode() + b" " + numbers + b"\n")
 
 
-def _refuse_infinite(matrix: npt.NDArray[np.float32], entries: Entries, source: str) -> None:
+def _refuse_infinite(matrix: npt.NDArray[np.float32], entries: VectorEntries, source: str) -> None:
     # A sum is not finite where any part is not; it needs no second matrix to find out.
     with np.errstate(all="ignore"):
         suspects = np.flatnonzero(~np.isfinite(matrix.sum(axis=1, dtype=np.float64)))

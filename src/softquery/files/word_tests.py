@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 from softquery.errors import InputError
-from softquery.files.opening import open_text
+from softquery.files.text_lines import open_text
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AnalogyQuestion:
     """`first` is to `second` as `third` is to `fourth`."""
 
     first: str
@@ -23,7 +23,7 @@ class Section:
     """Questions of one kind."""
 
     name: str
-    questions: list[Question]
+    questions: list[AnalogyQuestion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def read_questions(path: str | PathLike[str]) -> list[Section]:
                 raise InputError(message, source=path, row=lines.number)
             if not sections:
                 sections.append(Section("unnamed", []))
-            sections[-1].questions.append(Question(*words))
+            sections[-1].questions.append(AnalogyQuestion(*words))
     if not any(section.questions for section in sections):
         raise InputError("holds no questions", source=path)
     return [section for section in sections if section.questions]

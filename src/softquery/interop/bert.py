@@ -30,8 +30,8 @@ from softquery.interop.bert_tokenizer import (
     published_tokenizer,
     read_bert_tokenizer,
 )
-from softquery.runtime.fitting import fitting_pipeline
-from softquery.runtime.weights import dequantised
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.graph_weights import dequantised
 from softquery.text import bert_vocabulary
 
 NAME = "bert"

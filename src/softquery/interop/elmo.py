@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from softquery import __version__
+from softquery.atomic import write_whole
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import write_json
 from softquery.interop.elmo_arrays import Array, join_biases, published_arrays
 from softquery.interop.elmo_options import ElmoOptions, read_options
-from softquery.runtime.weights import dequantised
+from softquery.runtime.graph_weights import dequantised
 from softquery.text import TextConfig, pipeline_from_words
-from softquery.whole import write_whole
 
 NAME = "elmo"
 PROJECTION = ("CNN_proj/W_proj", "CNN_proj/b_proj")

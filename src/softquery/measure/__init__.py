@@ -3,8 +3,15 @@
 Plain functions over numpy arrays; nothing here knows a model, a file or a tensor library.
 """
 
+from softquery.measure.answer_scores import (
+    Counting,
+    ReadReport,
+    choose_abstention,
+    score_answer,
+    score_answers,
+)
 from softquery.measure.bootstrap import Interval, interval, mean_interval
-from softquery.measure.calibration import (
+from softquery.measure.calibration_error import (
     ReliabilityBin,
     expected_calibration_error,
     fit_temperature,
@@ -19,24 +26,17 @@ from softquery.measure.classification import (
     macro_f1,
 )
 from softquery.measure.correlation import pearson, spearman
-from softquery.measure.couplets import CoupletReport, rivals
+from softquery.measure.couplet_scores import CoupletReport, rivals
 from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
 from softquery.measure.linear_probe import LinearProbe, fit_linear
 from softquery.measure.paired import Comparison, compare_means, grouped_interval
 from softquery.measure.probed import Probed
 from softquery.measure.ranking import found_at, ndcg_at, recall_at, reciprocal_rank
-from softquery.measure.reading import (
-    Counting,
-    ReadReport,
-    choose_abstention,
-    score_answer,
-    score_answers,
-)
 from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
 from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
 from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
-from softquery.measure.tagging import TagReport, f1_of_counts, ratio_of_counts
+from softquery.measure.tag_scores import TagReport, f1_of_counts, ratio_of_counts
 from softquery.measure.threshold import Threshold, choose_threshold
 from softquery.measure.translation import (
     BleuTokens,

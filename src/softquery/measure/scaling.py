@@ -21,7 +21,7 @@ from softquery.measure.arrays import (
     require_ids_below,
     require_same_length,
 )
-from softquery.measure.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE, fit_temperature
+from softquery.measure.calibration_error import MAX_TEMPERATURE, MIN_TEMPERATURE, fit_temperature
 
 Form = Literal["temperature", "bias", "growth"]
 FORMS: tuple[Form, ...] = ("temperature", "bias", "growth")

@@ -19,6 +19,7 @@ from softquery.models.bert_heads import (
     BertTagger,
     BertTaggerConfig,
 )
+from softquery.models.bidaf import BiDaf, BiDafConfig
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -30,7 +31,7 @@ from softquery.models.elmo import (
 )
 from softquery.models.esim import Esim, EsimConfig
 from softquery.models.generator import (
-    Generator,
+    GeneratorModel,
     GeneratorOutput,
     Stepped,
     TorchState,
@@ -40,10 +41,9 @@ from softquery.models.generator import (
 )
 from softquery.models.outputs import ClassOutput, TagOutput
 from softquery.models.pair_output import PairOutput
-from softquery.models.reader import BiDaf, BiDafConfig
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
-from softquery.models.tagger import Tagger, TaggerConfig
+from softquery.models.tagger import BiLstmTagger, BiLstmTaggerConfig
 from softquery.models.transformer import Looks, Transformer, TransformerConfig
 from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 from softquery.nn import SpellingConfig
@@ -53,7 +53,9 @@ MODELS: dict[str, tuple[type[EsimConfig] | type[SiameseConfig], type[Esim] | typ
     "siamese": (SiameseConfig, Siamese),
 }
 
-TEXT_MODELS: dict[str, tuple[type[TaggerConfig], type[Tagger]]] = {"tagger": (TaggerConfig, Tagger)}
+TEXT_MODELS: dict[str, tuple[type[BiLstmTaggerConfig], type[BiLstmTagger]]] = {
+    "tagger": (BiLstmTaggerConfig, BiLstmTagger)
+}
 """Likewise for models that read one text."""
 
 CLASSIFIERS: dict[
@@ -122,7 +124,7 @@ __all__ = [
     "ElmoConfig",
     "Esim",
     "EsimConfig",
-    "Generator",
+    "GeneratorModel",
     "GeneratorOutput",
     "Hierarchical",
     "HierarchicalConfig",
@@ -141,8 +143,8 @@ __all__ = [
     "SpellingConfig",
     "Stepped",
     "TagOutput",
-    "Tagger",
-    "TaggerConfig",
+    "BiLstmTagger",
+    "BiLstmTaggerConfig",
     "TorchState",
     "TorchStep",
     "Transformer",

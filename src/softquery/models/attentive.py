@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from softquery.data import DocumentBatch, TextBatch
 from softquery.models.outputs import ClassOutput
 from softquery.nn import (
-    Asked,
     BiRecurrent,
     Cell,
     Embedded,
     LearnedQuery,
+    PooledStates,
     VariationalDropout,
     WordEmbedding,
 )
@@ -155,9 +155,9 @@ class Level(nn.Module):
         self.output_size = self.encoder.output_size
         self.attention = LearnedQuery(self.output_size, config.context_size)
 
-    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Asked:
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> PooledStates:
         """Words to a sentence (Eqs. 5-7), or sentences to a document (Eqs. 8-10)."""
-        asked: Asked = self.attention(self.encoder(self.dropout(inputs), mask), mask)
+        asked: PooledStates = self.attention(self.encoder(self.dropout(inputs), mask), mask)
         return asked
 
 
@@ -187,9 +187,9 @@ class Hierarchical(nn.Module):
         """Logits of each document, and the weights of its words and sentences."""
         num_documents, num_sentences, num_words = batch.ids.shape
         flat = batch.mask.flatten(end_dim=1)
-        words: Asked = self.words(self.embedder(batch.ids.flatten(end_dim=1)), flat)
+        words: PooledStates = self.words(self.embedder(batch.ids.flatten(end_dim=1)), flat)
         sentences = words.mixed.view(num_documents, num_sentences, -1)
-        asked: Asked = self.sentences(sentences, batch.sentence_mask)
+        asked: PooledStates = self.sentences(sentences, batch.sentence_mask)
         return ClassOutput(
             self.output(self.dropout(asked.mixed)),  # Eq. 11
             words.weights.view(num_documents, num_sentences, num_words),

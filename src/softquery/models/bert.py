@@ -24,7 +24,7 @@ from softquery.nn import (
     BlockActivation,
     EncoderBlock,
     FeedForward,
-    PlacedTokens,
+    InputEmbedding,
     Weights,
     WordHead,
 )
@@ -123,7 +123,7 @@ class Bert(nn.Module):
         super().__init__()
         self.config, self.output_size = config, config.hidden_size
         size, eps = config.hidden_size, config.norm_eps
-        self.embedding = PlacedTokens(
+        self.embedding = InputEmbedding(
             config.vocab_size,
             config.max_length,
             config.num_segments,

@@ -23,8 +23,8 @@ from softquery.decoding import (
     Candidates,
     Hypothesis,
     Rules,
+    StepRequest,
     Strategy,
-    Wanted,
     all_tokens,
     decode,
     with_watched,
@@ -50,7 +50,7 @@ class Stepped(NamedTuple):
 
 
 @runtime_checkable
-class Generator(Protocol):
+class GeneratorModel(Protocol):
     """A model that writes."""
 
     vocab_size: int
@@ -104,7 +104,7 @@ class TorchStep:
         weights: `"shown"` reports where each step looked, for models that hide it otherwise.
     """
 
-    def __init__(self, model: Generator, *, weights: Weights = "hidden") -> None:
+    def __init__(self, model: GeneratorModel, *, weights: Weights = "hidden") -> None:
         if model.training:
             raise ValueError("decoding needs a model in evaluation mode: call eval() first")
         self.model, self.weights = model, weights
@@ -123,7 +123,7 @@ class TorchStep:
 
     @torch.inference_mode()
     def __call__(
-        self, state: TorchState, tokens: NDArray[np.int64], wanted: Wanted
+        self, state: TorchState, tokens: NDArray[np.int64], wanted: StepRequest
     ) -> Candidates[TorchState]:
         """What may follow the last token of every row."""
         device = _device_of(state)
@@ -153,7 +153,7 @@ class TorchStep:
 
 
 def generate(
-    model: Generator,
+    model: GeneratorModel,
     source: Tokens,
     *,
     strategy: Strategy,
@@ -184,7 +184,7 @@ def generate(
 
 
 def _candidates(
-    logits: Float[Tensor, "N V"], wanted: Wanted
+    logits: Float[Tensor, "N V"], wanted: StepRequest
 ) -> tuple[NDArray[np.int64], NDArray[np.floating[Any]]]:
     """The likeliest allowed tokens and the watched ones, brought to the host in one piece."""
     allowed: Bool[Tensor, "#N V"] = torch.from_numpy(wanted.allowed).to(logits.device)

@@ -22,15 +22,15 @@ from torch import Tensor, nn
 from softquery.data import Tokens, TranslationBatch
 from softquery.models.generator import GeneratorOutput, Stepped
 from softquery.nn import (
-    Asking,
     Bridge,
     CellState,
     Direction,
     Maxout,
-    OwnWords,
-    Reader,
+    PreparedAttention,
     Recurrence,
     RecurrentCell,
+    RecurrentEncoder,
+    ScheduledSampling,
     ScoreName,
     Tie,
     Weights,
@@ -135,7 +135,7 @@ class RecurrentState(NamedTuple):
     fed: Float[Tensor, "N H"] | None = None
 
 
-class Told(NamedTuple):
+class DecoderOutputs(NamedTuple):
     """One step, or many: the highest state, what it knew of the source, and from where."""
 
     top: Float[Tensor, "*N H"]
@@ -164,7 +164,7 @@ class Seq2Seq(nn.Module):
         asker = config.attention.asker if config.context == "attention" else None
         self.asks_before, self.asks_after = asker == "previous", asker == "current"
         self.feeds = self.asks_after and config.attention.input_feeding
-        self.reader = Reader(
+        self.reader = RecurrentEncoder(
             config.embedding_size,
             hidden,
             num_layers=config.num_layers,
@@ -189,7 +189,7 @@ class Seq2Seq(nn.Module):
         self.words = self._build_words()
         self.dropout = nn.Dropout(config.dropout)
         share, rise = config.own_words, config.own_words_rise
-        self.own_words = OwnWords(share, rise) if share else None
+        self.own_words = ScheduledSampling(share, rise) if share else None
 
     def forward(self, batch: TranslationBatch) -> GeneratorOutput:
         """Every next word of known targets, each from the true words before it."""
@@ -241,7 +241,7 @@ class Seq2Seq(nn.Module):
         state, told = self._advance(self._first_layer.share(vectors), state, source)
         return Stepped(self._logits(told, vectors), state, told.weights)
 
-    def _at_once(self, vectors: Float[Tensor, "B T D"], source: RecurrentSource) -> Told:
+    def _at_once(self, vectors: Float[Tensor, "B T D"], source: RecurrentSource) -> DecoderOutputs:
         """All steps, layer by layer; nothing that is asked changes what comes next."""
         context, states = None, vectors
         if source.summary is not None:
@@ -249,9 +249,13 @@ class Seq2Seq(nn.Module):
             states = torch.cat([vectors, context], dim=-1)
         for number, (layer, first) in enumerate(zip(self.layers, source.first, strict=True)):
             states, _ = layer(self.dropout(states) if number else states, None, first)
-        return Told(states, context, None) if self.asking is None else self._ask(states, source)
+        return (
+            DecoderOutputs(states, context, None)
+            if self.asking is None
+            else self._ask(states, source)
+        )
 
-    def _in_steps(self, vectors: Float[Tensor, "B T D"], source: RecurrentSource) -> Told:
+    def _in_steps(self, vectors: Float[Tensor, "B T D"], source: RecurrentSource) -> DecoderOutputs:
         """All steps, one after the other."""
         state, told = self.initial_state(source), []
         # Unbound at once: the gradient of a slice would be a tensor as large as all of them.
@@ -259,10 +263,10 @@ class Seq2Seq(nn.Module):
             state, one = self._advance(share, state, source)
             told.append(one)
         tops, *others = zip(*told, strict=True)
-        return Told(torch.stack(tops, dim=1), *map(_in_time, others))
+        return DecoderOutputs(torch.stack(tops, dim=1), *map(_in_time, others))
 
     def _with_own_words(
-        self, inputs: Int[Tensor, "B T"], source: RecurrentSource, own_words: OwnWords
+        self, inputs: Int[Tensor, "B T"], source: RecurrentSource, own_words: ScheduledSampling
     ) -> GeneratorOutput:
         """All steps, some of which read what the last one would have said."""
         state, is_own = self.initial_state(source), own_words.toss(inputs)
@@ -278,7 +282,7 @@ class Seq2Seq(nn.Module):
 
     def _advance(
         self, share: Float[Tensor, "N G"], state: RecurrentState, source: RecurrentSource
-    ) -> tuple[RecurrentState, Told]:
+    ) -> tuple[RecurrentState, DecoderOutputs]:
         """One step, from what the word adds to the gates of the first layer."""
         context, weights = source.summary, None
         if self.asks_before:  # c_i from s_{i-1}: Bahdanau et al. 2015, Eqs. 5-6
@@ -289,7 +293,7 @@ class Seq2Seq(nn.Module):
         layers = self._climbed(share, state.layers)
         top = layers[-1].hidden
         if not self.asks_after:
-            return RecurrentState(layers), Told(top, context, weights)
+            return RecurrentState(layers), DecoderOutputs(top, context, weights)
         told = self._ask(top, source)  # c_t from h_t: Luong et al. 2015, Section 3.1
         return RecurrentState(layers, told.attentional if self.feeds else None), told
 
@@ -310,7 +314,7 @@ class Seq2Seq(nn.Module):
         first: Recurrence = self.layers[0]  # type: ignore[assignment]
         return first
 
-    def _ask(self, query: Float[Tensor, "*N H"], source: RecurrentSource) -> Told:
+    def _ask(self, query: Float[Tensor, "*N H"], source: RecurrentSource) -> DecoderOutputs:
         """What the source answers to one state of each row, or to many."""
         assert self.asking is not None
         many = query if query.dim() == 3 else query.unsqueeze(1)
@@ -318,12 +322,14 @@ class Seq2Seq(nn.Module):
         if query.dim() == 2:
             mixed, weights = mixed.squeeze(1), weights.squeeze(1)
         if not self.asks_after:
-            return Told(query, mixed, weights)
+            return DecoderOutputs(query, mixed, weights)
         # h̃ = tanh(W [c; h]): Luong et al. 2015, Eq. 5
         answer = torch.tanh(self.readout(torch.cat([mixed, query], dim=-1)))
-        return Told(query, mixed, weights, answer)
+        return DecoderOutputs(query, mixed, weights, answer)
 
-    def _logits(self, told: Told, vectors: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+    def _logits(
+        self, told: DecoderOutputs, vectors: Float[Tensor, "*N D"]
+    ) -> Float[Tensor, "*N V"]:
         """The next word, from the state, what it knew of the source, and the word before.
 
         Differs from Bahdanau et al. 2015, Appendix A.2.2: reads s_i, as their Eq. 4 does, where the
@@ -353,9 +359,9 @@ class Seq2Seq(nn.Module):
             has_cell=config.cell == "lstm",
         )
 
-    def _build_asking(self) -> Asking:
+    def _build_asking(self) -> PreparedAttention:
         attention, hidden = self.config.attention, self.config.hidden_size
-        return Asking(
+        return PreparedAttention(
             attention.score,
             query_size=hidden,
             key_size=self.reader.output_size,

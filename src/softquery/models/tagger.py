@@ -28,7 +28,7 @@ Decoder = Literal["crf", "softmax"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaggerConfig:
+class BiLstmTaggerConfig:
     """Sizes of a tagger."""
 
     vocab_size: int = 0
@@ -57,7 +57,7 @@ class TaggerConfig:
                 raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
 
 
-class Tagger(nn.Module):
+class BiLstmTagger(nn.Module):
     """Words and their characters through BiLSTMs to a tag for each word.
 
     Differs from paper: a linear layer follows the characters' filters.
@@ -69,7 +69,7 @@ class Tagger(nn.Module):
             the highest LSTM's states.
     """
 
-    def __init__(self, config: TaggerConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: BiLstmTaggerConfig, embedder: nn.Module | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:

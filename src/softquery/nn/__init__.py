@@ -1,6 +1,6 @@
 """Bricks of models: embeddings, characters, recurrence, Transformer blocks, softmax, dropout."""
 
-from softquery.nn.asking import Asking, ScoreName
+from softquery.nn.asking import PreparedAttention, ScoreName
 from softquery.nn.bridge import Bridge
 from softquery.nn.character_cnn import Activation, CharacterCnn
 from softquery.nn.contexts import KnownContexts, sentence_keys
@@ -10,16 +10,16 @@ from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedde
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.highway import Highway
 from softquery.nn.layer_norm import LayerNorm
-from softquery.nn.learned_query import Asked, LearnedQuery
+from softquery.nn.learned_query import LearnedQuery, PooledStates
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.maxout import Maxout
 from softquery.nn.mix import LayerMix
-from softquery.nn.own_words import OwnWords
-from softquery.nn.placed_tokens import PlacedTokens
+from softquery.nn.own_words import ScheduledSampling
+from softquery.nn.placed_tokens import InputEmbedding
 from softquery.nn.pooling import AttentivePool, max_pool, mean_pool
 from softquery.nn.positions import PositionKind, Positions, sinusoids
 from softquery.nn.projected_lstm import LstmStack, LstmState, ProjectedLstm, Way
-from softquery.nn.reader import Direction, Read, Reader
+from softquery.nn.reader import Direction, RecurrentEncoder, RecurrentOutput
 from softquery.nn.recurrence import CellState, Recurrence, RecurrentCell
 from softquery.nn.recurrent import BiRecurrent, Cell, beside, reverse_within
 from softquery.nn.softmax import AdaptiveSoftmax, Sampler, WordSoftmax, log_uniform
@@ -34,9 +34,9 @@ from softquery.nn.transformer import (
     FeedForward,
     NormPlace,
     Weights,
-    bent,
+    activated,
 )
-from softquery.nn.two_way import MeetingScore, Met, TwoWayAttention
+from softquery.nn.two_way import MeetingScore, TwoWayAttention, TwoWayOutput
 from softquery.nn.word_head import WordHead
 from softquery.nn.word_tables import Tie, WordTables
 from softquery.nn.word_vectors import SpeltVectors, StoredVectors
@@ -44,8 +44,8 @@ from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
-    "Asked",
-    "Asking",
+    "PooledStates",
+    "PreparedAttention",
     "AttentivePool",
     "BiLm",
     "BiRecurrent",
@@ -74,16 +74,16 @@ __all__ = [
     "LstmState",
     "Maxout",
     "MeetingScore",
-    "Met",
+    "TwoWayOutput",
     "NoAnswer",
     "NormPlace",
-    "OwnWords",
-    "PlacedTokens",
+    "ScheduledSampling",
+    "InputEmbedding",
     "PositionKind",
     "Positions",
     "ProjectedLstm",
-    "Read",
-    "Reader",
+    "RecurrentOutput",
+    "RecurrentEncoder",
     "Recurrence",
     "RecurrentCell",
     "Sampler",
@@ -104,7 +104,7 @@ __all__ = [
     "WordHead",
     "WordSoftmax",
     "WordTables",
-    "bent",
+    "activated",
     "beside",
     "log_likelihood",
     "log_partition",

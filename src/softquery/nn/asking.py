@@ -24,7 +24,7 @@ ScoreName = Literal["dot", "scaled_dot", "cosine", "general", "additive", "conca
 PLAIN = {"dot": dot, "scaled_dot": scaled_dot, "cosine": cosine}
 
 
-class Asking(nn.Module):
+class PreparedAttention(nn.Module):
     """Any score of the attention core, split into what the keys cost and what a query costs.
 
     `prepare` does all that concerns the keys alone, so that a decoder pays for it once a sentence

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from softquery.attention import attend, dot
 
 
-class Asked(NamedTuple):
+class PooledStates(NamedTuple):
     """What came back from the states, and how much of it from each."""
 
     mixed: Float[Tensor, "B D"]
@@ -41,9 +41,9 @@ class LearnedQuery(nn.Module):
             nn.init.xavier_uniform_(self.projection.weight)
             nn.init.zeros_(self.projection.bias)
 
-    def forward(self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Asked:
+    def forward(self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> PooledStates:
         """Ask all states of each sequence."""
         key = torch.tanh(states if self.projection is None else self.projection(states))
         query = self.query.to(key.dtype).expand(len(states), 1, -1)
         mixed, weights = attend(query, key, states, score=dot, mask=mask.unsqueeze(1))
-        return Asked(mixed.squeeze(1), weights.squeeze(1))
+        return PooledStates(mixed.squeeze(1), weights.squeeze(1))

@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 
-class OwnWords(nn.Module):
+class ScheduledSampling(nn.Module):
     """Tosses the coins of Bengio et al. (2015), Section 2.4: the true word, or one's own.
 
     The share of own words rises linearly from 0 over the first `rise` training steps (the paper's

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from softquery.nn.layer_norm import LayerNorm
 
 
-class PlacedTokens(nn.Module):
+class InputEmbedding(nn.Module):
     """The sum of three tables, normalised (Devlin et al. 2019, Section 3, Figure 2).
 
     Args:

@@ -15,7 +15,7 @@ from softquery.nn.recurrent import beside, reverse_within
 Direction = Literal["forwards", "backwards", "both"]
 
 
-class Read(NamedTuple):
+class RecurrentOutput(NamedTuple):
     """The highest layer's states, zeros at padding, and each layer's state after the last token.
 
     Where both directions read, their states lie side by side, and the last token of the backward
@@ -26,7 +26,7 @@ class Read(NamedTuple):
     last: tuple[CellState, ...]
 
 
-class Reader(nn.Module):
+class RecurrentEncoder(nn.Module):
     """Layers of a plain recurrent network, GRUs or LSTMs, read in one direction or in both.
 
     `"backwards"` is the reversed source of Sutskever et al. (2014), Section 3.3; `"both"` is the
@@ -66,7 +66,7 @@ class Reader(nn.Module):
         self.num_layers = num_layers
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Read:
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> RecurrentOutput:
         """Read every sentence; padding stands at the end and changes nothing."""
         states, last = inputs, []
         for number in range(self.num_layers):
@@ -74,7 +74,7 @@ class Reader(nn.Module):
                 states = self.dropout(states)
             states, end = self._layer(number, states, mask)
             last.append(end)
-        return Read(states * mask.unsqueeze(-1), tuple(last))
+        return RecurrentOutput(states * mask.unsqueeze(-1), tuple(last))
 
     def _layer(self, number: int, inputs: Tensor, mask: Tensor) -> tuple[Tensor, CellState]:
         found = []

@@ -51,19 +51,19 @@ class FeedForward(nn.Module):
 
     def forward(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         """Each token for itself."""
-        inner = bent(self.widen(states), self.activation)
+        inner = activated(self.widen(states), self.activation)
         answer: Tensor = self.narrow(self.dropout(inner))
         return answer
 
 
-def bent(states: Float[Tensor, "*B D"], activation: BlockActivation) -> Float[Tensor, "*B D"]:
+def activated(states: Float[Tensor, "*B D"], activation: BlockActivation) -> Float[Tensor, "*B D"]:
     """Each number through the activation."""
     if activation == "relu":
         return F.relu(states)
     return F.gelu(states, approximate="tanh" if activation == "gelu_tanh" else "none")
 
 
-class Around(nn.Module):
+class Residual(nn.Module):
     """A residual connection with layer normalisation after the sum, or before the sublayer.
 
     `"post"` is norm(x + f(x)) (Vaswani et al. 2017, Section 3.1), `"pre"` x + f(norm(x)) (Xiong et
@@ -121,8 +121,8 @@ class EncoderBlock(nn.Module):
         super().__init__()
         size = attention.output_projection.out_features
         self.attention, self.feed_forward = attention, feed_forward
-        self.around_attention = Around(size, norm=norm, dropout=dropout, eps=eps)
-        self.around_feed_forward = Around(size, norm=norm, dropout=dropout, eps=eps)
+        self.around_attention = Residual(size, norm=norm, dropout=dropout, eps=eps)
+        self.around_feed_forward = Residual(size, norm=norm, dropout=dropout, eps=eps)
 
     def forward(
         self,
@@ -189,7 +189,7 @@ class DecoderBlock(nn.Module):
         self.own_attention, self.source_attention = own_attention, source_attention
         self.feed_forward = feed_forward
         self.around_own, self.around_source, self.around_feed_forward = (
-            Around(size, norm=norm, dropout=dropout, eps=eps) for _ in range(3)
+            Residual(size, norm=norm, dropout=dropout, eps=eps) for _ in range(3)
         )
 
     def forward(

@@ -14,7 +14,7 @@ from softquery.attention import Bilinear, Score, Trilinear, attend, dot, scaled_
 MeetingScore = Literal["trilinear", "bilinear", "dot", "scaled_dot"]
 
 
-class Met(NamedTuple):
+class TwoWayOutput(NamedTuple):
     """A context that has met its question, and how well each word answered each."""
 
     aware: Float[Tensor, "B T E"]
@@ -53,7 +53,7 @@ class TwoWayAttention(nn.Module):
         question: Float[Tensor, "B J D"],
         context_mask: Bool[Tensor, "B T"],
         question_mask: Bool[Tensor, "B J"],
-    ) -> Met:
+    ) -> TwoWayOutput:
         """What each word of the context knows of the question. Padding is asked nothing."""
         scores = self.score(context, question)  # [B, T, J]
         seen = question_mask.unsqueeze(1)
@@ -68,7 +68,7 @@ class TwoWayAttention(nn.Module):
         )
         own, about = context, to_question.mixed
         aware = torch.cat([own, about, own * about, own * to_context.mixed], dim=-1)
-        return Met(aware, scores)
+        return TwoWayOutput(aware, scores)
 
 
 def _strongest(

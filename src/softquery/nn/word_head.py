@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from softquery.nn.layer_norm import LayerNorm
-from softquery.nn.transformer import BlockActivation, bent
+from softquery.nn.transformer import BlockActivation, activated
 
 
 class WordHead(nn.Module):
@@ -42,5 +42,5 @@ class WordHead(nn.Module):
         self, states: Float[Tensor, "M D"], table: Float[Tensor, "V D"]
     ) -> Float[Tensor, "M V"]:
         """Logits of all words."""
-        changed = self.norm(bent(self.transform(states), self.activation))
+        changed = self.norm(activated(self.transform(states), self.activation))
         return nn.functional.linear(changed, table, self.bias)

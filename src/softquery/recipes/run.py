@@ -19,11 +19,11 @@ from softquery.models import (
     BertReaderConfig,
     BertTaggerConfig,
     BiDafConfig,
+    BiLstmTaggerConfig,
     EsimConfig,
     HierarchicalConfig,
     Seq2SeqConfig,
     SiameseConfig,
-    TaggerConfig,
     TransformerConfig,
 )
 from softquery.nn import ElmoSettings
@@ -101,7 +101,7 @@ class TagSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ClassSettings:
+class ClassifySettings:
     """How classes of texts are learnt, where they are those found in the training file."""
 
     metric: ClassMetric = "accuracy"
@@ -139,7 +139,7 @@ Vocabularies = Literal["shared", "separate"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WriteSettings:
+class GenerateSettings:
     """How texts to be written stand in files, are cut into batches, and are searched for."""
 
     languages: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class BertSettings:
 ModelConfig = (
     EsimConfig
     | SiameseConfig
-    | TaggerConfig
+    | BiLstmTaggerConfig
     | AttentiveConfig
     | HierarchicalConfig
     | BiDafConfig
@@ -213,9 +213,9 @@ class Run:
     """Without one, classes and tags are those found in the training file."""
     tags: TagSettings | None = None
     """For taggers."""
-    classes: ClassSettings | None = None
+    classes: ClassifySettings | None = None
     """For classifiers of texts."""
-    writing: WriteSettings | None = None
+    writing: GenerateSettings | None = None
     """For models that write."""
     reading: ReadSettings | None = None
     """For readers."""

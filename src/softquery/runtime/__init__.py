@@ -1,33 +1,36 @@
 """Bundle to answers."""
 
-from softquery.runtime.classifier import Classifier, load_classifier
-from softquery.runtime.embedder import Embedder, EmbeddingStream, open_embedder
-from softquery.runtime.evaluation import Evaluation, evaluate
-from softquery.runtime.layer_choice import Mix
-from softquery.runtime.loading import load
-from softquery.runtime.matcher import Matcher, load_matcher
-from softquery.runtime.piece_embedder import PieceEmbedder, open_pieces
-from softquery.runtime.reader import Reader, load_reader
-from softquery.runtime.requests import Request
-from softquery.runtime.tagger import Tagger, load_tagger
-from softquery.runtime.word_space import WordSpace, load_vectors
-from softquery.runtime.words_in_context import WordsInContext
-from softquery.runtime.writer import Writer, load_writer
+import warnings
+from typing import Any
+
+from softquery.runtime.classify.model import Classifier, load_classifier
+from softquery.runtime.embed.layer_choice import Mix
+from softquery.runtime.embed.model import ContextEmbedder, EmbeddingStream, open_embedder
+from softquery.runtime.embed.pieces import PieceEmbedder, open_pieces
+from softquery.runtime.embed.word_layers import WordsInContext
+from softquery.runtime.generate.model import Generator, load_generator
+from softquery.runtime.generate.request import GenerateRequest
+from softquery.runtime.load import load
+from softquery.runtime.match.evaluate import MatchEvaluation, evaluate
+from softquery.runtime.match.model import Matcher, load_matcher
+from softquery.runtime.read.model import Reader, load_reader
+from softquery.runtime.tag.model import Tagger, load_tagger
+from softquery.runtime.vectors.model import WordVectors, load_vectors
 
 __all__ = [
     "Classifier",
-    "Embedder",
+    "ContextEmbedder",
     "EmbeddingStream",
-    "Evaluation",
+    "MatchEvaluation",
     "Matcher",
     "Mix",
     "PieceEmbedder",
     "Reader",
-    "Request",
+    "GenerateRequest",
     "Tagger",
-    "WordSpace",
+    "WordVectors",
     "WordsInContext",
-    "Writer",
+    "Generator",
     "evaluate",
     "load",
     "load_classifier",
@@ -35,7 +38,19 @@ __all__ = [
     "load_reader",
     "load_tagger",
     "load_vectors",
-    "load_writer",
+    "load_generator",
     "open_embedder",
     "open_pieces",
 ]
+
+_FORMER = {"Writer": "Generator", "WordSpace": "WordVectors", "Embedder": "ContextEmbedder"}
+"""Names of version 0.1, kept for one version."""
+
+
+def __getattr__(name: str) -> Any:
+    """A former name as what it is called now, with a warning."""
+    if name not in _FORMER:
+        raise AttributeError(f"module 'softquery.runtime' has no attribute {name!r}")
+    now = _FORMER[name]
+    warnings.warn(f"softquery.{name} is now softquery.{now}", DeprecationWarning, stacklevel=2)
+    return globals()[now]

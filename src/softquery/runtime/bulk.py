@@ -20,7 +20,7 @@ from softquery.answers import Match
 from softquery.bundle import Bundle
 from softquery.errors import InputError
 from softquery.files import Row
-from softquery.runtime.matcher import CHUNK, Matcher
+from softquery.runtime.match.model import CHUNK, Matcher
 from softquery.runtime.partial_file import Partial, check_output
 from softquery.zoo import resolve
 
@@ -158,7 +158,7 @@ def stream_answers(
     return num_cut
 
 
-class PairAnswers:
+class MatchAnswers:
     """A matcher's answers to rows with `sentence1` and `sentence2`.
 
     Args:
@@ -196,12 +196,12 @@ def match_rows(
     advance: Callable[[int], object] = lambda done: None,
 ) -> BulkResult:
     """Answer pairs as `answer_rows` does."""
-    return answer_rows(PairAnswers(matcher), rows, output, advance=advance)
+    return answer_rows(MatchAnswers(matcher), rows, output, advance=advance)
 
 
 def stream_rows(matcher: Matcher, rows: Iterable[Row], write: Callable[[str], object]) -> int:
     """Answer pairs as `stream_answers` does."""
-    return stream_answers(PairAnswers(matcher), rows, write)
+    return stream_answers(MatchAnswers(matcher), rows, write)
 
 
 def answer_line(row: Row, match: Match) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from softquery.atomic import write_json, write_whole
 from softquery.errors import InputError
-from softquery.whole import write_json, write_whole
 
 SUFFIX = ".jsonl"
 

@@ -3,15 +3,15 @@
 from softquery.search.building import Changes
 from softquery.search.duplicates import Duplicate
 from softquery.search.entries import Repeat
-from softquery.search.evaluation import SearchEvaluation, evaluate_index
-from softquery.search.finding import Found
+from softquery.search.evaluate import SearchEvaluation, evaluate_index
+from softquery.search.finding import SearchResult
 from softquery.search.index import Index
 from softquery.search.manifest import IndexSettings, Manifest, is_index
 
 __all__ = [
     "Changes",
     "Duplicate",
-    "Found",
+    "SearchResult",
     "Index",
     "IndexSettings",
     "Manifest",

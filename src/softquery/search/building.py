@@ -9,9 +9,9 @@ from softquery.errors import InputError
 from softquery.runtime import Matcher
 from softquery.search.entries import ID, QUESTION, Entries, Repeat, ordered_columns
 from softquery.search.fingerprint import fingerprint, vector_fingerprint
+from softquery.search.index_models import IndexModels
 from softquery.search.manifest import IndexSettings, Manifest, SegmentEntry
 from softquery.search.merge import merge_segments, mergeable
-from softquery.search.reader import Reader
 from softquery.search.segment import Chunk, Segment, write_segment
 from softquery.search.store import Store
 
@@ -36,7 +36,7 @@ class Changes:
 
 
 def new_manifest(
-    model: str, matcher: Matcher, reader: Reader, entries: Entries, settings: IndexSettings
+    model: str, matcher: Matcher, reader: IndexModels, entries: Entries, settings: IndexSettings
 ) -> Manifest:
     """An index that has no rows yet; of the settings it is decided where vectors come from."""
     columns = ordered_columns((ID, QUESTION), entries.rows.values())
@@ -57,7 +57,7 @@ def new_manifest(
     )
 
 
-def built(store: Store, reader: Reader, entries: Entries, *, advance: Advance) -> Changes:
+def built(store: Store, reader: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
     """Fill an index for the first time; what an interrupted run has stored is not read again."""
     changes = _sorted_out(store, entries)
     rows, before = changes.rows, len(changes.unchanged)
@@ -72,7 +72,7 @@ def built(store: Store, reader: Reader, entries: Entries, *, advance: Advance) -
     return changes.told(entries, reader)
 
 
-def added(store: Store, reader: Reader, entries: Entries, *, advance: Advance) -> Changes:
+def added(store: Store, reader: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
     """Add and replace rows in one commit."""
     changes = _sorted_out(store, entries)
     if changes.rows:
@@ -83,7 +83,7 @@ def added(store: Store, reader: Reader, entries: Entries, *, advance: Advance) -
     return changes.told(entries, reader)
 
 
-def deleted(store: Store, reader: Reader, names: Sequence[str]) -> Changes:
+def deleted(store: Store, reader: IndexModels, names: Sequence[str]) -> Changes:
     """Remove rows by id or question in one commit."""
     places = _places(store)
     gone: dict[str, set[int]] = {}
@@ -100,7 +100,7 @@ def deleted(store: Store, reader: Reader, names: Sequence[str]) -> Changes:
     return Changes(deleted=sum(map(len, gone.values())))
 
 
-def compacted(store: Store, reader: Reader) -> None:
+def compacted(store: Store, reader: IndexModels) -> None:
     """Make one segment of all."""
     segments = store.segments
     if len(segments) < 2 and all(bool(segment.live.all()) for segment in segments):
@@ -126,7 +126,7 @@ class _SortedOut:
                 gone.setdefault(segment, []).append(place)
         return gone
 
-    def told(self, entries: Entries, reader: Reader) -> Changes:
+    def told(self, entries: Entries, reader: IndexModels) -> Changes:
         """What became of all rows."""
         questions = [row[QUESTION] for row in self.rows]
         return Changes(
@@ -175,7 +175,7 @@ def _asked(store: Store, question: str) -> list[tuple[str, int]]:
 
 def _write(
     store: Store,
-    reader: Reader,
+    reader: IndexModels,
     rows: Sequence[Values],
     advance: Advance,
     *,
@@ -199,13 +199,13 @@ def _watched(chunks: Iterator[Chunk], advance: Advance, done: int) -> Iterator[C
         advance(done)
 
 
-def _merge(store: Store, reader: Reader) -> None:
+def _merge(store: Store, reader: IndexModels) -> None:
     chosen = mergeable(store.segments)
     if chosen:
         _merge_these(store, reader, chosen)
 
 
-def _merge_these(store: Store, reader: Reader, segments: Sequence[Segment]) -> None:
+def _merge_these(store: Store, reader: IndexModels, segments: Sequence[Segment]) -> None:
     entry = merge_segments(
         segments,
         store.new_segment(),

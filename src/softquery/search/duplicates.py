@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from softquery.search.entries import ID, QUESTION
 from softquery.search.finding import rerank
-from softquery.search.reader import Reader
-from softquery.search.recall import Place, nearest_vectors
+from softquery.search.index_models import IndexModels
+from softquery.search.recall import RowPlace, nearest_vectors
 from softquery.search.segment import Segment
 from softquery.text import normalise
 
@@ -32,17 +32,17 @@ class Duplicate:
 
 def find_duplicates(
     segments: Sequence[Segment],
-    reader: Reader,
+    reader: IndexModels,
     *,
     min_score: float,
     advance: Callable[[int], object],
 ) -> list[Duplicate]:
     """Every pair, the same spelling first, then the surest."""
-    found: dict[frozenset[Place], Duplicate] = {}
-    spelt: dict[str, Place] = {}
+    found: dict[frozenset[RowPlace], Duplicate] = {}
+    spelt: dict[str, RowPlace] = {}
     config = reader.matcher.pipeline.config
     live = [segment.live for segment in segments]
-    places = [Place(n, row) for n, segment in enumerate(segments) for row in segment.live_rows]
+    places = [RowPlace(n, row) for n, segment in enumerate(segments) for row in segment.live_rows]
     for done, place in enumerate(places, start=1):
         question = _question(segments, place)
         earlier = spelt.setdefault(normalise(question, config), place)
@@ -64,7 +64,7 @@ def find_duplicates(
     return sorted(found.values(), key=lambda each: (not each.is_exact, -each.score))
 
 
-def _cosine(segments: Sequence[Segment], first: Place, second: Place) -> float:
+def _cosine(segments: Sequence[Segment], first: RowPlace, second: RowPlace) -> float:
     sides = [
         segments[place.segment].vectors.stored[place.row].astype("float32")
         for place in (first, second)
@@ -73,7 +73,7 @@ def _cosine(segments: Sequence[Segment], first: Place, second: Place) -> float:
 
 
 def _duplicate(
-    segments: Sequence[Segment], first: Place, second: Place, score: float, is_exact: bool
+    segments: Sequence[Segment], first: RowPlace, second: RowPlace, score: float, is_exact: bool
 ) -> Duplicate:
     return Duplicate(
         first=segments[first.segment].cells.text(first.row, ID),
@@ -85,5 +85,5 @@ def _duplicate(
     )
 
 
-def _question(segments: Sequence[Segment], place: Place) -> str:
+def _question(segments: Sequence[Segment], place: RowPlace) -> str:
     return segments[place.segment].cells.text(place.row, QUESTION)

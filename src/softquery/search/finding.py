@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from softquery.errors import ConfigError, InputError
 from softquery.search.entries import ANSWER, QUESTION
-from softquery.search.reader import Reader
-from softquery.search.recall import Place, recall
+from softquery.search.index_models import IndexModels
+from softquery.search.recall import RowPlace, recall
 from softquery.search.segment import Segment
 
 Floats = NDArray[np.float32]
@@ -22,7 +22,7 @@ MOST_CANDIDATES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search found.
 
     Attributes:
@@ -41,7 +41,7 @@ class Found:
 
 def find(
     segments: Sequence[Segment],
-    reader: Reader,
+    reader: IndexModels,
     text: str,
     *,
     top_k: int,
@@ -49,7 +49,7 @@ def find(
     min_score: float,
     candidates: int,
     explain: bool,
-) -> Found:
+) -> SearchResult:
     """Recall, rerank, and keep what is good enough; see `Index.search`."""
     _check(text, top_k, min_score, candidates)
     begin = perf_counter()
@@ -67,12 +67,12 @@ def find(
             hit["alignment"] = reader.matcher.explain(text, hit[QUESTION]).to_dict()
         seconds["explain"] = perf_counter() - start
     seconds["total"] = perf_counter() - begin
-    return Found(text, hits[:good], hits[good:], seconds)
+    return SearchResult(text, hits[:good], hits[good:], seconds)
 
 
 def rerank(
-    segments: Sequence[Segment], reader: Reader, text: str, recalled: Mapping[Place, float]
-) -> list[tuple[Place, float]]:
+    segments: Sequence[Segment], reader: IndexModels, text: str, recalled: Mapping[RowPlace, float]
+) -> list[tuple[RowPlace, float]]:
     """Rows by what matcher and recall think of them together, best first, with that as a score.
 
     Args:
@@ -131,21 +131,21 @@ def allowed_rows(segments: Sequence[Segment], where: Where) -> list[NDArray[np.b
     return masks
 
 
-def _stored(segments: Sequence[Segment], places: Sequence[Place]) -> list[Floats] | None:
+def _stored(segments: Sequence[Segment], places: Sequence[RowPlace]) -> list[Floats] | None:
     """Encodings of rows in the order of the rows, each segment asked once."""
-    found: dict[Place, Floats] = {}
+    found: dict[RowPlace, Floats] = {}
     for number, segment in enumerate(segments):
         rows = [place.row for place in places if place.segment == number]
         if segment.encodings is None:
             return None
         found.update(
-            (Place(number, row), encoding)
+            (RowPlace(number, row), encoding)
             for row, encoding in zip(rows, segment.encodings.of(rows), strict=True)
         )
     return [found[place] for place in places]
 
 
-def _hit(segments: Sequence[Segment], place: Place, score: float) -> dict[str, Any]:
+def _hit(segments: Sequence[Segment], place: RowPlace, score: float) -> dict[str, Any]:
     values = segments[place.segment].cells.row(place.row)
     return {**values, ANSWER: values.get(ANSWER, ""), "score": score}
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.runtime import Matcher, load_matcher
-from softquery.runtime.bert_backends import is_bert
-from softquery.runtime.text_vectors import OWN_SOURCES, decided, open_vectors
+from softquery.runtime.bert.backends import is_bert
+from softquery.runtime.vectors.texts import OWN_SOURCES, decided, open_vectors
 from softquery.search.building import (
     Changes,
     added,
@@ -30,10 +30,10 @@ from softquery.search.building import (
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.finding import Found, Where, find
+from softquery.search.finding import SearchResult, Where, find
 from softquery.search.fingerprint import fingerprint, vector_fingerprint
+from softquery.search.index_models import IndexModels
 from softquery.search.manifest import IndexSettings, Manifest, is_index, read_manifest
-from softquery.search.reader import Reader
 from softquery.search.segment import Segment
 from softquery.search.store import Store, create
 
@@ -51,7 +51,7 @@ class Index:
         reader: The models.
     """
 
-    def __init__(self, store: Store, reader: Reader) -> None:
+    def __init__(self, store: Store, reader: IndexModels) -> None:
         self._store, self._reader = store, reader
         self.last_changes = Changes()
 
@@ -137,7 +137,7 @@ class Index:
         if vector_fingerprint(vectors) != manifest.vector_fingerprint:
             message = f"was built with other vectors than {manifest.vector_source}; build it anew"
             raise InputError(message, source=store.folder)
-        return cls(store, Reader(matcher, vectors, manifest.settings, threads=threads))
+        return cls(store, IndexModels(matcher, vectors, manifest.settings, threads=threads))
 
     def __len__(self) -> int:
         return self._store.manifest.num_rows
@@ -158,7 +158,7 @@ class Index:
         return self._store.segments
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> IndexModels:
         """What reads texts for this index."""
         return self._reader
 
@@ -217,7 +217,7 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
-    ) -> Found:
+    ) -> SearchResult:
         """As `search`, with what came next though it was not good enough, and time by stage."""
         return find(
             self._store.segments,
@@ -325,13 +325,13 @@ _KINDS = {
 
 def _open_models(
     model: str, settings: IndexSettings, threads: int | None
-) -> tuple[Matcher, Reader]:
+) -> tuple[Matcher, IndexModels]:
     matcher = load_matcher(model, threads=threads)
     if is_bert(matcher.bundle):
         told = "an index needs a matcher that reads each by itself, such as ESIM"
         raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {told}")
     vectors = open_vectors(decided(settings.vectors, matcher), matcher, threads=threads)
-    return matcher, Reader(matcher, vectors, settings, threads=threads)
+    return matcher, IndexModels(matcher, vectors, settings, threads=threads)
 
 
 def _portable(model: str | PathLike[str]) -> str:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from softquery import __version__
+from softquery.atomic import write_text
 from softquery.errors import ConfigError, InputError
 from softquery.search.encodings import Precision
-from softquery.whole import write_text
 
 FORMAT = 1
 """The newest form of an index that this softquery reads, and the one that it writes."""

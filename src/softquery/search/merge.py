@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from softquery.atomic import whole_folder
 from softquery.search.encodings import EncodingWriter
 from softquery.search.files import FolderWriter
 from softquery.search.manifest import SegmentEntry
-from softquery.search.segment import Segment, Shape, write_cells_and_words, write_facts
-from softquery.search.vectors import write_vectors
-from softquery.whole import whole_folder
+from softquery.search.segment import Segment, SegmentShape, write_cells_and_words, write_facts
+from softquery.search.vector_recall import write_vectors
 
 MOST_SEGMENTS = 8
 RATIO = 4
@@ -78,7 +78,7 @@ def merge_segments(
     return SegmentEntry(name=folder.name, num_rows=len(values), crc=crc)
 
 
-def _copy_encodings(writer: FolderWriter, shape: Shape, segments: Sequence[Segment]) -> None:
+def _copy_encodings(writer: FolderWriter, shape: SegmentShape, segments: Sequence[Segment]) -> None:
     with EncodingWriter(writer, shape.precision) as stored:
         for segment in segments:
             if segment.encodings is None:

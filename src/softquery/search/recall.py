@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.reader import AskedWords, Reader
+from softquery.search.index_models import AskedWords, IndexModels
 from softquery.search.segment import Segment
-from softquery.search.words import query_weights
+from softquery.search.word_recall import query_weights
 
 Masks = Sequence[NDArray[np.bool_]]
 FUSION = 60
 """How flat ranks count (k of Cormack et al. 2009)."""
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row: of which segment, and where in it."""
 
     segment: int
@@ -36,14 +36,14 @@ class Recalled:
         seconds: By stage.
     """
 
-    places: dict[Place, float]
-    by_words: list[Place]
-    by_vectors: list[Place]
+    places: dict[RowPlace, float]
+    by_words: list[RowPlace]
+    by_vectors: list[RowPlace]
     seconds: dict[str, float]
 
 
 def recall(
-    segments: Sequence[Segment], reader: Reader, text: str, count: int, allowed: Masks
+    segments: Sequence[Segment], reader: IndexModels, text: str, count: int, allowed: Masks
 ) -> Recalled:
     """The rows that are likeliest to answer a query.
 
@@ -73,7 +73,7 @@ def recall(
 
 def nearest_vectors(
     segments: Sequence[Segment], vector: NDArray[np.float32], count: int, allowed: Masks
-) -> list[Place]:
+) -> list[RowPlace]:
     """Rows by their vectors, nearest first."""
     if not vector.any():  # no word is known: nothing is near
         return []
@@ -83,12 +83,12 @@ def nearest_vectors(
         found += [
             (-score, number, row) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
         ]
-    return [Place(number, row) for _, number, row in sorted(found)[:count]]
+    return [RowPlace(number, row) for _, number, row in sorted(found)[:count]]
 
 
 def best_words(
     segments: Sequence[Segment], asked: AskedWords, count: int, allowed: Masks
-) -> list[Place]:
+) -> list[RowPlace]:
     """Rows by their words, best first; rows without any of them are not among them."""
     distinct = dict.fromkeys(asked.words)
     counts = {
@@ -106,7 +106,7 @@ def best_words(
             (-score, number, row)
             for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
         ]
-    return [Place(number, row) for _, number, row in sorted(found)[:count]]
+    return [RowPlace(number, row) for _, number, row in sorted(found)[:count]]
 
 
 def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
@@ -125,14 +125,14 @@ def highest(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     return np.concatenate([above, level])
 
 
-def fuse(lists: Sequence[Sequence[Place]]) -> dict[Place, float]:
+def fuse(lists: Sequence[Sequence[RowPlace]]) -> dict[RowPlace, float]:
     """One list of several by reciprocal ranks (Cormack et al. 2009): sums of 1 / (60 + rank).
 
     >>> a, b, c = Place(0, 1), Place(0, 2), Place(0, 3)
     >>> list(fuse([[a, b], [b, c]])) == [b, a, c]
     True
     """
-    scores: dict[Place, float] = {}
+    scores: dict[RowPlace, float] = {}
     for ranked in lists:
         for rank, place in enumerate(ranked, start=1):
             scores[place] = scores.get(place, 0.0) + 1 / (FUSION + rank)

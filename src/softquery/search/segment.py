@@ -9,22 +9,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.atomic import whole_folder, write_bytes
 from softquery.search import cells, encodings
 from softquery.search.cells import Cells
 from softquery.search.encodings import Encodings, EncodingWriter, Precision
 from softquery.search.entries import ID
 from softquery.search.files import FileFact, FolderWriter, check_files, checksum, damaged
 from softquery.search.manifest import SegmentEntry
-from softquery.search.vectors import Vectors, write_vectors
-from softquery.search.words import Words, write_words
-from softquery.whole import whole_folder, write_bytes
+from softquery.search.vector_recall import Vectors, write_vectors
+from softquery.search.word_recall import Words, write_words
 
 Floats = NDArray[np.float32]
 FACTS = "segment.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shape:
+class SegmentShape:
     """What the rows of a segment have in common."""
 
     columns: tuple[str, ...]
@@ -48,7 +48,12 @@ class Chunk:
 
 
 def write_segment(
-    folder: Path, chunks: Iterable[Chunk], *, shape: Shape, threads: int, is_passing: bool = False
+    folder: Path,
+    chunks: Iterable[Chunk],
+    *,
+    shape: SegmentShape,
+    threads: int,
+    is_passing: bool = False,
 ) -> SegmentEntry:
     """Write a segment of rows as they come; it is there when it is complete.
 
@@ -79,7 +84,7 @@ def write_segment(
 
 def write_cells_and_words(
     writer: FolderWriter,
-    shape: Shape,
+    shape: SegmentShape,
     values: Sequence[Mapping[str, str]],
     words: Sequence[Sequence[str]],
 ) -> None:
@@ -88,7 +93,7 @@ def write_cells_and_words(
     write_words(writer, words)
 
 
-def write_facts(writer: FolderWriter, shape: Shape, num_rows: int) -> int:
+def write_facts(writer: FolderWriter, shape: SegmentShape, num_rows: int) -> int:
     """Write what is known of the other files; the checksum of that."""
     files = {name: asdict(fact) for name, fact in writer.facts.items()}
     facts = {"num_rows": num_rows, "shape": asdict(shape), "files": files}
@@ -109,7 +114,7 @@ class Segment:
         FileNotFoundError: It was merged away meanwhile.
     """
 
-    shape: Shape
+    shape: SegmentShape
     cells: Cells
     words: Words
     vectors: Vectors
@@ -184,17 +189,17 @@ def _live(folder: Path, entry: SegmentEntry) -> NDArray[np.bool_]:
     return live
 
 
-def _open_encodings(folder: Path, shape: Shape) -> Encodings | None:
+def _open_encodings(folder: Path, shape: SegmentShape) -> Encodings | None:
     if shape.precision == "none":
         return None
     return Encodings(folder, shape.precision, shape.encoding_size, is_flat=shape.is_flat)
 
 
-def _checked(folder: Path, entry: SegmentEntry) -> Shape:
+def _checked(folder: Path, entry: SegmentEntry) -> SegmentShape:
     path = folder / FACTS
     if checksum(path) != entry.crc:
         raise damaged(path, "its checksum differs")
     facts = json.loads(path.read_bytes())
     files = {name: FileFact(**fact) for name, fact in facts["files"].items()}
     check_files(folder, files, by_size=(encodings.VALUES,))
-    return Shape(**{**facts["shape"], "columns": tuple(facts["shape"]["columns"])})
+    return SegmentShape(**{**facts["shape"], "columns": tuple(facts["shape"]["columns"])})

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from softquery.atomic import whole_folder
 from softquery.errors import InputError
 from softquery.search.manifest import (
     MANIFEST,
@@ -28,7 +29,6 @@ from softquery.search.manifest import (
     read_manifest,
 )
 from softquery.search.segment import Segment, mark_deleted
-from softquery.whole import whole_folder
 
 LOCK, SEGMENTS = "lock", "segments"
 TRIES = 20

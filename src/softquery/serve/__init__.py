@@ -14,7 +14,7 @@ from softquery.serve.settings import Limits, Settings
 
 if TYPE_CHECKING:
     from softquery.serve.app import build_app
-    from softquery.serve.run import serve
+    from softquery.serve.server import serve
 
 __all__ = ["Limits", "Settings", "build_app", "serve"]
 
@@ -26,9 +26,9 @@ def __getattr__(name: str) -> Any:
     if name not in ("build_app", "serve"):
         raise AttributeError(f"module 'softquery.serve' has no attribute {name!r}")
     try:
-        from softquery.serve import app, run
+        from softquery.serve import app, server
     except ImportError as error:
         if error.name and error.name.split(".")[0] in _FOREIGN:
             raise MissingExtra("serve", needed_for="serving models") from None
         raise
-    return app.build_app if name == "build_app" else run.serve
+    return app.build_app if name == "build_app" else server.serve

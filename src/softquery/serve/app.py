@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from softquery import __version__
+from softquery.serve.admission import AdmissionControl
 from softquery.serve.assets import asset_routes
 from softquery.serve.bodies import Json
 from softquery.serve.catalogue import Catalogue, open_catalogue
@@ -21,8 +22,7 @@ from softquery.serve.dialects.tei import tei_routes
 from softquery.serve.dialects.vllm import vllm_routes
 from softquery.serve.document import document
 from softquery.serve.engine import Engine
-from softquery.serve.faults import Dialect, Fault, Kind, validation
-from softquery.serve.gate import Gate
+from softquery.serve.faults import Dialect, Fault, FaultKind, validation
 from softquery.serve.information import information_routes
 from softquery.serve.keys import KeyRing
 from softquery.serve.metrics import Metrics
@@ -34,10 +34,10 @@ DESCRIPTION = (
     "Cohere, Jina and vLLM."
 )
 _BY_TAG = {"TEI": Dialect.TEI, "Cohere": Dialect.RERANK, "Jina": Dialect.RERANK}
-_BY_STATUS = {kind.value: kind for kind in Kind}
+_BY_STATUS = {kind.value: kind for kind in FaultKind}
 
 
-def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Gate:
+def build_app(settings: Settings, catalogue: Catalogue | None = None) -> AdmissionControl:
     """An ASGI application that serves what the settings name.
 
     Args:
@@ -57,7 +57,7 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Gate:
     routers = _routers(service, settings)
     dialects = _dialects(routers)
     app = _api(service, settings, routers, dialects)
-    return Gate(
+    return AdmissionControl(
         app,
         limits=limits,
         metrics=metrics,
@@ -68,9 +68,9 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Gate:
     )
 
 
-def build_from_environment() -> Gate:
+def build_from_environment() -> AdmissionControl:
     """The same for a worker process, whose parent has left the settings in the environment."""
-    from softquery.serve.logs import set_up_logs
+    from softquery.serve.request_log import set_up_logs
 
     settings = from_environment()
     set_up_logs(log_text=settings.log_text)
@@ -139,15 +139,15 @@ def _add_refusals(
     async def on_wrong_body(request: Request, error: Any) -> Json:
         if request.headers.get("content-length", "0") != "0" and not _is_json(request):
             said = "expected JSON, under Content-Type: application/json"
-            return refused(request, Fault(Kind.VALIDATION, said))
+            return refused(request, Fault(FaultKind.VALIDATION, said))
         return refused(request, validation(error.errors()))
 
     async def on_http(request: Request, error: Any) -> Json:
-        kind = _BY_STATUS.get(error.status_code, Kind.VALIDATION)
+        kind = _BY_STATUS.get(error.status_code, FaultKind.VALIDATION)
         headers = dict(error.headers or {})
-        if kind is Kind.VALIDATION:  # all that FastAPI says of bodies that it cannot parse
+        if kind is FaultKind.VALIDATION:  # all that FastAPI says of bodies that it cannot parse
             return refused(request, Fault(kind, "the body is not JSON"))
-        if kind is Kind.WRONG_METHOD:  # an address may be served by more than one route
+        if kind is FaultKind.WRONG_METHOD:  # an address may be served by more than one route
             headers["Allow"] = methods.get(request.url.path, headers.get("Allow", ""))
         return refused(request, Fault(kind, str(error.detail), headers=headers))
 

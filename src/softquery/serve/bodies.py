@@ -33,33 +33,33 @@ Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 SmallCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """A request: types are taken as they are, fields that nobody knows are passed over."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, protected_namespaces=())
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     """An answer, as the OpenAPI document describes it."""
 
     model_config = ConfigDict(protected_namespaces=())
 
 
-class Usage(Answer):
+class Usage(ResponseBody):
     """What a request cost."""
 
     prompt_tokens: int
     total_tokens: int
 
 
-class TeiError(Answer):
+class TeiError(ResponseBody):
     """A refusal as TEI words it."""
 
     error: str
     error_type: str
 
 
-class OpenAIErrorInside(Answer):
+class OpenAIErrorInside(ResponseBody):
     """The inner part of a refusal."""
 
     message: str
@@ -68,20 +68,20 @@ class OpenAIErrorInside(Answer):
     code: int
 
 
-class OpenAIError(Answer):
+class OpenAIError(ResponseBody):
     """A refusal as OpenAI words it."""
 
     error: OpenAIErrorInside
 
 
-class RerankError(Answer):
+class RerankError(ResponseBody):
     """A refusal as Cohere and Jina word it."""
 
     message: str
     detail: str
 
 
-ERRORS: dict[Dialect, type[Answer]] = {
+ERRORS: dict[Dialect, type[ResponseBody]] = {
     Dialect.TEI: TeiError,
     Dialect.OPENAI: OpenAIError,
     Dialect.RERANK: RerankError,

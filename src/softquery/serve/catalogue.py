@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 from softquery.errors import BundleError
-from softquery.runtime import Embedder, Matcher, PieceEmbedder, load
-from softquery.runtime.bert_backends import is_bert
-from softquery.runtime.opening import opened
-from softquery.runtime.text_vectors import SpaceAverages, own_vectors
-from softquery.runtime.word_space import space_of
+from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
+from softquery.runtime.bert.backends import is_bert
+from softquery.runtime.opened import opened
+from softquery.runtime.vectors.model import vectors_of
+from softquery.runtime.vectors.texts import SpaceAverages, own_vectors
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
-from softquery.serve.engine import Lane
-from softquery.serve.faults import Fault, Kind
-from softquery.serve.lanes import (
+from softquery.serve.engine import BatchedSkill
+from softquery.serve.faults import Fault, FaultKind
+from softquery.serve.settings import Settings
+from softquery.serve.skills import (
     EmbedderLane,
     ExplainLane,
     MatcherVectorLane,
@@ -28,7 +29,6 @@ from softquery.serve.lanes import (
     WriteLane,
     Writes,
 )
-from softquery.serve.settings import Settings
 from softquery.zoo import resolve
 
 Skill = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
@@ -48,14 +48,14 @@ class Served:
     name: str
     kind: str
     thing: Any
-    lanes: Mapping[str, Lane]
+    lanes: Mapping[str, BatchedSkill]
     vector_size: int = 0
     pooling: str = ""
 
     @property
     def max_tokens(self) -> int | None:
         """How much of a text it reads; None where that is not known."""
-        if isinstance(self.thing, (Embedder, PieceEmbedder)):
+        if isinstance(self.thing, (ContextEmbedder, PieceEmbedder)):
             return self.thing.max_tokens
         pipeline = getattr(self.thing, "pipeline", None)
         return None if pipeline is None else int(pipeline.config.max_tokens)
@@ -93,7 +93,7 @@ class Catalogue:
         found = self._by_name.get((skill, name or ""))
         if found is None:
             known = ", ".join(each.name for each in able) or "none"
-            raise Fault(Kind.NOT_FOUND, f"nothing of that name can {skill} (known: {known})")
+            raise Fault(FaultKind.NOT_FOUND, f"nothing of that name can {skill} (known: {known})")
         return found
 
     def find_vectors(self, name: str | None, size: int | None) -> Served:
@@ -105,7 +105,9 @@ class Catalogue:
             if name in (None, each.name) and each.vector_size == size:
                 return each
         known = ", ".join(f"{each.name} {each.vector_size}" for each in able)
-        raise Fault(Kind.NOT_FOUND, f"no such model gives vectors of that size (known: {known})")
+        raise Fault(
+            FaultKind.NOT_FOUND, f"no such model gives vectors of that size (known: {known})"
+        )
 
 
 def open_catalogue(settings: Settings) -> Catalogue:
@@ -145,7 +147,7 @@ def open_model(name: str, source: str) -> Served:
     """Open a bundle; the engine's threads are the only ones."""
     bundle = opened(source)
     if bundle.config.kind == "vectors":
-        return _served_words(name, SpaceAverages(space_of(bundle), bundle))
+        return _served_words(name, SpaceAverages(vectors_of(bundle), bundle))
     return served_model(name, load(bundle, threads=1))
 
 
@@ -154,7 +156,7 @@ def served_model(name: str, model: Any) -> Served:
     kind = str(model.bundle.config.kind)
     if isinstance(model, Matcher):
         return _served_matcher(name, model)
-    if isinstance(model, (Embedder, PieceEmbedder)):
+    if isinstance(model, (ContextEmbedder, PieceEmbedder)):
         return Served(
             name=name,
             kind=kind,
@@ -190,7 +192,7 @@ def _served_matcher(name: str, matcher: Matcher) -> Served:
             name=name, kind="matcher", thing=matcher, lanes={"match": PairLane(name, matcher)}
         )
     vectors = own_vectors(matcher)
-    lanes: dict[str, Lane] = {
+    lanes: dict[str, BatchedSkill] = {
         "match": PairLane(name, matcher),
         "embed": MatcherVectorLane(name, matcher, vectors),
     }

@@ -23,7 +23,7 @@ LONGEST_RETRY = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SplitRequest:
     """A request as pieces that can be computed beside those of others."""
 
     pieces: Sequence[Any]
@@ -35,14 +35,14 @@ class Cut:
     """Texts that were longer than the model's limit."""
 
 
-class Lane(Protocol):
+class BatchedSkill(Protocol):
     """One thing that a model can do. Both methods run in the engine's threads."""
 
     @property
     def name(self) -> str:
         """The model, for metrics."""
 
-    def cut(self, request: Any) -> Cut:
+    def cut(self, request: Any) -> SplitRequest:
         """Read a request."""
 
     def answers(self, pieces: Sequence[Any]) -> Sequence[Any]:
@@ -72,7 +72,7 @@ class Overloaded(SoftqueryError):  # noqa: N818  (it says what the server is, no
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class EngineResult:
     """What a request got: one answer a piece, in order."""
 
     answers: list[Any]
@@ -80,15 +80,15 @@ class Answered:
     num_cut: int
 
 
-class Job:
+class QueuedRequest:
     """A request inside the engine."""
 
-    def __init__(self, lane: Lane, request: Any) -> None:
+    def __init__(self, lane: BatchedSkill, request: Any) -> None:
         self.lane = lane
         self.request = request
-        self.future: Future[Answered] = Future()
+        self.future: Future[EngineResult] = Future()
         self.came = time.perf_counter()
-        self.cut = Cut((), ())
+        self.cut = SplitRequest((), ())
         self.answers: list[Any] = []
         self.left = 0
 
@@ -100,10 +100,12 @@ class Job:
     def finish(self) -> None:
         """End with the answers, unless nobody waits for them any more."""
         with suppress(InvalidStateError):
-            self.future.set_result(Answered(self.answers, self.cut.num_tokens, self.cut.num_cut))
+            self.future.set_result(
+                EngineResult(self.answers, self.cut.num_tokens, self.cut.num_cut)
+            )
 
 
-Piece = tuple[Job, int]
+Piece = tuple[QueuedRequest, int]
 """A job and the place of one of its pieces."""
 
 
@@ -121,7 +123,7 @@ class Engine:
         self.batch_tokens, self.max_jobs = batch_tokens, max_jobs
         self.num_jobs = 0
         self._watcher = watcher
-        self._came: deque[Job] = deque()
+        self._came: deque[QueuedRequest] = deque()
         self._ready: deque[Piece] = deque()
         self._ready_tokens = 0
         self._seconds_each = 0.01
@@ -134,13 +136,13 @@ class Engine:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, lane: Lane, request: Any) -> "Future[Answered]":
+    def submit(self, lane: BatchedSkill, request: Any) -> "Future[EngineResult]":
         """Let a request in.
 
         Raises:
             Overloaded: There are as many inside as there may be.
         """
-        job = Job(lane, request)
+        job = QueuedRequest(lane, request)
         with self._changed:
             if not self._open:
                 raise Overloaded(1)
@@ -166,7 +168,7 @@ class Engine:
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
 
-    def _left(self, future: "Future[Answered]") -> None:
+    def _left(self, future: "Future[EngineResult]") -> None:
         with self._changed:
             self.num_jobs -= 1
 
@@ -187,14 +189,14 @@ class Engine:
                 self._changed.wait()
             return True
 
-    def _next_job(self) -> Job | None:
+    def _next_job(self) -> QueuedRequest | None:
         """A request to be cut, as long as a batch is not full without it."""
         with self._changed:
             if not self._came or self._ready_tokens >= self.batch_tokens:
                 return None
             return self._came.popleft()
 
-    def _cut(self, job: Job) -> None:
+    def _cut(self, job: QueuedRequest) -> None:
         if job.future.cancelled():
             return None
         began = time.perf_counter()
@@ -264,7 +266,7 @@ class Engine:
         return None
 
     def _deliver(self, batch: list[Piece], answers: Sequence[Any], seconds: float) -> None:
-        ended: list[Job] = []
+        ended: list[QueuedRequest] = []
         with self._changed:
             for (job, place), answer in zip(batch, answers, strict=True):
                 job.answers[place] = answer

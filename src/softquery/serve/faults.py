@@ -23,7 +23,7 @@ class Dialect(Enum):
     RERANK = "rerank"
 
 
-class Kind(Enum):
+class FaultKind(Enum):
     """What kind of fault it is, and its usual status."""
 
     VALIDATION = 400
@@ -53,7 +53,7 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
     """
 
     def __init__(
-        self, kind: Kind, message: str, *, headers: Mapping[str, str] | None = None
+        self, kind: FaultKind, message: str, *, headers: Mapping[str, str] | None = None
     ) -> None:
         self.kind, self.message = kind, message
         self.headers = dict(headers or {})
@@ -65,7 +65,7 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
         >>> Fault(Kind.VALIDATION, "texts: is missing").status(Dialect.TEI)
         422
         """
-        if self.kind is Kind.VALIDATION and dialect is Dialect.TEI:
+        if self.kind is FaultKind.VALIDATION and dialect is Dialect.TEI:
             return 422
         return self.kind.value
 
@@ -86,7 +86,7 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
 def overloaded(retry_after: int) -> Fault:
     """The queue is full."""
     return Fault(
-        Kind.OVERLOADED,
+        FaultKind.OVERLOADED,
         f"the server is at its limit; ask again in {retry_after} s",
         headers={"Retry-After": str(retry_after)},
     )
@@ -101,7 +101,7 @@ def validation(errors: Sequence[Mapping[str, Any]]) -> Fault:
     """
     lines = list(dict.fromkeys(map(_line, errors)))
     more = f" (and {len(lines) - 3} more)" if len(lines) > 3 else ""
-    return Fault(Kind.VALIDATION, "; ".join(lines[:3]) + more)
+    return Fault(FaultKind.VALIDATION, "; ".join(lines[:3]) + more)
 
 
 def _is_place(part: object) -> bool:

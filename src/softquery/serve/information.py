@@ -7,16 +7,16 @@ from starlette.responses import Response
 
 from softquery import __version__
 from softquery.runtime import Matcher
-from softquery.runtime.text_vectors import own_vectors
+from softquery.runtime.vectors.texts import own_vectors
 from softquery.search import Index
-from softquery.serve.bodies import Answer, Json, refusals
+from softquery.serve.bodies import Json, ResponseBody, refusals
 from softquery.serve.catalogue import Served
 from softquery.serve.faults import Dialect
 from softquery.serve.service import Service
 from softquery.serve.settings import Settings
 
 
-class Info(Answer):
+class Info(ResponseBody):
     """TEI's description of its one model, here the first; `models` and `indexes` list all."""
 
     model_id: str
@@ -33,7 +33,7 @@ class Info(Answer):
     limits: dict[str, float]
 
 
-class Health(Answer):
+class Health(ResponseBody):
     """The server lives."""
 
     status: str

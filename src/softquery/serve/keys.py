@@ -13,8 +13,8 @@ import threading
 from os import PathLike
 from pathlib import Path
 
+from softquery.atomic import write_text
 from softquery.errors import InputError
-from softquery.whole import write_text
 
 PREFIX = "sq-"
 """Before every key, so that a leaked one is recognised."""

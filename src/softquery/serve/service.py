@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from softquery.answers import Match, Written
+from softquery.answers import Generated, Match
 from softquery.errors import SoftqueryError, counted
-from softquery.search import Found
+from softquery.search import SearchResult
 from softquery.serve.catalogue import Catalogue, Served, Skill
-from softquery.serve.engine import Answered, Engine, Overloaded
-from softquery.serve.faults import Fault, Kind, overloaded
-from softquery.serve.lanes import PairRequest, SearchRequest, WriteRequest
+from softquery.serve.engine import Engine, EngineResult, Overloaded
+from softquery.serve.faults import Fault, FaultKind, overloaded
 from softquery.serve.metrics import Metrics
 from softquery.serve.settings import Limits
-from softquery.serve.vectors import Floats, normalised
+from softquery.serve.skills import PairRequest, SearchRequest, WriteRequest
+from softquery.serve.vector_json import Floats, normalised
 
 REQUEST: ContextVar[dict[str, Any]] = ContextVar("softquery_request")
 """What is known of the request that is being answered: its deadline, and what its log line says."""
@@ -43,7 +43,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedTexts:
     """Vectors in the order of the texts, and what they cost."""
 
     model: str
@@ -109,13 +109,13 @@ class Service:
         normalize: bool = True,
         dimensions: int | None = None,
         truncate: bool | None = None,
-    ) -> Embedded:
+    ) -> EmbeddedTexts:
         """A vector for each text."""
         served = self.catalogue.find_vectors(model, dimensions)
         self.check_texts(texts)
         answered = await self.ask(served, "embed", texts, truncate=truncate)
         vectors = normalised(answered.answers) if normalize else answered.answers
-        return Embedded(served.name, vectors, answered.num_tokens)
+        return EmbeddedTexts(served.name, vectors, answered.num_tokens)
 
     async def search(
         self, index: str | None, request: SearchRequest
@@ -125,8 +125,8 @@ class Service:
         self.check_texts([request.query])
         if request.candidates > self.limits.max_texts:
             most = f"one request may compare {self.limits.max_texts:,}"
-            raise Fault(Kind.VALIDATION, f"{request.candidates:,} candidates; {most}")
-        found: Found = (await self.ask(served, "search", request)).answers[0]
+            raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates; {most}")
+        found: SearchResult = (await self.ask(served, "search", request)).answers[0]
         for stage, seconds in found.seconds.items():
             self.metrics.stage(f"search {stage}", served.name, seconds)
         return served, found.hits
@@ -141,7 +141,7 @@ class Service:
 
     async def write(
         self, model: str | None, request: WriteRequest
-    ) -> tuple[Served, list[list[Written]]]:
+    ) -> tuple[Served, list[list[Generated]]]:
         """What a generator writes for each text, best first."""
         served = self.catalogue.find("generate", model)
         how = request.how
@@ -154,18 +154,18 @@ class Service:
         most, longest = self.limits.max_texts, self.limits.max_text
         number = len(texts) if count is None else count
         if number > most:
-            raise Fault(Kind.VALIDATION, f"{number:,} texts; one request may hold {most:,}")
+            raise Fault(FaultKind.VALIDATION, f"{number:,} texts; one request may hold {most:,}")
         if any(len(text) > longest for text in texts):
-            raise Fault(Kind.VALIDATION, f"a text is longer than {longest:,} characters")
+            raise Fault(FaultKind.VALIDATION, f"a text is longer than {longest:,} characters")
 
     async def _pairs(
         self, served: Served, first: Sequence[str], second: Sequence[str], truncate: bool | None
-    ) -> Answered:
+    ) -> EngineResult:
         self.check_texts(first)
         self.check_texts(second)
         if len(first) != len(second) and 1 not in (len(first), len(second)):
             raise Fault(
-                Kind.VALIDATION,
+                FaultKind.VALIDATION,
                 f"{len(first)} first texts and {len(second)} second ones; expected as many, "
                 "or one of one kind",
             )
@@ -173,7 +173,7 @@ class Service:
 
     async def ask(
         self, served: Served, skill: Skill, request: Any, *, truncate: bool | None = None
-    ) -> Answered:
+    ) -> EngineResult:
         """Wait for the engine, no longer than the request may take."""
         known = REQUEST.get({})
         left = known.get("deadline", time.monotonic() + self.limits.timeout) - time.monotonic()
@@ -187,7 +187,7 @@ class Service:
         except Fault:
             raise
         except SoftqueryError as error:
-            raise Fault(Kind.VALIDATION, str(error)) from None
+            raise Fault(FaultKind.VALIDATION, str(error)) from None
         known.update(model=served.name, tokens=answered.num_tokens, computed=time.perf_counter())
         if answered.num_cut:
             self._note_cuts(served, answered.num_cut, truncate)
@@ -198,7 +198,7 @@ class Service:
         if truncate is False:
             many = counted(count, "text is", "texts are")
             raise Fault(
-                Kind.VALIDATION,
+                FaultKind.VALIDATION,
                 f"{many} longer than the {served.max_tokens} tokens that {served.name} reads; "
                 "allow truncate",
             )
@@ -207,7 +207,7 @@ class Service:
 
 def _too_late(seconds: float, retry_after: int) -> Fault:
     return Fault(
-        Kind.UNAVAILABLE,
+        FaultKind.UNAVAILABLE,
         f"not answered within {seconds:g} s",
         headers={"Retry-After": str(retry_after)},
     )

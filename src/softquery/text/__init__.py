@@ -2,7 +2,6 @@
 
 from softquery.text.bert import CONTINUATION, bert_vocabulary
 from softquery.text.build import build_pipeline, pipeline_from_pieces, pipeline_from_words
-from softquery.text.config import SUBWORDS, TextConfig, UnicodeForm, Unit
 from softquery.text.couplets import (
     OPPOSITE,
     Tone,
@@ -12,13 +11,11 @@ from softquery.text.couplets import (
     last_word,
     tone_of,
 )
-from softquery.text.cutting import WordCutter
 from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
-from softquery.text.reading import Read, Reading, Tokens
-from softquery.text.sentences import sentence_spans, split_sentences
+from softquery.text.sentence_split import sentence_spans, split_sentences
 from softquery.text.spelling import (
     MAX_CHARACTERS,
     NUM_CHARACTERS,
@@ -29,6 +26,8 @@ from softquery.text.spelling import (
     spell_vocabulary,
     unspell,
 )
+from softquery.text.text_config import SUBWORDS, TextConfig, UnicodeForm, Unit
+from softquery.text.text_reading import Reading, ReadText, Tokens
 from softquery.text.vocabulary import (
     BERT_CLS,
     BERT_MASK,
@@ -49,6 +48,7 @@ from softquery.text.vocabulary import (
     UNK_ID,
     reserved_tokens,
 )
+from softquery.text.word_cutting import WordCutter
 from softquery.text.word_pieces import PieceRow, WordCutting
 
 __all__ = [
@@ -76,7 +76,7 @@ __all__ = [
     "UNK",
     "UNK_ID",
     "Encoded",
-    "Read",
+    "ReadText",
     "Reading",
     "TextConfig",
     "TextPipeline",

@@ -12,8 +12,8 @@ from typing import Final
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from softquery.errors import ConfigError
-from softquery.text.config import TextConfig
 from softquery.text.normalise import WORD_START, build_normaliser
+from softquery.text.text_config import TextConfig
 from softquery.text.vocabulary import BERT_CLS, BERT_RESERVED, BERT_SEP, BERT_UNK
 
 CONTINUATION: Final = "##"

@@ -17,10 +17,10 @@ from softquery.text.bert import (
     with_bert_marks,
 )
 from softquery.text.chinese import WordSegmenter
-from softquery.text.config import SUBWORDS, TextConfig
 from softquery.text.normalise import WORD_START, build_normaliser
 from softquery.text.pipeline import TextPipeline, prepared_texts
-from softquery.text.segment import CJK, build_segmenter
+from softquery.text.segmentation import CJK, build_segmenter
+from softquery.text.text_config import SUBWORDS, TextConfig
 from softquery.text.vocabulary import BOS, BOS_ID, EOS, EOS_ID, UNK, reserved_tokens
 
 DEFAULT_SUBWORDS: Final = 16_000

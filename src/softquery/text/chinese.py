@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import NormalizedString, PreTokenizedString, normalizers
 
 from softquery.errors import MissingExtra
-from softquery.text.segment import CJK_RUNS, matches
+from softquery.text.segmentation import CJK_RUNS, matches
 from softquery.text.spans import Span
 
 _loading = threading.Lock()

@@ -16,7 +16,7 @@ from typing import Final
 
 from tokenizers import Regex, normalizers
 
-from softquery.text.config import TextConfig
+from softquery.text.text_config import TextConfig
 
 WORD_START: Final = "\u2581"
 """Marks where a word begins among BPE's tokens, as in SentencePiece."""

@@ -10,11 +10,11 @@ from tokenizers import Encoding, Tokenizer
 
 from softquery.errors import InputError
 from softquery.text.chinese import WordSegmenter
-from softquery.text.config import SUBWORDS, TextConfig
 from softquery.text.forking import keep_quiet_on_fork
 from softquery.text.normalise import normalise, repaired, simplified
 from softquery.text.spans import Span, joined_spans, tidy_spans
 from softquery.text.storage import FILE_NAME, read_tokenizer, write_tokenizer
+from softquery.text.text_config import SUBWORDS, TextConfig
 from softquery.text.vocabulary import reserved_tokens
 
 Value = TypeVar("Value")

@@ -5,10 +5,10 @@ from typing import Final
 
 from tokenizers import Tokenizer
 
+from softquery.atomic import write_text
 from softquery.errors import BundleError
-from softquery.text.config import TextConfig
+from softquery.text.text_config import TextConfig
 from softquery.text.vocabulary import reserved_tokens
-from softquery.whole import write_text
 
 FILE_NAME: Final = "tokenizer.json"
 MODELS: Final = {

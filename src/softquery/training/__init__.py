@@ -1,14 +1,23 @@
 """The loop, its steps, and how a run is resumed."""
 
 from softquery.training.checkpoint import load_tensors
-from softquery.training.logs import draw_curves
-from softquery.training.loop import BEST, Fit, Fitted, Observer, Plan, Training, launch, leave
+from softquery.training.loop import (
+    BEST,
+    FitResult,
+    Observer,
+    Plan,
+    Trainer,
+    Training,
+    launch,
+    leave,
+)
 from softquery.training.optim import Optim, Schedule
+from softquery.training.run_log import draw_curves
 
 __all__ = [
     "BEST",
-    "Fit",
-    "Fitted",
+    "Trainer",
+    "FitResult",
     "Observer",
     "Optim",
     "Plan",

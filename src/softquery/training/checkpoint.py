@@ -13,10 +13,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from softquery.atomic import write_bytes
 from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
 from softquery.training.memory import Memory
-from softquery.whole import write_bytes
 
 NAME = "checkpoint.safetensors"
 

@@ -23,7 +23,6 @@ from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
 from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
 from softquery.training.interrupt import StopRequest
-from softquery.training.logs import History, epoch_means
 from softquery.training.memory import (
     CountsTokens,
     is_shaped_by_content,
@@ -37,6 +36,7 @@ from softquery.training.optim import (
     layers_above,
     set_learning_rate,
 )
+from softquery.training.run_log import History, epoch_means
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
 BEST = "best.safetensors"
@@ -126,7 +126,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FitResult:
     """How a run ended; the best weights are in `BEST` in its folder."""
 
     best: float
@@ -136,7 +136,7 @@ class Fitted:
     seconds: float
 
 
-class Fit:
+class Trainer:
     """One run of the loop.
 
     Args:
@@ -190,7 +190,7 @@ class Fit:
         self.history = History(folder / RECORDS if fabric.is_global_zero else None)
         self._saved_at = self._began = time.monotonic()
 
-    def run(self, observer: Observer, *, resume: bool) -> Fitted:
+    def run(self, observer: Observer, *, resume: bool) -> FitResult:
         """Train to the end, from the checkpoint where there is one and `resume` is set."""
         if resume and (self.folder / NAME).exists():
             state = load_checkpoint(
@@ -220,7 +220,7 @@ class Fit:
                 raise
         self.history.close()
         progress = self.progress
-        return Fitted(
+        return FitResult(
             progress.best, progress.best_epoch, progress.epoch, progress.step, self._seconds()
         )
 

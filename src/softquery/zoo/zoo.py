@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from softquery.errors import BundleError
 from softquery.zoo.glance import check_complete, folder_size, glance_card, glance_json, printable
-from softquery.zoo.places import local_folder, shipped_folder
+from softquery.zoo.model_paths import local_folder, shipped_folder
 
 Origin = Literal["shipped", "local"]
 

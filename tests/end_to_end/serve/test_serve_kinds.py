@@ -10,13 +10,13 @@ import pytest
 from running import softquery
 from serving import in_thread
 
-from softquery.answers import written_record
+from softquery.answers import generated_record
 from softquery.decoding import Beam
 from softquery.errors import BundleError, InputError
-from softquery.runtime import Request, load_writer
+from softquery.runtime import GenerateRequest, load_generator
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
-from softquery.serve.lanes import WriteLane, WriteRequest
+from softquery.serve.skills import WriteLane, WriteRequest
 from softquery.text.couplets import tone_of
 
 
@@ -94,10 +94,10 @@ def test_read(kinds):
 
 
 def test_generate(kinds):
-    writer = load_writer("translate-de-en", threads=1)
+    writer = load_generator("translate-de-en", threads=1)
     texts = ["Ein Hund läuft.", "Wo ist der Bahnhof?"]
     found = kinds.ask("/v1/generate", {"texts": texts}).json()
-    expected = [written_record(*each) for each in zip(texts, writer.generate(texts), strict=True)]
+    expected = [generated_record(*each) for each in zip(texts, writer.generate(texts), strict=True)]
     assert found == {"model": "translate-de-en", "answers": expected}
     printed = softquery("generate", *texts, "--model", "translate-de-en", "--threads", 1, "--json")
     assert json.loads(printed.out) == expected
@@ -119,12 +119,12 @@ def test_generate_keeps_to_what_is_asked(kinds):
 
 
 def test_candidates_by_both_ways(kinds):
-    how = Request(strategy=Beam(size=8, num_best=2), rank="both_ways")
+    how = GenerateRequest(strategy=Beam(size=8, num_best=2), rank="both_ways")
     lines = ["山高月小", "国泰民安"]
-    expected = load_writer("couplet-zh", threads=1).generate(lines, how)
+    expected = load_generator("couplet-zh", threads=1).generate(lines, how)
     asked = {"texts": lines, "model": "couplet-zh", "n_best": 2, "beam": 8, "rank": "both_ways"}
     found = kinds.ask("/v1/generate", asked).json()["answers"]
-    assert found == [written_record(*each) for each in zip(lines, expected, strict=True)]
+    assert found == [generated_record(*each) for each in zip(lines, expected, strict=True)]
     assert kinds.ask("/v1/generate", {"texts": ["Ja."], "rank": "both_ways"}).status == 400
 
 
@@ -132,7 +132,7 @@ def test_candidates_by_both_ways(kinds):
     ("beam", "rank", "cost"), [(1, "likelihood", 2), (5, "likelihood", 10), (5, "both_ways", 20)]
 )
 def test_a_wider_search_costs_more(beam, rank, cost):
-    how = Request(strategy=Beam(size=beam), rank=rank)
+    how = GenerateRequest(strategy=Beam(size=beam), rank=rank)
     cut = WriteLane("poet", None).cut(WriteRequest(["春风又绿", "山"], how))
     assert list(cut.costs) == [cost, cost // 2]
     assert cut.num_tokens == 3
@@ -155,12 +155,12 @@ def test_an_encoder_and_word_vectors_give_vectors_of_texts(tmp_path):
     """Bundles that only embed: what an index recalls by is what clients get."""
     pytest.importorskip("torch")
     from bert_cases import write_bert
-    from softquery.files import WordVectors, write_vectors
+    from softquery.files import VectorTable, write_vectors
     from softquery.runtime import load_matcher
-    from softquery.runtime.text_vectors import open_vectors
-    from softquery.runtime.vector_files import import_vectors
+    from softquery.runtime.vectors.convert import import_vectors
+    from softquery.runtime.vectors.texts import open_vectors
 
-    words = WordVectors(["the", "cat", "sat"], np.eye(3, dtype=np.float32))
+    words = VectorTable(["the", "cat", "sat"], np.eye(3, dtype=np.float32))
     write_vectors(tmp_path / "words.txt", words, form="glove")
     sources = {"bert": write_bert(tmp_path / "bert"),
                "words": import_vectors(tmp_path / "words.txt", tmp_path / "words")}  # fmt: skip
@@ -201,7 +201,7 @@ def tagger(tmp_path_factory):
     from softquery.answers import TagSet
     from softquery.bundle import BundleConfig, write_bundle
     from softquery.models import TEXT_MODELS, SpellingConfig
-    from softquery.runtime.network import config_of
+    from softquery.runtime.torch_models import config_of
     from softquery.tasks import Tagging
     from softquery.text import TextConfig, pipeline_from_words
 

@@ -14,7 +14,7 @@ import pytest
 from serving import Process, in_thread, wait_for
 
 from softquery.errors import SoftqueryError
-from softquery.search import Found
+from softquery.search import SearchResult
 from softquery.serve import Limits, Settings, serve
 from softquery.serve.catalogue import Catalogue, served_index
 from softquery.serve.keys import add_key, remove_key
@@ -36,7 +36,9 @@ class SlowIndex:
         self.asked.append(query)
         assert self.go.wait(30)
         given = {name: value for name, value in options.items() if value}
-        return Found(query, [{"question": query, "answer": "yes", "score": 0.9, **given}], [])
+        return SearchResult(
+            query, [{"question": query, "answer": "yes", "score": 0.9, **given}], []
+        )
 
     def refresh(self):
         self.refreshed += 1

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 from serving import in_thread
 
-from softquery.answers import Written
-from softquery.search import Found
+from softquery.answers import Generated
+from softquery.search import SearchResult
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, Served, open_model, served_index
 from softquery.serve.keys import add_key
-from softquery.serve.lanes import WriteLane
+from softquery.serve.skills import WriteLane
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the page is driven by Playwright (pip install playwright)"
@@ -43,7 +43,7 @@ class Faq:
         if explain:
             for hit in hits:
                 hit["alignment"] = self.matcher.explain(query, hit["question"]).to_dict()
-        return Found(query, [] if "nothing" in query else hits[:top_k], [])
+        return SearchResult(query, [] if "nothing" in query else hits[:top_k], [])
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ class _Poet:
 
     def generate(self, texts, request):
         lines = [f"{ATTACK}下联", *(f"{ATTACK}{number}" for number in range(9))]
-        answers = [Written(text=line, score=-1.0, log_probability=-1.0) for line in lines]
+        answers = [Generated(text=line, score=-1.0, log_probability=-1.0) for line in lines]
         return [answers[: request.strategy.num_best] for _ in texts]
 
 

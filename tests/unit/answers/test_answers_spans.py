@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from softquery.answers import (
     Answer,
     Paging,
-    Passage,
     ReadingRules,
     SpanScores,
+    WindowedContext,
     best_spans,
     candidates,
     lay_out,
@@ -199,6 +199,6 @@ def test_rules_come_back_as_they_went():
 
 
 def test_a_passage_without_the_slice():
-    passage = Passage("Ada  slept", np.array([[0, 3], [5, 10]], dtype=np.int32))
+    passage = WindowedContext("Ada  slept", np.array([[0, 3], [5, 10]], dtype=np.int32))
     assert passage.words_at(3, 5) is None
     assert passage.words_at(0, 10) == (0, 1)

@@ -21,7 +21,7 @@ from softquery.bench.contestants import (
 )
 from softquery.bench.match import SCENES, _measured, _tasks, run_match_bench
 from softquery.bench.measure_one import timed
-from softquery.bench.sentences import sentences
+from softquery.bench.sample_sentences import sentences
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import load
 

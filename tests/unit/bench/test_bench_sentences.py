@@ -2,7 +2,7 @@
 
 import pytest
 
-from softquery.bench.sentences import sentences
+from softquery.bench.sample_sentences import sentences
 
 
 def test_a_thousand_different_ones_of_nine_to_sixteen_words():

@@ -81,7 +81,7 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_exported(tmp_path)
 
 def test_a_picture_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    from softquery.bench.picture import draw
+    from softquery.bench.plot import draw
 
     rows = {
         "softquery match-en": {"pair_s": 0.0004, "rank100_s": 0.006},
@@ -94,7 +94,7 @@ def test_a_picture_is_drawn(tmp_path):
 
 
 def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
-    from softquery.bench.picture import draw
+    from softquery.bench.plot import draw
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r'"softquery\[plot\]"$'):

@@ -12,16 +12,16 @@ from softquery.data import DocumentText, is_document_corpus, read_documents, wri
 from softquery.data.document_corpus import document_fingerprint
 from softquery.data.document_text import FOLLOWS, NO_PAIR, SECOND_SIZE, SECOND_START, SIZE, START
 from softquery.errors import BundleError, InputError
-from softquery.files import Line
+from softquery.files import DocumentLine
 from softquery.text import TextConfig, build_pipeline
 
 TEXT = [
-    Line("= Cats =", True),
-    Line("A cat sat. (It sat!) So said the dog.", False),
-    Line("The dog ran? Yes. The end.", False),
-    Line("Birds fly. 鸟会飞。真的！", True),
-    Line("\u200b", True),
-    Line("And more", False),
+    DocumentLine("= Cats =", True),
+    DocumentLine("A cat sat. (It sat!) So said the dog.", False),
+    DocumentLine("The dog ran? Yes. The end.", False),
+    DocumentLine("Birds fly. 鸟会飞。真的！", True),
+    DocumentLine("\u200b", True),
+    DocumentLine("And more", False),
 ]
 CONFIG = TextConfig(unit="bert", boundaries=True, max_tokens=64)
 
@@ -178,7 +178,10 @@ def test_chunks_make_no_difference(pipeline, tmp_path, monkeypatch):
 def test_a_text_without_words_is_told(pipeline, tmp_path):
     with pytest.raises(InputError, match="^text: there is no word in the text for train$"):
         write_documents(
-            tmp_path / "corpus", pipeline, {"train": lambda: [Line("\u200b", True)]}, source="text"
+            tmp_path / "corpus",
+            pipeline,
+            {"train": lambda: [DocumentLine("\u200b", True)]},
+            source="text",
         )
     assert list(tmp_path.iterdir()) == []
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.data import Documents, Shape, document_slots, encode_ids, encode_labels
+from softquery.data import Documents, DocumentShape, document_slots, encode_ids, encode_labels
 from softquery.data.documents import padded_count
 from softquery.errors import InputError
 from softquery.files import Row
@@ -35,7 +35,7 @@ def test_every_word_is_where_it_was(found):
     packed = Documents.pack(found)
     assert len(packed) == len(found)
     for row, document in enumerate(found):
-        batch = packed.batch(torch.tensor([row]), Shape(8, 10).as_length)
+        batch = packed.batch(torch.tensor([row]), DocumentShape(8, 10).as_length)
         assert batch.ids.shape == (1, 8, 10)
         words = [[int(word) for word in sentence[mask]] for sentence, mask in
                  zip(batch.ids[0], batch.mask[0], strict=True)]  # fmt: skip
@@ -45,9 +45,9 @@ def test_every_word_is_where_it_was(found):
 
 
 def test_shapes_are_told_as_one_number():
-    for shape in (Shape(1, 1), Shape(64, 48), Shape(1000, 65_535)):
-        assert Shape.of_length(shape.as_length) == shape
-    assert Shape(3, 4).num_tokens == 12
+    for shape in (DocumentShape(1, 1), DocumentShape(64, 48), DocumentShape(1000, 65_535)):
+        assert DocumentShape.of_length(shape.as_length) == shape
+    assert DocumentShape(3, 4).num_tokens == 12
 
 
 def test_counts_are_rounded_up_to_few_numbers():
@@ -67,7 +67,7 @@ def test_every_document_comes_once(count):
 def test_batches_hold_no_more_than_they_may_and_fit_their_documents():
     packed = Documents.pack(drawn(300))
     for slot in slots_of(packed):
-        shape = Shape.of_length(slot.length)
+        shape = DocumentShape.of_length(slot.length)
         assert len(slot.rows) <= 16
         assert len(slot.rows) * shape.num_tokens <= 4096 or len(slot.rows) == 1
         wanted = packed.shapes(16)[slot.rows].amax(dim=0)
@@ -96,7 +96,7 @@ def test_a_document_larger_than_the_budget_is_a_batch():
 
 def test_documents_of_nothing():
     packed = Documents.pack([[], []])
-    batch = packed.batch(torch.tensor([1, 0]), Shape(2, 3).as_length)
+    batch = packed.batch(torch.tensor([1, 0]), DocumentShape(2, 3).as_length)
     assert batch.ids.shape == (2, 2, 3)
     assert not batch.mask.any()
     assert packed.shapes(16).tolist() == [[1, 16], [1, 16]]
@@ -105,9 +105,11 @@ def test_documents_of_nothing():
 def test_labels_come_along_to_another_device_too():
     packed = Documents.pack([[[4]], [[5]]])
     labelled = Documents(packed.sentences, packed.starts, packed.counts, torch.tensor([2, 1]), 1)
-    assert labelled.to("cpu").batch(torch.tensor([1]), Shape(1, 1).as_length).label.tolist() == [1]
+    assert labelled.to("cpu").batch(
+        torch.tensor([1]), DocumentShape(1, 1).as_length
+    ).label.tolist() == [1]
     assert labelled.to("cpu").num_cut == 1
-    assert packed.batch(torch.tensor([1]), Shape(1, 1).as_length).label is None
+    assert packed.batch(torch.tensor([1]), DocumentShape(1, 1).as_length).label is None
 
 
 def test_ids_of_a_vocabulary_are_their_own_lexicon():

@@ -2,15 +2,19 @@
 
 import torch
 
-from softquery.answers import Page, Paging, ReadingRules, lay_out
+from softquery.answers import ContextWindow, Paging, ReadingRules, lay_out
 from softquery.data import NO_ANSWER, encode_pages
 from softquery.files import AskedQuestion, GoldAnswer
-from softquery.recipes.read_work import telling_pages
+from softquery.running.read import telling_pages
 from softquery.text import TextConfig, pipeline_from_words
 
 PIPELINE = pipeline_from_words(["who", "cat"], TextConfig())
 WORDS = ["The", "cat", "sat"]
-PAGES = [Page(["Who"], WORDS), Page(["What", "sat"], WORDS), Page([], ["cat"])]
+PAGES = [
+    ContextWindow(["Who"], WORDS),
+    ContextWindow(["What", "sat"], WORDS),
+    ContextWindow([], ["cat"]),
+]
 
 
 def test_words_are_rows_of_a_lexicon_and_contexts_are_stored_once():
@@ -37,7 +41,7 @@ def test_labels_come_with_their_pages():
 def test_questions_are_padded_alike_whatever_the_batch():
     made = encode_pages(PAGES, PIPELINE, max_characters=6)
     assert made.question_length() == 8
-    long = encode_pages([Page(["a"] * 9, ["b"])], PIPELINE, max_characters=6)
+    long = encode_pages([ContextWindow(["a"] * 9, ["b"])], PIPELINE, max_characters=6)
     assert long.question_length() == 16
     assert encode_pages([], PIPELINE, max_characters=6).question_length() == 8
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.decoding import Wanted, WholeStep, candidates_of, likeliest
+from softquery.decoding import StepRequest, WholeStep, candidates_of, likeliest
 
 values = st.lists(
     st.lists(st.sampled_from([-np.inf, -3.0, -2.0, -1.0, 0.0]), min_size=12, max_size=12),
@@ -29,7 +29,7 @@ def test_the_likeliest_of_many_are_found():
 
 
 def wanted(*, allowed=(True,) * 5, num_candidates=2, watched=()):
-    return Wanted(
+    return StepRequest(
         allowed=np.atleast_2d(np.array(allowed)),
         num_candidates=num_candidates,
         watched=np.array(watched, np.int64),
@@ -93,4 +93,4 @@ def test_a_whole_step_hands_state_and_attention_through():
 
 def test_what_is_wanted_is_named():
     with pytest.raises(TypeError, match="allowed"):
-        Wanted(num_candidates=3)
+        StepRequest(num_candidates=3)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from explain_samples import aligned, small
 
-from softquery.explain import Asking, Partner
+from softquery.explain import Partner, StrongestLinks
 
 
 def test_weights_are_kept_as_float32_of_our_own():
@@ -65,7 +65,7 @@ def test_an_empty_side_has_empty_weights():
     alignment = aligned([], ["a", "b"], first_to_second=[], second_to_first=[[], []])
     assert alignment.first_to_second.shape == (0, 2)
     assert alignment.second_to_first.shape == (2, 0)
-    assert alignment.strongest() == ((), (Asking("a", 0, ()), Asking("b", 1, ())))
+    assert alignment.strongest() == ((), (StrongestLinks("a", 0, ()), StrongestLinks("b", 1, ())))
 
 
 def test_strongest_names_the_heaviest_first_and_no_more_than_asked_for():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softquery.errors import InputError
-from softquery.explain import WrittenAlignment
+from softquery.explain import GenerationAlignment
 
 
 def alignment(*shape, **changes):
@@ -16,7 +16,7 @@ def alignment(*shape, **changes):
         "source": "ein <Mann>", "text": "a man", "source_tokens": ("ein", "<Mann>"),
         "tokens": ("a", "man", "<eos>"), "weights": weights, "score": -1.0, "model": "tiny",
     }  # fmt: skip
-    return WrittenAlignment(**{**values, **changes})
+    return GenerationAlignment(**{**values, **changes})
 
 
 def test_many_maps_have_a_mean_and_names():

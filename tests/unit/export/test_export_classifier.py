@@ -9,7 +9,7 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.export import export_classifier
 from softquery.runtime import load_classifier
-from softquery.runtime.class_evaluation import evaluate_classes
+from softquery.runtime.classify.evaluate import evaluate_classifier
 
 RELATIONS = ("Cause-Effect(e1,e2)", "Cause-Effect(e2,e1)", "Other")
 
@@ -33,7 +33,7 @@ def test_the_gate_measures_what_the_classifier_is_judged_by(metric, tmp_path):
     assert (report.precision, report.gate.metric, report.gate.n) == ("int8", metric, 60)
     plain = export_classifier(bundle, tmp_path / "float32").bundle
     for path, figure in ((plain, report.gate.float32), (report.bundle, report.gate.int8)):
-        found = evaluate_classes(load_classifier(path), rows).report()
+        found = evaluate_classifier(load_classifier(path), rows).report()
         assert found[metric] == pytest.approx(figure)
     noted = json.loads((report.bundle / "metrics.json").read_bytes())["export"]
     assert noted["gate"]["metric"] == metric

@@ -17,8 +17,8 @@ from softquery.export import export_embedder
 from softquery.export.quantise import quantise
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import load
-from softquery.runtime.network import load_embedder
-from softquery.runtime.weights import SCALE, dequantised
+from softquery.runtime.graph_weights import SCALE, dequantised
+from softquery.runtime.torch_models import load_embedder
 from softquery.text import spell_vocabulary
 
 TEXTS = [" ".join(sentence) for sentence in SENTENCES] * 40
@@ -178,7 +178,7 @@ def test_without_text_only_float32(tmp_path):
 
 def test_without_torch_there_is_no_comparison(tmp_path, monkeypatch):
     plain = read_bundle(write_elmo(tmp_path / "plain"))
-    monkeypatch.setattr("softquery.export.embedder._on_torch", lambda bundle: None)
+    monkeypatch.setattr("softquery.export.embed._on_torch", lambda bundle: None)
     report = export_embedder(plain, tmp_path / "out")
     assert report.difference is None
     assert metrics(report)["export"]["difference_from_torch"] is None

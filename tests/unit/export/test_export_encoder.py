@@ -13,19 +13,21 @@ from bert_cases import write_bert
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_encoder
-from softquery.files import Line
+from softquery.files import DocumentLine
 from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
-from softquery.recipes.bert_base import BertBase
+from softquery.running.bert_base import BertBase
 from softquery.runtime import load
-from softquery.runtime.fitting import fitting_pipeline
-from softquery.runtime.masked import hidden_words
-from softquery.runtime.network import load_encoder
+from softquery.runtime.embed.hidden_words import hidden_words
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.torch_models import load_encoder
 from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces
 
 WORDS = ["man", "child", "eats", "sings", "home", "sea", "the", "a", "at", "by", ".", "##s"]
 LINES = [
-    Line(f"the {WORDS[place % 12]} {WORDS[place % 7]} by the {WORDS[place % 5]} .", place % 3 == 0)
+    DocumentLine(
+        f"the {WORDS[place % 12]} {WORDS[place % 7]} by the {WORDS[place % 5]} .", place % 3 == 0
+    )
     for place in range(96)
 ]
 SMALL = BertConfig(hidden_size=64, num_layers=2, num_heads=2, inner_size=128, max_length=32)
@@ -128,8 +130,13 @@ def test_what_cannot_be_judged_is_refused(sound, tmp_path):
     for bundle, lines, fault, said in (
         (headless, LINES, ConfigError, "this encoder has no head to foretell them; export what"),
         (sound[0], [], ConfigError, "int8 needs text for its gate; name a file with --data"),
-        (sound[0], [Line("sea", True)], InputError, "the gate's text: is too short to hide a word"),
-        (sound[0], [Line("\u200b", True)], InputError, "there is no word in the text"),
+        (
+            sound[0],
+            [DocumentLine("sea", True)],
+            InputError,
+            "the gate's text: is too short to hide a word",
+        ),
+        (sound[0], [DocumentLine("\u200b", True)], InputError, "there is no word in the text"),
     ):
         with pytest.raises(fault, match=said):
             export_encoder(bundle, tmp_path / "new", int8=True, lines=lines)
@@ -153,7 +160,7 @@ def test_four_layers_of_256_and_8000_pieces_are_small(tmp_path):
     pieces = [f"{'##' * (number % 2)}piece{number}" for number in range(8_000 - 5)]
     config = replace(presets()["mini"], attention_dropout=0.0)
     bundle = make_encoder(tmp_path / "plain", config, pieces)
-    lines = [Line(" ".join(pieces[:400:2]), True)]
+    lines = [DocumentLine(" ".join(pieces[:400:2]), True)]
     report = export_encoder(bundle, tmp_path / "int8", int8=True, limit=1e9, lines=lines)
     assert report.precision == "int8"
     assert report.size_bytes < 6.2e6

@@ -12,7 +12,7 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_matcher
 from softquery.runtime import load
-from softquery.runtime.weights import SCALE
+from softquery.runtime.graph_weights import SCALE
 
 PAIRS = random_pairs(200, seed=5)
 

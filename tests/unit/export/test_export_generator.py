@@ -14,9 +14,9 @@ from small_writers import make_writer, some_rows, some_texts
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import export_generator
-from softquery.export.generator import LIMITS
-from softquery.runtime import load_writer
-from softquery.runtime.weights import SCALE
+from softquery.export.generate import LIMITS
+from softquery.runtime import load_generator
+from softquery.runtime.graph_weights import SCALE
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def agreeing(bundle, tmp_path_factory):
     """Rows whose targets are what float32 writes, so that int8 can only lose."""
     plain = export_generator(bundle, tmp_path_factory.mktemp("agreeing") / "float32").bundle
     sources = some_texts(30)
-    answers = load_writer(plain, backend="onnx").predict(sources)
+    answers = load_generator(plain, backend="onnx").predict(sources)
     return some_rows(sources, [answer.text for answer in answers])
 
 
@@ -52,7 +52,7 @@ def test_int8_within_the_gate_is_taken(bundle, agreeing, tmp_path):
     assert "int8 was kept: bleu 100.0000" in (report.bundle / "README.md").read_text()
     plain = export_generator(bundle, tmp_path / "plain")
     assert report.size_bytes < plain.size_bytes / 2
-    assert load_writer(report.bundle).backend.name == "onnx"
+    assert load_generator(report.bundle).backend.name == "onnx"
 
 
 def test_int8_over_the_gate_is_refused_and_float32_kept(bundle, agreeing, tmp_path):
@@ -76,7 +76,7 @@ def test_where_multiplying_costs_too_much_int8_is_a_way_of_storing(tmp_path):
         weights[f"decoder.{layer}.feed_forward.widen.weight"][:, 0] = 0.0
     save_file(weights, path / "model.safetensors")
     sources = some_texts(30)
-    said = load_writer(bundle, backend="torch").predict(sources)
+    said = load_generator(bundle, backend="torch").predict(sources)
     rows = some_rows(sources, [answer.text for answer in said])
     report = export_generator(bundle, tmp_path / "out", int8=True, limit=2, rows=rows)
     noted = json.loads((report.bundle / "metrics.json").read_text())["export"]
@@ -84,7 +84,7 @@ def test_where_multiplying_costs_too_much_int8_is_a_way_of_storing(tmp_path):
     assert noted["gate_of_int8_arithmetic"]["accepted"] is False
     assert noted["gate"]["accepted"] is True
     assert is_int8(report)
-    ours, theirs = (load_writer(report.bundle, backend=each) for each in ("onnx", "torch"))
+    ours, theirs = (load_generator(report.bundle, backend=each) for each in ("onnx", "torch"))
     one, other = (each.log_likelihoods(some_texts(9), some_texts(9, seed=4))[0]
                   for each in (ours, theirs))  # fmt: skip
     assert one == pytest.approx(other, rel=1e-4)
@@ -98,7 +98,7 @@ def test_where_no_bleu_is_measured_perplexity_is(tmp_path):
     assert gate.metric == "perplexity"
     assert gate.lost_points == pytest.approx(100 * (gate.int8 / gate.float32 - 1))
     sides = ([row.values[side] for row in rows] for side in ("source", "target"))
-    ours, counts = load_writer(report.bundle).log_likelihoods(*sides)
+    ours, counts = load_generator(report.bundle).log_likelihoods(*sides)
     assert math.exp(-ours.sum() / counts.sum()) == pytest.approx(gate.int8)
 
 

@@ -9,9 +9,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from small_bundles import exported, make_bundle
-from softquery.export.esim import fold_projection
+from softquery.export.graph.esim import fold_projection
 from softquery.export.quantise import SMALLEST, quantise
-from softquery.runtime.weights import SCALE, arrange, dequantised
+from softquery.runtime.graph_weights import SCALE, arrange, dequantised
 
 INLINE = 16
 """Entries that a constant inside a graph may have."""

@@ -18,10 +18,10 @@ from small_nested import BOTH, make_nested
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.export import export_classifier, export_embedder, export_matcher
-from softquery.export.matcher import measure_ranges
+from softquery.export.match import measure_ranges
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import load, open_embedder
-from softquery.runtime.base import base_weights
+from softquery.runtime.base_bundle import base_weights
 
 PAIRS = random_pairs(80, seed=5)
 

@@ -22,8 +22,8 @@ from softquery.export import export_embedder
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import load
 from softquery.runtime.bulk import answer_rows
-from softquery.runtime.read_bulk import ReadAnswers
-from softquery.runtime.reader import CHUNK
+from softquery.runtime.read.bulk import ReadAnswers
+from softquery.runtime.read.model import CHUNK
 
 BOTH = {"places": ("input", "output")}
 PAIRS = random_questions(24, seed=5)

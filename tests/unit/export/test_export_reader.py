@@ -13,9 +13,9 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import export_reader
 from softquery.export.quantise import SMALLEST
-from softquery.export.read_bundle import measure_read_ranges, quantise_reader
-from softquery.runtime.reader import load_reader
-from softquery.runtime.weights import SCALE
+from softquery.export.read import measure_read_ranges, quantise_reader
+from softquery.runtime.graph_weights import SCALE
+from softquery.runtime.read.model import load_reader
 
 
 @pytest.fixture(scope="module")

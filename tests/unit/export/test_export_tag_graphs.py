@@ -15,9 +15,9 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_tagger
 from softquery.export.quantise import SMALLEST
-from softquery.export.tag_bundle import quantise_tagger
-from softquery.runtime.tagger import load_tagger
-from softquery.runtime.weights import SCALE
+from softquery.export.tag import quantise_tagger
+from softquery.runtime.graph_weights import SCALE
+from softquery.runtime.tag.model import load_tagger
 
 SENTENCES = random_sentences(150, seed=5)
 WIDE = {"size": 40, "spelling": {"size": 16, "output_size": 40}}

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from softquery.errors import InputError
-from softquery.files import Line, read_lines
+from softquery.files import DocumentLine, read_lines
 
 
 def lines(path):
@@ -18,12 +18,21 @@ def test_blank_lines_headings_and_files_part_documents(tmp_path):
     )
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"x = y\n=a=\n= =\n= b\nc ="))
     found = list(read_lines([tmp_path / "a.txt", tmp_path / "b.txt.gz"]))
+    line = DocumentLine
     assert found == [
-        Line("= Cats =", True), Line("They sit.", False), Line("They run.", False),
-        Line("Still sitting.", True), Line("== Runs ==", False), Line(" = Dogs = ", True),
-        Line("Woof. ", False), Line("x = y", True), Line("=a=", False), Line("= =", False),
-        Line("= b", False), Line("c =", False),
-    ]  # fmt: skip
+        line("= Cats =", True),
+        line("They sit.", False),
+        line("They run.", False),
+        line("Still sitting.", True),
+        line("== Runs ==", False),
+        line(" = Dogs = ", True),
+        line("Woof. ", False),
+        line("x = y", True),
+        line("=a=", False),
+        line("= =", False),
+        line("= b", False),
+        line("c =", False),
+    ]  # fmt: skipp
 
 
 def test_a_heading_of_one_letter(tmp_path):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.errors import ConfigError, InputError
-from softquery.files import Phrases, numbered, open_numbered, write_numbered
-from softquery.files.numbering import END, LONGEST_WORD, Numbering, answered, main
+from softquery.files import Phrases, numbered, open_corpus_file, write_corpus_file
+from softquery.files.corpus_ids import END, LONGEST_WORD, CorpusIds, answered, main
 from softquery.text import TextConfig, WordCutter
 
 TEXT = TextConfig(max_tokens=10_000)
@@ -24,7 +24,9 @@ def write(folder, *texts, **options):
     for number, text in enumerate(texts):
         files.append(folder / f"{number}.txt")
         files[-1].write_text(text, encoding="utf-8")
-    return write_numbered(files, options.pop("text", TEXT), folder, **{"min_count": 1, **options})
+    return write_corpus_file(
+        files, options.pop("text", TEXT), folder, **{"min_count": 1, **options}
+    )
 
 
 def spelt(made):
@@ -87,7 +89,7 @@ def test_a_fault_in_another_process_is_told_as_here(tmp_path, monkeypatch):
         with pytest.raises(
             InputError, match=r"b.txt, row 2: not valid UTF-8 \(byte 0xe9"
         ) as caught:
-            write_numbered([good, bad], TEXT, tmp_path, min_count=1, processes=processes)
+            write_corpus_file([good, bad], TEXT, tmp_path, min_count=1, processes=processes)
         assert (caught.value.source, caught.value.row) == (str(bad), 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
 
@@ -123,7 +125,7 @@ def test_what_is_too_long_for_a_word_is_counted(tmp_path):
 
 def test_remembered_pieces_change_nothing():
     lines = ["don't stop", "don't, stop!", "x" * 50, "don't stop", "", " a  b "]
-    numbering, ids = Numbering(TEXT), []
+    numbering, ids = CorpusIds(TEXT), []
     numbering.number(lines, ids)
     expected = [WordCutter(TEXT).words(line) for line in lines]
     spelt_ = [numbering.words[number] if number != END else "/" for number in ids]
@@ -143,12 +145,12 @@ def test_stretches_cover_whole_sentences(tmp_path_factory, lines, size):
 
 def test_a_corpus_is_found_again(tmp_path):
     made = write(tmp_path, "the cat sat on the mat")
-    again = open_numbered(tmp_path)
+    again = open_corpus_file(tmp_path)
     assert (again.words, again.ids().tolist()) == (made.words, made.ids().tolist())
     assert again.counts.tolist() == made.counts.tolist()
     made.path.write_bytes(made.path.read_bytes()[:-4])
-    assert open_numbered(tmp_path) is None
-    assert open_numbered(tmp_path / "none") is None
+    assert open_corpus_file(tmp_path) is None
+    assert open_corpus_file(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(

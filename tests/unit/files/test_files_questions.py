@@ -209,7 +209,7 @@ def test_rows_are_those_of_the_article(tmp_path):
 
 def test_memory_holds_an_article_and_not_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr("softquery.files.archives.BLOCK_SIZE", 64)
-    monkeypatch.setattr("softquery.files.opening.LONGEST_LINE", 64)
+    monkeypatch.setattr("softquery.files.text_lines.LONGEST_LINE", 64)
     value = squad(asked())
     value["data"] *= 50
     path = written(tmp_path / "a.json", value)

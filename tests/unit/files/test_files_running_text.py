@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from softquery.errors import InputError
 from softquery.files import LONGEST_LINE, find_shards, running_text
-from softquery.files.opening import text_blocks
+from softquery.files.text_lines import text_blocks
 
 
 def lines(path):

@@ -9,7 +9,7 @@ from small_senses import KEYS, MONEY, RIVER, SAID, TASK, bank, document, write_s
 from softquery.errors import InputError
 from softquery.files.senses import (
     Sensed,
-    Word,
+    SenseWord,
     find_senses,
     read_semcor,
     read_sense_task,
@@ -33,10 +33,13 @@ def test_words_with_their_senses(tmp_path):
     first, second = read_semcor(semcor(tmp_path, bank(RIVER, 2), SAID))
     assert first.tokens == ["The", "bank", "by", "rivers", "."]
     assert first.document == second.document == "tagfiles/br-x01"
-    word = Word("bank", "n")
+    word = SenseWord("bank", "n")
     assert first.sensed == [Sensed(1, 2, word, (f"bank%{RIVER}",), (2,))]  # the name is left out
     assert second.tokens == ["said", '"', "took", "place", "odd"]
-    assert [each.word for each in second.sensed] == [Word("say", "v"), Word("take_place", "v")]
+    assert [each.word for each in second.sensed] == [
+        SenseWord("say", "v"),
+        SenseWord("take_place", "v"),
+    ]
     assert (second.sensed[1].start, second.sensed[1].end) == (2, 4)
 
 
@@ -45,13 +48,13 @@ def test_a_word_with_two_senses(tmp_path):
     (sentence,) = read_semcor(semcor(tmp_path, f"<s snum=1>\n{line}\n</s>\n"))
     (sensed,) = sentence.sensed
     assert sensed.senses == ("year%1:28:02::", "year%1:28:01::")
-    assert (sensed.word, sensed.numbers) == (Word("year", "n"), (2, 1))
+    assert (sensed.word, sensed.numbers) == (SenseWord("year", "n"), (2, 1))
 
 
 def test_satellite_adjectives_are_adjectives(tmp_path):
     line = "<wf cmd=done pos=JJ lemma=recent wnsn=2 lexsn=5:00:00:past:00>recent</wf>"
     (sentence,) = read_semcor(semcor(tmp_path, f"<s snum=1>\n{line}\n</s>\n"))
-    assert sentence.sensed[0].word == Word("recent", "a")
+    assert sentence.sensed[0].word == SenseWord("recent", "a")
 
 
 @pytest.mark.parametrize("ending", [".tar", ".tar.gz", ".tar.xz", ".tar.bz2"])
@@ -78,7 +81,7 @@ def test_a_task_with_its_keys(tmp_path):
         ("sing%2:36:00::",),
     ]
     assert (sentence.sensed[1].start, sentence.sensed[1].end) == (4, 6)
-    assert sentence.sensed[1].word == Word("take_place", "v")
+    assert sentence.sensed[1].word == SenseWord("take_place", "v")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softquery.errors import InputError
-from softquery.files import Coverage, WordVectors, fill_table, write_vectors
+from softquery.files import Coverage, VectorTable, fill_table, write_vectors
 
 VOCABULARY = ["<pad>", "<unk>", "the", "Paris", "esim", "cat"]
 
@@ -13,7 +13,7 @@ def save(path, words, size=4, seed=0, form="glove"):
     # A vector belongs to its word, whatever the order of the file.
     rows = [np.random.default_rng([seed, *word.encode()]).normal(size=size) for word in words]
     matrix = np.array(rows, dtype=np.float32)
-    write_vectors(path, WordVectors(list(words), matrix), form=form)
+    write_vectors(path, VectorTable(list(words), matrix), form=form)
     return dict(zip(words, matrix, strict=True))
 
 
@@ -62,7 +62,7 @@ def test_files_stand_side_by_side(tmp_path):
 def test_missing_words_are_drawn_as_wide_as_the_found_ones(tmp_path):
     found = [f"found{n}" for n in range(300)]
     vectors = save(tmp_path / "a.txt", found, size=50)
-    scaled = WordVectors(found, 7 * np.stack(list(vectors.values())))
+    scaled = VectorTable(found, 7 * np.stack(list(vectors.values())))
     write_vectors(tmp_path / "a.txt", scaled, form="word2vec")
     missing = [f"missing{n}" for n in range(300)]
     table, (coverage,) = fill_table(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softquery.errors import InputError
 from softquery.files import find_split, read_tagged, read_untagged
-from softquery.files.tagged import TAGGED_FORMS
+from softquery.files.tagged_sentences import TAGGED_FORMS
 
 CONLL = """-DOCSTART- -X- O O
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.errors import InputError
-from softquery.files import WordVectors, read_vectors, write_vectors
+from softquery.files import VectorTable, read_vectors, write_vectors
 
 FORMS = {"glove": "a.txt", "word2vec": "a.vec", "word2vec-binary": "a.bin"}
 
@@ -33,7 +33,7 @@ def word_vectors(draw):
     words = draw(st.lists(word.filter(lambda w: w[0] != "\ufeff"), min_size=1, unique=True))
     row = st.lists(floats(), min_size=size, max_size=size)
     rows = draw(st.lists(row, min_size=len(words), max_size=len(words)))
-    return WordVectors(words, np.array(rows, dtype=np.float32).reshape(len(words), size))
+    return VectorTable(words, np.array(rows, dtype=np.float32).reshape(len(words), size))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -53,7 +53,7 @@ def test_round_trip(tmp_path_factory, form, packed, vectors):
 def test_large_file_round_trip_with_keep(tmp_path, form):
     generator = np.random.default_rng(0)
     words = [f"wort{n}ü" for n in range(5000)]
-    vectors = WordVectors(words, generator.normal(size=(5000, 50)).astype(np.float32))
+    vectors = VectorTable(words, generator.normal(size=(5000, 50)).astype(np.float32))
     path = tmp_path / FORMS[form]
     write_vectors(path, vectors, form=form)
     assert read_vectors(path).words == words
@@ -179,16 +179,16 @@ def test_words_that_a_form_cannot_hold_are_refused_and_nothing_is_left(tmp_path)
         (" ", "glove"),
     ]:
         with pytest.raises(InputError, match=r"row 2: this form cannot hold the word"):
-            write_vectors(tmp_path / "a.txt", WordVectors(["fine", word], matrix), form=form)
+            write_vectors(tmp_path / "a.txt", VectorTable(["fine", word], matrix), form=form)
     with pytest.raises(InputError, match=r"row 2: the word '\\ud800' is not valid text"):
-        write_vectors(tmp_path / "a.txt", WordVectors(["fine", "\ud800"], matrix), form="glove")
+        write_vectors(tmp_path / "a.txt", VectorTable(["fine", "\ud800"], matrix), form="glove")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_arguments_are_checked(tmp_path):
     with pytest.raises(ValueError, match=r"matrix must be \[1, width\] for 1 words, got \[2, 3\]"):
-        WordVectors(["a"], np.ones((2, 3), dtype=np.float32))
-    vectors = WordVectors(["a"], np.ones((1, 3), dtype=np.float32))
+        VectorTable(["a"], np.ones((2, 3), dtype=np.float32))
+    vectors = VectorTable(["a"], np.ones((1, 3), dtype=np.float32))
     assert vectors.size == 3
     with pytest.raises(ValueError, match="form must be glove, word2vec or word2vec-binary"):
         write_vectors(tmp_path / "a", vectors, form="fasttext")

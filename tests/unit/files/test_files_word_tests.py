@@ -3,7 +3,12 @@
 import pytest
 
 from softquery.errors import InputError
-from softquery.files.word_tests import GradedWords, Question, read_graded_words, read_questions
+from softquery.files.word_tests import (
+    AnalogyQuestion,
+    GradedWords,
+    read_graded_words,
+    read_questions,
+)
 
 
 def save(folder, text):
@@ -18,8 +23,8 @@ def test_questions_stand_in_sections(tmp_path):
     )
     first, second = read_questions(path)
     assert (first.name, second.name) == ("capitals", "family of words")
-    assert first.questions == [Question("Athens", "Greece", "Oslo", "Norway")]
-    assert second.questions == [Question("a", "b", "c", "d")]
+    assert first.questions == [AnalogyQuestion("Athens", "Greece", "Oslo", "Norway")]
+    assert second.questions == [AnalogyQuestion("a", "b", "c", "d")]
 
 
 def test_questions_without_a_section_are_read_too(tmp_path):

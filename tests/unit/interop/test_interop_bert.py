@@ -13,7 +13,7 @@ from bert_cases import PIECES, BertCase, write_bert
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError, InputError
 from softquery.interop import import_bert, publish_bert
-from softquery.runtime.fitting import fitting_pipeline
+from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.text import TextConfig
 
 TEXTS = ["The cat sat.", "abx [MASK] cab", "Ünknown 漢字", ""]

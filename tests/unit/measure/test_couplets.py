@@ -3,7 +3,7 @@
 import pytest
 
 from softquery.measure import CoupletReport, rivals
-from softquery.measure.couplets import opposite_ends, repeats_rightly, same_length, same_signs
+from softquery.measure.couplet_scores import opposite_ends, repeats_rightly, same_length, same_signs
 
 
 @pytest.mark.parametrize(

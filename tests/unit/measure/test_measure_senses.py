@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from softquery.files.senses import Sensed, Word
-from softquery.measure.senses import Dictionary, SenseMeans, build_dictionary
+from softquery.files.senses import Sensed, SenseWord
+from softquery.measure.sense_scores import Dictionary, SenseMeans, build_dictionary
 
-BANK = Word("bank", "n")
+BANK = SenseWord("bank", "n")
 
 
 def seen(*senses, word=BANK, numbers=()):
@@ -26,14 +26,14 @@ def test_commonest_sense_stands_first():
 
 
 def test_first_sense_is_wordnets_then_the_commonest_then_none():
-    other = Word("bank", "v")
+    other = SenseWord("bank", "v")
     everywhere = [seen("a", numbers=(3,)), seen("b", "c", numbers=(2, 1))]
     found = build_dictionary([seen("a"), seen("d", word=other)], everywhere)
     assert found.first == {BANK: "c"}
     assert found.first_sense(BANK) == "c"
     assert found.commonest(BANK) == "a"
     assert found.first_sense(other) == found.commonest(other) == "d"
-    assert found.first_sense(Word("sing", "v")) is None
+    assert found.first_sense(SenseWord("sing", "v")) is None
     assert Dictionary({}, {other: "e"}).commonest(other) == "e"
 
 

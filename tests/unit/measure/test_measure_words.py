@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softquery.measure.words import (
+from softquery.measure.word_scores import (
     AnalogyScore,
     answer_analogies,
     principal_plane,

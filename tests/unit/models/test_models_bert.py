@@ -63,7 +63,7 @@ def test_a_recorded_step_trains_as_an_eager_one():
 
     from random_documents import DOCUMENTS, PIPELINE
     from softquery.recipes import DocumentFiles
-    from softquery.recipes.masked_plan import MaskedPlan
+    from softquery.running.masked_plan import MaskedPlan
     from softquery.training import Training
     from softquery.training.loop import launch
     from softquery.training.optim import Optim, build_optimizer

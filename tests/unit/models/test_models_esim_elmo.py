@@ -8,7 +8,7 @@ from softquery.data import PairBatch, Tokens
 from softquery.errors import BundleError
 from softquery.models import Esim, EsimConfig
 from softquery.nn import ElmoSettings
-from softquery.runtime.network import build_model, config_of
+from softquery.runtime.torch_models import build_model, config_of
 from softquery.text import spell_vocabulary
 
 IDS = torch.tensor([[5, 9, 4, 0], [7, 0, 0, 0], [13, 12, 11, 10]])

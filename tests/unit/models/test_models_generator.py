@@ -10,10 +10,10 @@ from torch import nn
 
 from softquery.attention import KeyValueCache
 from softquery.data import Sentences, TranslationBatch
-from softquery.decoding import Beam, Greedy, Ranking, Rules, Sampling, Wanted, candidates_of
+from softquery.decoding import Beam, Greedy, Ranking, Rules, Sampling, StepRequest, candidates_of
 from softquery.models import (
     AskingConfig,
-    Generator,
+    GeneratorModel,
     Seq2Seq,
     Seq2SeqConfig,
     TorchStep,
@@ -52,8 +52,8 @@ SOURCE = source([4, 5, 6], [7], [8, 9])
 
 
 def test_both_models_are_generators():
-    assert isinstance(transformer(), Generator)
-    assert isinstance(recurrent(), Generator)
+    assert isinstance(transformer(), GeneratorModel)
+    assert isinstance(recurrent(), GeneratorModel)
 
 
 @pytest.mark.parametrize("num_candidates", [1, 3, 12, 99])
@@ -62,7 +62,7 @@ def test_candidates_are_those_of_the_whole_vocabulary(num_candidates, watched):
     torch.manual_seed(1)
     logits = torch.randn(4, 12, dtype=torch.float64).float()
     allowed = np.random.default_rng(1).random((4, 12)) < 0.6
-    wanted = Wanted(
+    wanted = StepRequest(
         allowed=allowed, num_candidates=num_candidates, watched=np.array(watched, np.int64)
     )
     tokens, values = _candidates(logits, wanted)
@@ -73,14 +73,14 @@ def test_candidates_are_those_of_the_whole_vocabulary(num_candidates, watched):
 
 
 def test_candidates_of_a_broken_model_are_impossible():
-    wanted = Wanted(allowed=np.ones((1, 12), bool), num_candidates=2)
+    wanted = StepRequest(allowed=np.ones((1, 12), bool), num_candidates=2)
     _, values = _candidates(torch.full((1, 12), torch.nan), wanted)
     assert (values == -np.inf).all()
 
 
 def test_only_candidates_cross_to_the_host():
     step = TorchStep(transformer())
-    wanted = Wanted(allowed=np.ones((1, 12), bool), num_candidates=2)
+    wanted = StepRequest(allowed=np.ones((1, 12), bool), num_candidates=2)
     found = step(step.begin(SOURCE), np.full(3, 2), wanted)
     assert found.tokens.shape == found.log_probabilities.shape == (3, 2)
     assert found.attention is None

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from softquery.attention import Concat, attend, cosine, dot, scaled_dot
-from softquery.nn import Asking, ScoreName
+from softquery.nn import PreparedAttention, ScoreName
 
 FUNCTIONS = {"dot": dot, "scaled_dot": scaled_dot, "cosine": cosine}
 MASK = torch.tensor([[True, True, True, False], [True, False, False, False]])
@@ -16,7 +16,7 @@ every_score = pytest.mark.parametrize("score", get_args(ScoreName))
 
 def asking_of(score, *, key_size=3):
     torch.manual_seed(1)
-    return Asking(score, query_size=3, key_size=key_size, hidden_size=5)
+    return PreparedAttention(score, query_size=3, key_size=key_size, hidden_size=5)
 
 
 @every_score
@@ -61,6 +61,12 @@ def test_the_halves_of_concat_are_its_whole():
 
 
 def test_an_unknown_score_is_named():
-    start = inspect.unwrap(Asking.__init__)
+    start = inspect.unwrap(PreparedAttention.__init__)
     with pytest.raises(ValueError, match="score must be one of .*'concat'.*, got 'euclid'"):
-        start(Asking.__new__(Asking), "euclid", query_size=3, key_size=3, hidden_size=5)
+        start(
+            PreparedAttention.__new__(PreparedAttention),
+            "euclid",
+            query_size=3,
+            key_size=3,
+            hidden_size=5,
+        )

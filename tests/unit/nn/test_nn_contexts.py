@@ -9,7 +9,7 @@ from elmo_cases import ENTRIES, ElmoCase
 from softquery.data import Pairs, Questions, Sentences, Texts
 from softquery.nn import ElmoEmbedder, KnownContexts, LayerMix, Lexicon, sentence_keys
 from softquery.recipes import beforehand
-from softquery.recipes.nesting import known_by
+from softquery.running.inner_embedder import known_by
 from softquery.text import spell_vocabulary
 
 CHARACTERS = torch.from_numpy(spell_vocabulary(ENTRIES, 9))

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from softquery.nn import Bridge, CellState, Reader, Recurrence, reverse_within
+from softquery.nn import Bridge, CellState, Recurrence, RecurrentEncoder, reverse_within
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 TORCH = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
@@ -166,7 +166,7 @@ def test_an_unknown_cell_is_named():
 @pytest.mark.parametrize("direction", ["forwards", "backwards", "both"])
 def test_the_reader_stacks_layers(cell, direction):
     torch.manual_seed(2)
-    reader = Reader(3, 4, num_layers=2, cell=cell, direction=direction)
+    reader = RecurrentEncoder(3, 4, num_layers=2, cell=cell, direction=direction)
     mask, inputs = mask_of(*LENGTHS), torch.randn(4, 5, 3)
     read = reader(inputs, mask)
     states = inputs
@@ -188,7 +188,7 @@ def test_the_reader_stacks_layers(cell, direction):
 
 def test_the_backward_reader_ends_at_the_first_word():
     torch.manual_seed(2)
-    reader = Reader(3, 4, direction="backwards")
+    reader = RecurrentEncoder(3, 4, direction="backwards")
     inputs, mask = torch.randn(2, 5, 3), mask_of(5, 2)
     read = reader(inputs, mask)
     torch.testing.assert_close(read.last[0].hidden, read.states[:, 0])
@@ -197,16 +197,16 @@ def test_the_backward_reader_ends_at_the_first_word():
 def test_the_readers_dropout_stands_between_layers():
     torch.manual_seed(2)
     inputs, mask = torch.randn(2, 5, 3), mask_of(5, 2)
-    single = Reader(3, 4, dropout=0.5)
+    single = RecurrentEncoder(3, 4, dropout=0.5)
     torch.testing.assert_close(single(inputs, mask).states, single(inputs, mask).states)
-    double = Reader(3, 4, num_layers=2, dropout=0.5)
+    double = RecurrentEncoder(3, 4, num_layers=2, dropout=0.5)
     assert not torch.equal(double(inputs, mask).states, double(inputs, mask).states)
 
 
 def test_an_unknown_direction_is_named():
-    start = inspect.unwrap(Reader.__init__)
+    start = inspect.unwrap(RecurrentEncoder.__init__)
     with pytest.raises(ValueError, match="direction must be one of .*'both'.*, got 'up'"):
-        start(Reader.__new__(Reader), 3, 4, direction="up")
+        start(RecurrentEncoder.__new__(RecurrentEncoder), 3, 4, direction="up")
 
 
 @pytest.mark.parametrize("has_cell", [True, False])

@@ -8,7 +8,7 @@ from torch import nn
 
 from softquery.attention import MultiHead
 from softquery.nn import DecoderBlock, EncoderBlock, FeedForward, Positions, sinusoids
-from softquery.nn.transformer import Around
+from softquery.nn.transformer import Residual
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 MASK = torch.tensor([[True] * 5, [True, True, False, False, False]])
@@ -104,7 +104,7 @@ def test_dropout_acts_in_training_alone(make):
 def test_the_way_around_a_sublayer():
     torch.manual_seed(1)
     states, answer = torch.randn(3, 8), torch.randn(3, 8)
-    post, pre = Around(8, norm="post"), Around(8, norm="pre")
+    post, pre = Residual(8, norm="post"), Residual(8, norm="pre")
     assert torch.equal(post.enter(states), states)
     torch.testing.assert_close(post.leave(states, answer), post.norm(states + answer))
     torch.testing.assert_close(pre.enter(states), pre.norm(states))
@@ -114,7 +114,7 @@ def test_the_way_around_a_sublayer():
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        (Around, {"size": 8, "norm": "sandwich"}, "norm must be one of .*, got 'sandwich'"),
+        (Residual, {"size": 8, "norm": "sandwich"}, "norm must be one of .*, got 'sandwich'"),
         (
             FeedForward,
             {"hidden_size": 8, "inner_size": 8, "activation": "swish"},

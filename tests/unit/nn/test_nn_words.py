@@ -5,7 +5,7 @@ import inspect
 import pytest
 import torch
 
-from softquery.nn import Maxout, OwnWords, WordTables
+from softquery.nn import Maxout, ScheduledSampling, WordTables
 
 
 def tables(tie, *, output_size=4, source=7, target=7):
@@ -78,18 +78,18 @@ def test_maxout_takes_the_larger_of_each_pair():
 
 def test_own_words_come_as_often_as_asked():
     torch.manual_seed(1)
-    coins, like = OwnWords(0.3), torch.zeros(100, 100, dtype=torch.int64)
+    coins, like = ScheduledSampling(0.3), torch.zeros(100, 100, dtype=torch.int64)
     assert coins.toss(like).float().mean().item() == pytest.approx(0.3, abs=0.02)
-    assert not OwnWords(0.0).toss(like).any()
-    assert OwnWords(1.0).toss(like).all()
+    assert not ScheduledSampling(0.0).toss(like).any()
+    assert ScheduledSampling(1.0).toss(like).all()
 
 
 def test_own_words_rise_with_training_and_the_count_is_saved():
     torch.manual_seed(1)
-    coins, like = OwnWords(0.8, rise=4), torch.zeros(100, 100, dtype=torch.int64)
+    coins, like = ScheduledSampling(0.8, rise=4), torch.zeros(100, 100, dtype=torch.int64)
     shares = [coins.toss(like).float().mean().item() for _ in range(6)]
     assert shares == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 0.8], abs=0.02)
-    again = OwnWords(0.8, rise=4)
+    again = ScheduledSampling(0.8, rise=4)
     again.load_state_dict(coins.state_dict())
     assert again.steps.item() == 6
 
@@ -97,11 +97,11 @@ def test_own_words_rise_with_training_and_the_count_is_saved():
 def test_own_words_are_drawn_as_the_model_would():
     torch.manual_seed(1)
     logits = torch.tensor([0.5, 0.3, 0.2]).log().expand(20_000, 3)
-    shares = OwnWords(0.5).say(logits).bincount(minlength=3) / 20_000
+    shares = ScheduledSampling(0.5).say(logits).bincount(minlength=3) / 20_000
     torch.testing.assert_close(shares, torch.tensor([0.5, 0.3, 0.2]), rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize(("share", "rise"), [(-0.1, 0), (1.1, 0), (0.5, -1)])
 def test_shares_that_cannot_be_are_refused(share, rise):
     with pytest.raises(ValueError, match=rf"share must be in \[0, 1\].*got {share} and {rise}"):
-        OwnWords(share, rise)
+        ScheduledSampling(share, rise)

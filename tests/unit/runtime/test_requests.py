@@ -4,7 +4,7 @@ import pytest
 
 from softquery.decoding import Greedy
 from softquery.errors import ConfigError, InputError
-from softquery.runtime.requests import Request, RuleMaker, read_sources
+from softquery.runtime.generate.request import GenerateRequest, RuleMaker, read_sources
 from softquery.text import UNK_ID, TextConfig, build_pipeline
 
 PIPELINE = build_pipeline(["a b c d"], TextConfig(boundaries=True, max_tokens=8))
@@ -12,7 +12,7 @@ PIPELINE = build_pipeline(["a b c d"], TextConfig(boundaries=True, max_tokens=8)
 
 def rules(text="a b", most=None, **asked):
     (source,) = read_sources([text], PIPELINE)
-    return RuleMaker(PIPELINE, "free", most)(source, Request(**asked))
+    return RuleMaker(PIPELINE, "free", most)(source, GenerateRequest(**asked))
 
 
 def test_sources_keep_what_the_vocabulary_lacks():
@@ -32,9 +32,9 @@ def test_lengths_follow_the_source_unless_they_are_asked_for():
     with pytest.raises(ConfigError, match="max_length 9 is more than the 5 positions"):
         rules(most=5, max_length=9)
     with pytest.raises(ConfigError, match=r"min_length \(3\) is above max_length \(2\)"):
-        Request(min_length=3, max_length=2)
+        GenerateRequest(min_length=3, max_length=2)
     with pytest.raises(ConfigError, match="unknown rule 'rhyme'"):
-        Request(rules=("rhyme",))
+        GenerateRequest(rules=("rhyme",))
 
 
 def test_words_become_tokens():
@@ -59,13 +59,13 @@ def test_a_prefix_that_the_model_lacks_is_named():
 
 def test_words_are_checked_whatever_the_source():
     maker = RuleMaker(PIPELINE, "free", None)
-    maker.check_words(Request(prefix="a b c d", required=("d",), banned=("c d d",)))
+    maker.check_words(GenerateRequest(prefix="a b c d", required=("d",), banned=("c d d",)))
     with pytest.raises(InputError, match="the prefix holds token 'c', which is banned"):
-        maker.check_words(Request(prefix="c", banned=("c",)))
+        maker.check_words(GenerateRequest(prefix="c", banned=("c",)))
     with pytest.raises(InputError, match="required: the model's vocabulary does not hold 'zebra'"):
-        maker.check_words(Request(required=("zebra",)))
+        maker.check_words(GenerateRequest(required=("zebra",)))
     with pytest.raises(InputError, match="2 required tokens do not fit where 1 may come"):
-        maker.check_words(Request(required=("a", "b"), max_length=1))
+        maker.check_words(GenerateRequest(required=("a", "b"), max_length=1))
 
 
 @pytest.mark.parametrize("asked", [{"max_length": 3}, {"min_length": 1}], ids=str)
@@ -74,15 +74,15 @@ def test_lines_of_couplets_have_the_length_of_the_upper_one(asked):
     maker = RuleMaker(pipeline, "couplet", None)
     (source,) = read_sources(["春花"], pipeline)
     with pytest.raises(ConfigError, match="no least or longest length goes with the rules form"):
-        maker(source, Request(**asked))
-    free = maker(source, Request(rules=(), **asked))
+        maker(source, GenerateRequest(**asked))
+    free = maker(source, GenerateRequest(rules=(), **asked))
     assert (free.min_length or free.max_length) == next(iter(asked.values()))
 
 
 def test_sources_that_ask_the_same_share_their_rules():
     maker = RuleMaker(PIPELINE, "free", None)
     one, other, third = read_sources(["a b", "c d", "a b c"], PIPELINE)
-    request = Request(strategy=Greedy())
+    request = GenerateRequest(strategy=Greedy())
     assert maker(one, request) is maker(other, request)
     assert maker(one, request) is not maker(third, request)
 

@@ -12,7 +12,7 @@ from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime import load
 from softquery.runtime.bulk import match_rows, stream_rows
-from softquery.runtime.matcher import CHUNK
+from softquery.runtime.match.model import CHUNK
 from softquery.runtime.partial_file import Partial
 
 PAIRS = random_pairs(700, seed=6, longest=9)

@@ -6,7 +6,7 @@ import numpy as np
 
 from small_bundles import WORDS
 from softquery.runtime import load
-from softquery.runtime.matcher import EncodingCache, Matcher
+from softquery.runtime.match.model import EncodingCache, Matcher
 
 
 def vector(number):

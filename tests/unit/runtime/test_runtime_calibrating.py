@@ -17,7 +17,7 @@ from softquery.errors import BundleError, ConfigError, InputError
 from softquery.files import Row
 from softquery.runtime import evaluate, load
 from softquery.runtime.bulk import match_rows
-from softquery.runtime.calibrating import fit_calibration, save_calibration
+from softquery.runtime.match.calibrate import fit_calibration, save_calibration
 
 PAIRS = random_pairs(4000, seed=11, longest=5)
 FEW = PAIRS[:60]

@@ -12,10 +12,10 @@ from softquery.bundle import read_bundle, update_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_classifier
 from softquery.runtime.bulk import answer_rows, stream_answers
-from softquery.runtime.calibrating import fit_calibration, save_calibration
-from softquery.runtime.class_bulk import ClassAnswers
-from softquery.runtime.class_evaluation import evaluate_classes
-from softquery.runtime.classifier import load_classifier
+from softquery.runtime.classify.bulk import ClassifyAnswers
+from softquery.runtime.classify.evaluate import evaluate_classifier
+from softquery.runtime.classify.model import load_classifier
+from softquery.runtime.match.calibrate import fit_calibration, save_calibration
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_a_calibration_for_other_labels_is_refused(place, tmp_path):
 def test_a_file_is_answered_and_gone_on_with(place, tmp_path):
     classifier = load_classifier(place / "hierarchical-onnx")
     rows = labelled_texts(random_texts(600), ["neutral"] * 600)
-    answers = ClassAnswers(classifier)
+    answers = ClassifyAnswers(classifier)
     whole = answer_rows(answers, rows, tmp_path / "whole.jsonl")
     assert (whole.num_rows, whole.num_resumed, whole.num_cut) == (600, 0, 0)
     lines = whole.output.read_text(encoding="utf-8").splitlines()
@@ -136,7 +136,7 @@ def test_a_file_is_answered_and_gone_on_with(place, tmp_path):
 
 
 def test_other_rows_are_not_gone_on_with(place, tmp_path):
-    answers = ClassAnswers(load_classifier(place / "attentive-onnx"))
+    answers = ClassifyAnswers(load_classifier(place / "attentive-onnx"))
     rows = labelled_texts(random_texts(300), ["neutral"] * 300)
 
     def breaking():
@@ -155,7 +155,7 @@ def test_evaluation(place):
     texts = random_texts(50)
     labels = [answer.label for answer in classifier.predict(texts)]
     labels[:10] = ["neutral"] * 10
-    found = evaluate_classes(classifier, labelled_texts(texts, labels))
+    found = evaluate_classifier(classifier, labelled_texts(texts, labels))
     wrong = found.mistakes()
     assert found.report()["accuracy"] == pytest.approx(1 - len(wrong) / 50)
     assert [each.confidence for each in wrong] == sorted(
@@ -166,9 +166,9 @@ def test_evaluation(place):
     with pytest.raises(InputError, match="cannot slice by 'author'; expected one of length, text"):
         found.slices("author")
     with pytest.raises(InputError, match="rows.tsv, row 2: label 'great' is not one of negative"):
-        evaluate_classes(classifier, labelled_texts(["w1"], ["great"]))
+        evaluate_classifier(classifier, labelled_texts(["w1"], ["great"]))
     with pytest.raises(InputError, match="there are no rows"):
-        evaluate_classes(classifier, [])
+        evaluate_classifier(classifier, [])
 
 
 @pytest.mark.parametrize(

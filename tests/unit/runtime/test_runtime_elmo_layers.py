@@ -8,7 +8,7 @@ from elmo_cases import SENTENCES, ElmoCase
 from small_bundles import make_bundle
 from small_elmo import exported_elmo, write_elmo
 from softquery.errors import BundleError
-from softquery.runtime.layers import BATCH_WORDS, ElmoLayers, load_elmo_layers
+from softquery.runtime.probe.layers import BATCH_WORDS, ElmoLayers, load_elmo_layers
 from softquery.text import spell_sentences
 
 
@@ -27,7 +27,7 @@ def test_layers_are_those_of_the_model(way):
 def test_batches_change_nothing(monkeypatch):
     source = ElmoLayers(ElmoCase().build())
     whole = source(SENTENCES)
-    monkeypatch.setattr("softquery.runtime.layers.BATCH_WORDS", 7)
+    monkeypatch.setattr("softquery.runtime.probe.layers.BATCH_WORDS", 7)
     for one, other in zip(whole, source(SENTENCES), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     assert BATCH_WORDS > 7
@@ -50,7 +50,7 @@ def test_an_exported_bundle_is_read_on_onnx_runtime(tmp_path, monkeypatch):
     folder = exported_elmo(tmp_path).bundle
     wanted = load_elmo_layers(folder, device="cpu")
     assert isinstance(wanted, ElmoLayers)
-    monkeypatch.setattr("softquery.runtime.layers._has_gpu", lambda: False)
+    monkeypatch.setattr("softquery.runtime.probe.layers._has_gpu", lambda: False)
     source = load_elmo_layers(folder)
     assert not isinstance(source, ElmoLayers)
     for one, other in zip(source(SENTENCES), wanted(SENTENCES), strict=True):

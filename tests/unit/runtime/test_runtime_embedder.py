@@ -10,8 +10,8 @@ import softquery as sq
 from elmo_cases import ElmoCase
 from small_elmo import exported_elmo, write_elmo, write_esim_elmo
 from softquery.errors import BundleError, ConfigError, InputError
-from softquery.runtime import Embedder, Mix, load, open_embedder
-from softquery.runtime.embedder import CHUNK_LINES, CHUNK_TOKENS, chunks
+from softquery.runtime import ContextEmbedder, Mix, load, open_embedder
+from softquery.runtime.embed.model import CHUNK_LINES, CHUNK_TOKENS, chunks
 
 TEXTS = ["The cat sat on the mat.", "", "a dog", "  \u200b ", "naïve 漢字 \U0001f44d\U0001f44d"]
 SAME = {"rtol": 0, "atol": 1e-6}
@@ -24,8 +24,8 @@ def embedder(elmo_bundle):
 
 def test_load_opens_it(elmo_bundle):
     found = sq.load(elmo_bundle, threads=1)
-    assert isinstance(found, Embedder)
-    assert isinstance(found, sq.Embedder)
+    assert isinstance(found, ContextEmbedder)
+    assert isinstance(found, sq.ContextEmbedder)
     assert (found.backend.name, found.num_layers, found.output_size) == ("onnx", 3, 8)
     assert found.learnt_mix is None
 

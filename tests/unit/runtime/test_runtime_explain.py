@@ -9,7 +9,7 @@ from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment, from_json
 from softquery.models import Esim, EsimConfig
 from softquery.runtime import load
-from softquery.runtime.network import config_of
+from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, build_pipeline
 
 torch = pytest.importorskip("torch")

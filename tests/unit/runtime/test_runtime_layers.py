@@ -6,7 +6,7 @@ import torch
 
 from softquery.errors import ConfigError
 from softquery.nn import LayerMix
-from softquery.runtime.layer_choice import Mix, check_choice, chosen, parse_layers
+from softquery.runtime.embed.layer_choice import Mix, check_choice, chosen, parse_layers
 
 LAYERS = np.random.default_rng(1).normal(size=(3, 5, 8)).astype(np.float32)
 

@@ -15,7 +15,7 @@ import softquery
 from small_bundles import make_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import load, load_matcher
-from softquery.runtime.loading import OPENERS
+from softquery.runtime.load import OPENERS
 
 
 def refused(path, match):

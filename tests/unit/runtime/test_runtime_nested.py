@@ -10,8 +10,8 @@ from small_nested import make_nested
 from softquery.bundle import read_bundle
 from softquery.runtime import load, open_embedder
 from softquery.runtime.bulk import match_rows
-from softquery.runtime.matcher import CHUNK
-from softquery.runtime.nested_context import MixedContext, open_context, without_bilm
+from softquery.runtime.inner.mixed import MixedContext, open_context, without_bilm
+from softquery.runtime.match.model import CHUNK
 from softquery.text import TextConfig
 
 PAIRS = random_pairs(CHUNK + 40, seed=6, longest=9)

@@ -5,10 +5,15 @@ import pytest
 
 from small_senses import Neighbours, write_senses, write_tags
 from softquery.errors import InputError
-from softquery.files import WordVectors, write_vectors
-from softquery.runtime.layers import VectorLayers, layer_names, read_layers, read_vector_layers
-from softquery.runtime.sense_probe import probe_senses, read_sense_sets
-from softquery.runtime.tag_probe import probe_tags, read_tag_sets
+from softquery.files import VectorTable, write_vectors
+from softquery.runtime.probe.layers import (
+    VectorLayers,
+    layer_names,
+    read_layers,
+    read_vector_layers,
+)
+from softquery.runtime.probe.sense_probe import probe_senses, read_sense_sets
+from softquery.runtime.probe.tag_probe import probe_tags, read_tag_sets
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,7 @@ def test_a_task_is_answered_from_all_of_semcor(sense_sets):
 
 
 def test_a_word_without_a_vector_gets_the_first_sense(sense_sets):
-    vectors = WordVectors(["said"], np.ones((1, 3), dtype=np.float32))
+    vectors = VectorTable(["said"], np.ones((1, 3), dtype=np.float32))
     found = probe_senses(sense_sets, {"w": VectorLayers(vectors)})["semcor"]
     assert list(found.systems) == ["first sense", "commonest sense", "w"]
     assert (found.systems["w"].right == found.systems["first sense"].right).all()
@@ -91,7 +96,7 @@ def test_layers_come_in_order_with_their_mean():
 def test_vectors_of_a_file(tmp_path):
     matrix = np.arange(6, dtype=np.float32).reshape(3, 2)
     path = tmp_path / "vectors.txt"
-    write_vectors(path, WordVectors(["bank", "Bank", "river"], matrix), form="glove")
+    write_vectors(path, VectorTable(["bank", "Bank", "river"], matrix), form="glove")
     source = read_vector_layers(path, ["Bank", "River"])
     (found,) = source([["Bank", "River", "none"]])
     assert found.tolist() == [[[2.0, 3.0], [4.0, 5.0], [0.0, 0.0]]]

@@ -12,10 +12,10 @@ from small_readers import WORDS, answered, exported_reader, make_reader, random_
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.files import AskedQuestion
 from softquery.runtime.bulk import answer_rows
-from softquery.runtime.read_bulk import ReadAnswers
-from softquery.runtime.read_calibrating import fit_abstention
-from softquery.runtime.read_evaluation import beginning, evaluate_reading
-from softquery.runtime.reader import SHOWN, load_reader
+from softquery.runtime.read.bulk import ReadAnswers
+from softquery.runtime.read.calibrate import fit_abstention
+from softquery.runtime.read.evaluate import beginning, evaluate_reader
+from softquery.runtime.read.model import SHOWN, load_reader
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_an_answer_that_is_not_given_is_shown_as_none(unsure):
 
 def test_a_whole_evaluation(reader):
     rows = answered(random_questions(30))
-    found = evaluate_reading(reader, rows)
+    found = evaluate_reader(reader, rows)
     report = found.report()
     assert report["n"] == 30
     assert 0 <= report["exact_match"] <= report["f1"] <= 1
@@ -177,14 +177,14 @@ def test_a_whole_evaluation(reader):
     assert len(wrong) == 30 - round(30 * report["exact_match"])
     assert [each["f1"] for each in wrong] == sorted(each["f1"] for each in wrong)
     with pytest.raises(InputError, match="there are no questions to evaluate on"):
-        evaluate_reading(reader, [])
+        evaluate_reader(reader, [])
 
 
 def test_a_set_with_unanswerable_questions_tells_the_best_threshold(unsure):
     rows = answered(random_questions(20))
     rows.append(AskedQuestion(id="n", question="w1", context="w2 w3", answers=(), number=1,
                               source="rows.json"))  # fmt: skip
-    report = evaluate_reading(unsure, rows).report()
+    report = evaluate_reader(unsure, rows).report()
     assert set(report["by_label"]) == {"answerable", "unanswerable"}
     assert report["best_f1"] >= report["f1"] - 1e-9
     assert 0 <= report["best_abstain_below"] <= 1

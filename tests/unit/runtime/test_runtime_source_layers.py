@@ -8,10 +8,10 @@ from small_bundles import make_bundle
 from small_writers import make_writer
 from softquery.data import Tokens
 from softquery.errors import BundleError
-from softquery.runtime import load_writer
-from softquery.runtime.layers import load_layers
-from softquery.runtime.source_layers import SourceLayers
-from softquery.runtime.torch_writer import load_generator
+from softquery.runtime import load_generator
+from softquery.runtime.generate.torch import load_generator_model
+from softquery.runtime.probe.layers import load_layers
+from softquery.runtime.probe.source_layers import SourceLayers
 from softquery.text import TextConfig, build_pipeline
 
 SENTENCES = [["w1", "w2"], ["w3", "w4", "w5", "w6", "w7"], ["w8"]]
@@ -21,7 +21,7 @@ SENTENCES = [["w1", "w2"], ["w3", "w4", "w5", "w6", "w7"], ["w8"]]
                                                           ("seq2seq", 1, 128)])  # fmt: skip
 def test_layers_are_those_of_the_encoder(tmp_path, name, num_layers, size):
     folder = make_writer(tmp_path / "model", name)
-    writer = load_writer(folder, backend="torch", device="cpu")
+    writer = load_generator(folder, backend="torch", device="cpu")
     for words, found in zip(SENTENCES, load_layers(folder, device="cpu")(SENTENCES), strict=True):
         ids = torch.tensor(writer.pipeline.encode_ids([" ".join(words)]))
         with torch.inference_mode():
@@ -32,7 +32,9 @@ def test_layers_are_those_of_the_encoder(tmp_path, name, num_layers, size):
 
 
 def test_the_last_layer_is_what_the_decoder_asks(tmp_path):
-    model = load_generator(load_writer(make_writer(tmp_path / "m", "transformer")).bundle, "cpu", 1)
+    model = load_generator_model(
+        load_generator(make_writer(tmp_path / "m", "transformer")).bundle, "cpu", 1
+    )
     tokens = Tokens(torch.tensor([[2, 7, 8, 3]]), torch.ones(1, 4, dtype=torch.bool))
     with torch.inference_mode():
         last, source = model.eval().source_layers(tokens)[-1], model.encode(tokens)
@@ -42,7 +44,7 @@ def test_the_last_layer_is_what_the_decoder_asks(tmp_path):
 
 def test_a_word_of_several_pieces_is_their_mean(tmp_path):
     folder = make_writer(tmp_path / "model", "transformer")
-    model = load_generator(load_writer(folder).bundle, "cpu", 1)
+    model = load_generator_model(load_generator(folder).bundle, "cpu", 1)
     vocab = ["low", "er", "est", "new", "lower newest lowest newer"]
     pipeline = build_pipeline(vocab * 4, TextConfig(unit="bpe", boundaries=True, max_tokens=24),
                               vocab_size=30)  # fmt: skip

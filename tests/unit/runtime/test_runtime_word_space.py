@@ -10,10 +10,10 @@ from softquery import load_vectors
 from softquery.bundle import read_bundle
 from softquery.bundle.vectors import write_vector_bundle
 from softquery.errors import BundleError, InputError
-from softquery.files import WordVectors, read_vectors, write_vectors
-from softquery.files.word_tests import GradedWords, Question, Section
-from softquery.runtime.vector_files import export_vectors, import_vectors
-from softquery.runtime.word_space import WordSpace
+from softquery.files import VectorTable, read_vectors, write_vectors
+from softquery.files.word_tests import AnalogyQuestion, GradedWords, Section
+from softquery.runtime.vectors.convert import export_vectors, import_vectors
+from softquery.runtime.vectors.model import WordVectors
 from softquery.text import TextConfig, ngram_buckets
 
 WORDS = ["man", "woman", "king", "queen", "apple", "pear"]
@@ -24,7 +24,7 @@ MATRIX = np.array(
 
 @pytest.fixture
 def space():
-    return WordSpace(WordVectors(WORDS, MATRIX), text=TextConfig())
+    return WordVectors(VectorTable(WORDS, MATRIX), text=TextConfig())
 
 
 def bundled(folder, words=WORDS, matrix=MATRIX, **options):
@@ -74,8 +74,11 @@ def test_an_unknown_word_is_named_with_the_nearest(space):
 
 def test_questions_with_unknown_words_count_neither_way(space):
     sections = [
-        Section("royal", [Question("man", "king", "woman", "queen"), Question(*WORDS[:3], "pear")]),
-        Section("odd", [Question("man", "king", "woman", "duchess")]),
+        Section(
+            "royal",
+            [AnalogyQuestion("man", "king", "woman", "queen"), AnalogyQuestion(*WORDS[:3], "pear")],
+        ),
+        Section("odd", [AnalogyQuestion("man", "king", "woman", "duchess")]),
     ]
     royal, odd = space.answer(sections, restrict=100)
     assert (royal.num_right, royal.n, royal.num_unknown) == (1, 2, 0)
@@ -83,7 +86,7 @@ def test_questions_with_unknown_words_count_neither_way(space):
 
 
 def test_rare_words_can_be_left_out_of_analogies(space):
-    sections = [Section("royal", [Question("man", "king", "woman", "queen")])]
+    sections = [Section("royal", [AnalogyQuestion("man", "king", "woman", "queen")])]
     assert space.answer(sections, restrict=4)[0].n == 1
     assert space.answer(sections, restrict=3)[0].num_unknown == 1
 
@@ -195,7 +198,7 @@ def test_out_to_a_file_and_back(tmp_path, space, form):
 
 
 def test_case_is_kept_where_a_file_has_both(tmp_path):
-    write_vectors(tmp_path / "a.txt", WordVectors(["King", "king"], MATRIX[:2]), form="glove")
+    write_vectors(tmp_path / "a.txt", VectorTable(["King", "king"], MATRIX[:2]), form="glove")
     space = load_vectors(tmp_path / "a.txt")
     assert not space.text.lowercase
     assert (space.place("King"), space.place("king"), space.place("KING")) == (0, 1, None)

@@ -14,10 +14,10 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import Mix, WordsInContext
-from softquery.runtime.context_backend import short_batches
-from softquery.runtime.onnx_context import BATCH
-from softquery.runtime.word_reader import ENTRY_BYTES, VectorCache
-from softquery.runtime.words_in_context import learnt_mix
+from softquery.runtime.embed.backend import short_batches
+from softquery.runtime.embed.onnx import BATCH
+from softquery.runtime.embed.word_cache import ENTRY_BYTES, VectorCache
+from softquery.runtime.embed.word_layers import learnt_mix
 
 SAME = {"rtol": 0, "atol": 1e-6}
 DRAW = np.random.default_rng(1)

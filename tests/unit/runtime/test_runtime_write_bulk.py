@@ -10,11 +10,11 @@ from small_writers import make_writer
 from softquery.decoding import Greedy
 from softquery.errors import InputError
 from softquery.files import Row
-from softquery.runtime import Request, load_writer
+from softquery.runtime import GenerateRequest, load_generator
 from softquery.runtime.bulk import answer_rows, stream_answers
-from softquery.runtime.requests import read_sources
-from softquery.runtime.write_bulk import WriteAnswers
-from softquery.runtime.writer import CHUNK
+from softquery.runtime.generate.bulk import GenerateAnswers
+from softquery.runtime.generate.model import CHUNK
+from softquery.runtime.generate.request import read_sources
 
 ROWS = [
     Row(values={"source": text}, source="lines.txt", number=number)
@@ -24,13 +24,13 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def poet(tmp_path_factory):
-    return load_writer(
+    return load_generator(
         make_writer(tmp_path_factory.mktemp("poet") / "b", "seq2seq", form="couplet")
     )
 
 
 def answers(poet, **asked):
-    return WriteAnswers(poet, Request(strategy=Greedy(), **asked))
+    return GenerateAnswers(poet, GenerateRequest(strategy=Greedy(), **asked))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_another_request_does_not_go_on_with_the_same_file(poet, tmp_path):
 
 
 def test_rules_are_made_once_and_may_be_forgotten_meanwhile(poet, monkeypatch):
-    (source,), request = read_sources(["w1 w2"], poet.source_pipeline), Request()
+    (source,), request = read_sources(["w1 w2"], poet.source_pipeline), GenerateRequest()
 
     class Forgetful(dict):
         def __setitem__(self, key, value):
@@ -113,7 +113,7 @@ class Noted:
 def choosy(poet):
     """Answers with few words, so that long sources have none."""
     banned = tuple(f"w{number}" for number in range(20, 96))
-    return WriteAnswers(poet, Request(strategy=Greedy(), banned=banned))
+    return GenerateAnswers(poet, GenerateRequest(strategy=Greedy(), banned=banned))
 
 
 def test_a_source_without_a_text_stops_the_run(choosy, tmp_path):

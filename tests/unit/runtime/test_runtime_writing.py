@@ -14,10 +14,10 @@ from softquery.bundle import read_bundle
 from softquery.decoding import Beam, Greedy
 from softquery.export import export_generator
 from softquery.models import AskingConfig
-from softquery.runtime import Request, load_writer
-from softquery.runtime.onnx_writer import padded_sources
-from softquery.runtime.weights import SCALE, dequantised
-from softquery.runtime.writing_weights import ZERO, writing_weights
+from softquery.runtime import GenerateRequest, load_generator
+from softquery.runtime.generate.decoder_weights import ZERO, writing_weights
+from softquery.runtime.generate.onnx import padded_sources
+from softquery.runtime.graph_weights import SCALE, dequantised
 
 LUONG = AskingConfig(asker="current", score="general")
 CASES = {
@@ -94,9 +94,9 @@ def test_a_bundle_stores_nothing_twice(exported):
 @pytest.mark.parametrize("place", [0, 1], ids=["float32", "int8"])
 def test_answers_do_not_depend_on_the_number_of_threads(exported, place):
     texts = some_texts(40, seed=5)
-    models = [load_writer(exported[place], backend="onnx", threads=each) for each in (1, 2, 3)]
+    models = [load_generator(exported[place], backend="onnx", threads=each) for each in (1, 2, 3)]
     for strategy in (Greedy(), Beam(size=3, num_best=2)):
-        request = Request(strategy=strategy, max_length=10)
+        request = GenerateRequest(strategy=strategy, max_length=10)
         alone, *shared = (model.generate(texts, request) for model in models)
         for found in shared:
             assert [[each.tokens for each in some] for some in found] == [
@@ -110,7 +110,7 @@ def test_answers_do_not_depend_on_the_number_of_threads(exported, place):
 
 
 def test_a_source_is_moved_only_where_sentences_come_or_go(exported):
-    step = load_writer(exported[0], backend="onnx", threads=1).backend.step
+    step = load_generator(exported[0], backend="onnx", threads=1).backend.step
     state = step.begin(*padded_sources([[2, 5, 6, 3], [2, 7, 3]]))
     wide = step.reorder(state, np.array([0, 0, 1, 1]))
     assert wide.sentences.tolist() == [0, 0, 1, 1]
@@ -127,8 +127,8 @@ def test_a_source_is_moved_only_where_sentences_come_or_go(exported):
 
 
 def test_attention_is_there_where_it_is_asked_for(exported):
-    model = load_writer(exported[0], backend="onnx")
-    request = Request(strategy=Greedy(), max_length=6)
+    model = load_generator(exported[0], backend="onnx")
+    request = GenerateRequest(strategy=Greedy(), max_length=6)
     assert model.generate(["w1 w2"], request)[0][0].attention is None
     if model.backend.attends:
         weights = model.explain("w1 w2", request).weights

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from softquery.files import Row
-from softquery.runtime.requests import Request
-from softquery.runtime.write_evaluation import WriteEvaluation
+from softquery.runtime.generate.evaluate import GenerateEvaluation
+from softquery.runtime.generate.request import GenerateRequest
 
 LINES = [f"{first}{second}" for first in "春夏秋冬" for second in "山水云"]
 
@@ -26,10 +26,10 @@ def ranked(gain):
     poet = Poet(gain)
     likelihoods, num_tokens = poet.log_likelihoods(LINES, LINES)
     rows = [Row({"source": line, "target": line}, n, "couplets") for n, line in enumerate(LINES)]
-    evaluation = WriteEvaluation(
+    evaluation = GenerateEvaluation(
         writer=poet,
         rows=rows,
-        request=Request(),
+        request=GenerateRequest(),
         answers=[],
         log_likelihoods=likelihoods,
         num_tokens=num_tokens,

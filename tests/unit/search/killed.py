@@ -151,7 +151,7 @@ def inspected(place: Path, model: str, *, finish: bool) -> dict:
 
 def import_everything() -> None:
     """Once, before any fork; no thread is started by it. usearch must come after ONNX Runtime."""
-    for name in ("softquery.runtime.onnx_backend", "softquery.search", "bm25s", "usearch.index"):
+    for name in ("softquery.runtime.match.onnx", "softquery.search", "bm25s", "usearch.index"):
         importlib.import_module(name)
 
 

@@ -5,7 +5,7 @@ import pytest
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.search import evaluate_index
-from softquery.search.evaluation import STAGES
+from softquery.search.evaluate import STAGES
 
 
 def queries(*cells):
@@ -76,15 +76,15 @@ def test_refusals(index, cells, said):
 
 def test_what_is_opened_once_is_no_part_of_the_times(index, monkeypatch):
     """The first question is asked twice, and timed once."""
-    from softquery.search import evaluation
+    from softquery.search import evaluate
 
-    asked, ask = [], evaluation._ask
+    asked, ask = [], evaluate._ask
 
     def noted(index, text, candidates):
         asked.append(text)
         return ask(index, text, candidates)
 
-    monkeypatch.setattr(evaluation, "_ask", noted)
+    monkeypatch.setattr(evaluate, "_ask", noted)
     found = evaluate_index(index, queries(("w1 w41 w81", "r1"), ("w2", "r2")))
     assert asked == ["w1 w41 w81", "w1 w41 w81", "w2"]
     assert len(found.seconds["total"]) == 2

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from softquery.measure.words import unit_rows
+from softquery.measure.word_scores import unit_rows
 from softquery.search import vectors
 from softquery.search.files import FolderWriter
-from softquery.search.vectors import Vectors, write_vectors
+from softquery.search.vector_recall import Vectors, write_vectors
 
 NUM_ROWS, SIZE = 3000, 16
 

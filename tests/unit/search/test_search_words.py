@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.search.cutting import SearchWords
 from softquery.search.files import FolderWriter
-from softquery.search.words import K1, B, Words, idf, query_weights, write_words
+from softquery.search.search_words import SearchWords
+from softquery.search.word_recall import K1, B, Words, idf, query_weights, write_words
 from softquery.text import TextConfig
 
 WORD = st.sampled_from("abcdefgh")
@@ -89,7 +89,7 @@ def test_words_are_weighed_without_starting_jax(tmp_path):
     (tmp_path / "jax" / "lax.py").write_text("def top_k(*_): pass")
     program = (
         "import sys; from pathlib import Path; from softquery.search.files import FolderWriter; "
-        "from softquery.search.words import write_words; "
+        "from softquery.search.word_recall import write_words; "
         "write_words(FolderWriter(Path(sys.argv[1])), [['one', 'word']]); "
         "import jax"
     )

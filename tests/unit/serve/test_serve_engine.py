@@ -6,7 +6,7 @@ import time
 import pytest
 
 from softquery.errors import InputError
-from softquery.serve.engine import Answered, Cut, Engine, Overloaded
+from softquery.serve.engine import Engine, EngineResult, Overloaded, SplitRequest
 
 
 class Lane:
@@ -22,7 +22,9 @@ class Lane:
     def cut(self, request):
         if request == "unreadable":
             raise InputError("expected numbers")
-        return Cut(list(request), list(request), num_tokens=sum(request), num_cut=len(request) > 3)
+        return SplitRequest(
+            list(request), list(request), num_tokens=sum(request), num_cut=len(request) > 3
+        )
 
     def answers(self, pieces):
         self.begun.set()
@@ -71,7 +73,7 @@ def held(engine, lane):
 
 
 def test_answers_come_in_the_order_of_the_pieces(engine, lane):
-    assert engine.submit(lane, [3, 1, 2]).result(20) == Answered([6, 2, 4], 6, 0)
+    assert engine.submit(lane, [3, 1, 2]).result(20) == EngineResult([6, 2, 4], 6, 0)
     assert engine.submit(lane, [1, 1, 1, 1]).result(20).num_cut == 1
     assert engine.submit(lane, []).result(20).answers == []
 

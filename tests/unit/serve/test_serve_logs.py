@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
 
 from softquery.serve.bodies import Json
-from softquery.serve.faults import Dialect, Fault, Kind, validation
-from softquery.serve.logs import LOGGER, log, set_up_logs
+from softquery.serve.faults import Dialect, Fault, FaultKind, validation
+from softquery.serve.request_log import LOGGER, log, set_up_logs
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_numbers_of_numpy_and_halves_of_characters_are_written():
 
 @pytest.mark.parametrize("dialect", Dialect)
 def test_every_dialect_has_its_shape(dialect):
-    fault = Fault(Kind.OVERLOADED, "full", headers={"Retry-After": "3"})
+    fault = Fault(FaultKind.OVERLOADED, "full", headers={"Retry-After": "3"})
     assert fault.status(dialect) == 429
     body = fault.body(dialect)
     assert {

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from softquery.answers import Page, ReadingRules
+from softquery.answers import ContextWindow, ReadingRules
 from softquery.data import encode_pages
 from softquery.nn import SpanHead, SpanOutput
 from softquery.tasks import SpanReading
@@ -16,7 +16,7 @@ LOWEST = torch.finfo(torch.float32).min
 
 
 def batch_of(*labels):
-    pages = [Page(["a"], ["a", "b", "c"])] * len(labels)
+    pages = [ContextWindow(["a"], ["a", "b", "c"])] * len(labels)
     made = encode_pages(pages, PIPELINE, max_characters=3, labels=labels)
     return made.batch(torch.arange(len(labels)), 4, question_length=1)
 

@@ -9,7 +9,7 @@ from softquery.bundle import RECORDS
 from softquery.data import Pairs, Sentences, bucketed
 from softquery.models import Esim, EsimConfig
 from softquery.tasks import PairClassification
-from softquery.training import Fit, Optim, Schedule, Training
+from softquery.training import Optim, Schedule, Trainer, Training
 
 TASK = PairClassification(labels=("a", "b", "c"))
 BATCHES = 4
@@ -94,7 +94,7 @@ class Watcher:
 def make_fit(folder, *, plan=None, seed=1, dropout=0.3, optim=None, schedule=None, **training):
     (folder / RECORDS).mkdir(parents=True, exist_ok=True)
     settings = {"max_epochs": 3, "log_every": 2, "checkpoint_seconds": 0.0, **training}
-    return Fit(
+    return Trainer(
         cpu(),
         make_model(seed=seed, dropout=dropout),
         plan or ScriptedPlan(),

@@ -12,7 +12,7 @@ if not torch.cuda.is_available():
 from softquery.data import Pairs, Sentences, Slot, Streams, bucketed
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, Esim, EsimConfig, SoftmaxConfig
 from softquery.nn import ElmoSettings, Lexicon
-from softquery.recipes.stream_plan import StreamMemory, StreamPlan
+from softquery.running.stream_plan import StreamMemory, StreamPlan
 from softquery.tasks import LanguageModel, PairClassification
 from softquery.text import spell_vocabulary
 from softquery.training.average import WeightAverage

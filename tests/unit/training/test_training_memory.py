@@ -10,7 +10,7 @@ from torch import nn
 from softquery.bundle import RECORDS
 from softquery.data import Slot
 from softquery.errors import BundleError
-from softquery.training import Fit, Optim, Schedule, Training
+from softquery.training import Optim, Schedule, Trainer, Training
 from softquery.training.checkpoint import NAME, load_tensors, save_tensors
 from softquery.training.memory import memory_of
 
@@ -84,7 +84,7 @@ class Nobody:
 
 def fit(folder, plan, **training):
     settings = {"max_epochs": 3, "checkpoint_seconds": 0.0, "log_every": 1, **training}
-    return Fit(
+    return Trainer(
         cpu(),
         Counter(),
         plan,

@@ -12,12 +12,12 @@ from fastapi import APIRouter
 from pydantic import ConfigDict
 
 from softquery.serve.bodies import (
-    Answer,
-    Body,
     Count,
     Json,
     Model,
     RawJson,
+    RequestBody,
+    ResponseBody,
     Text,
     Texts,
     Usage,
@@ -28,10 +28,10 @@ from softquery.serve.bodies import (
 )
 from softquery.serve.faults import Dialect
 from softquery.serve.service import Service
-from softquery.serve.vectors import Floats
+from softquery.serve.vector_json import Floats
 
 
-class EmbeddingsBody(Body):
+class EmbeddingsBody(RequestBody):
     """Texts to be embedded."""
 
     input: Text | Texts
@@ -40,7 +40,7 @@ class EmbeddingsBody(Body):
     model: Model = None
 
 
-class Embedding(Answer):
+class Embedding(ResponseBody):
     """One vector: numbers, or little-endian float32 in base64."""
 
     object: str
@@ -48,7 +48,7 @@ class Embedding(Answer):
     embedding: list[float] | str
 
 
-class Embeddings(Answer):
+class Embeddings(ResponseBody):
     """A vector for each text."""
 
     object: str
@@ -57,7 +57,7 @@ class Embeddings(Answer):
     usage: Usage
 
 
-class KnownModel(Answer):
+class KnownModel(ResponseBody):
     """A model or index by its name."""
 
     model_config = ConfigDict(protected_namespaces=())
@@ -67,7 +67,7 @@ class KnownModel(Answer):
     owned_by: str
 
 
-class KnownModels(Answer):
+class KnownModels(ResponseBody):
     """All of them."""
 
     object: str

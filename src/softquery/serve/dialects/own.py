@@ -6,17 +6,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from softquery.answers import written_record
+from softquery.answers import generated_record
 from softquery.decoding import Beam, CoupletRule
-from softquery.runtime import Request
-from softquery.runtime.requests import Rank
+from softquery.runtime import GenerateRequest
+from softquery.runtime.generate.request import Rank
 from softquery.serve.bodies import (
     LIMIT,
-    Answer,
-    Body,
     Count,
     Json,
     Model,
+    RequestBody,
+    ResponseBody,
     SmallCount,
     Text,
     Texts,
@@ -24,29 +24,29 @@ from softquery.serve.bodies import (
 )
 from softquery.serve.catalogue import Skill
 from softquery.serve.faults import Dialect
-from softquery.serve.lanes import SearchRequest, WriteRequest
 from softquery.serve.service import Service
+from softquery.serve.skills import SearchRequest, WriteRequest
 
 Index = Annotated[
     str | None, Field(description="One of the indexes at /info; by default the first.")
 ]
 
 
-class SentencePair(Body):
+class SentencePair(RequestBody):
     """Two sentences, named as the columns of files are."""
 
     sentence1: Text
     sentence2: Text
 
 
-class MatchBody(Body):
+class MatchBody(RequestBody):
     """Pairs to be matched."""
 
     pairs: Annotated[list[SentencePair], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
     model: Model = None
 
 
-class Matched(Answer):
+class Matched(ResponseBody):
     """What a pair is; `label` is null for a grade, and where the model is not sure enough."""
 
     sentence1: str
@@ -56,7 +56,7 @@ class Matched(Answer):
     probabilities: dict[str, float]
 
 
-class MatchAnswer(Answer):
+class MatchAnswer(ResponseBody):
     """One answer a pair."""
 
     model: str
@@ -70,7 +70,7 @@ class ExplainBody(SentencePair):
     model: Model = None
 
 
-class Explained(Answer):
+class Explained(ResponseBody):
     """Which words looked at which: a row for each token that asks, a column for each asked."""
 
     first: str
@@ -85,7 +85,7 @@ class Explained(Answer):
     model: str
 
 
-class SearchBody(Body):
+class SearchBody(RequestBody):
     """A question to an index."""
 
     query: Text
@@ -122,7 +122,7 @@ class SearchBody(Body):
         )
 
 
-class SearchAnswer(Answer):
+class SearchAnswer(ResponseBody):
     """The best hits, best first; none where no answer is good enough.
 
     Each has `question`, `answer`, `score`, the kept columns, and with `explain` an `alignment`.
@@ -133,7 +133,7 @@ class SearchAnswer(Answer):
     hits: list[dict[str, Any]]
 
 
-class TextsBody(Body):
+class TextsBody(RequestBody):
     """Texts to be answered one by one."""
 
     texts: Texts
@@ -143,7 +143,7 @@ class TextsBody(Body):
 Words = Annotated[list[Text], Field(json_schema_extra={LIMIT: "texts"})]
 
 
-class GenerateBody(Body):
+class GenerateBody(RequestBody):
     """Texts to write for, and how; the same as the options of `softquery generate`."""
 
     texts: Texts
@@ -162,7 +162,7 @@ class GenerateBody(Body):
 
     def request(self) -> WriteRequest:
         """What is passed on."""
-        how = Request(
+        how = GenerateRequest(
             strategy=Beam(size=max(self.beam, self.n_best), num_best=self.n_best),
             prefix=self.prefix,
             banned=tuple(self.ban),
@@ -173,7 +173,7 @@ class GenerateBody(Body):
         return WriteRequest(self.texts, how)
 
 
-class TokensBody(Body):
+class TokensBody(RequestBody):
     """Texts, or lists of words where they are cut already."""
 
     texts: Annotated[
@@ -183,21 +183,23 @@ class TokensBody(Body):
     model: Model = None
 
 
-class Question(Body):
+class QuestionBody(RequestBody):
     """A question and the context that may hold its answer."""
 
     question: Text
     context: Text
 
 
-class ReadBody(Body):
+class ReadBody(RequestBody):
     """Questions to be answered from contexts."""
 
-    questions: Annotated[list[Question], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
+    questions: Annotated[
+        list[QuestionBody], Field(min_length=1, json_schema_extra={LIMIT: "texts"})
+    ]
     model: Model = None
 
 
-class TaskAnswer(Answer):
+class TaskAnswer(ResponseBody):
     """One answer a text, as the command of the same name prints it."""
 
     model: str
@@ -247,7 +249,7 @@ class Own:
     async def generate(self, body: GenerateBody) -> Json:
         """A text for each text, or several, best first."""
         served, written = await self.service.write(body.model, body.request())
-        found = [written_record(*each) for each in zip(body.texts, written, strict=True)]
+        found = [generated_record(*each) for each in zip(body.texts, written, strict=True)]
         return Json({"model": served.name, "answers": found})
 
     async def _task(
@@ -281,7 +283,7 @@ def own_routes(service: Service) -> APIRouter:
     """Addresses for what the models and indexes at hand can do."""
     router, own = APIRouter(tags=["softquery"]), Own(service)
     common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.OPENAI)}
-    routes: list[tuple[Skill, Callable[..., Any], type[Answer]]] = [
+    routes: list[tuple[Skill, Callable[..., Any], type[ResponseBody]]] = [
         ("match", own.match, MatchAnswer),
         ("explain", own.explain, Explained),
         ("search", own.search, SearchAnswer),

@@ -12,11 +12,11 @@ from pydantic import Field
 
 from softquery.serve.bodies import (
     LIMIT,
-    Answer,
-    Body,
     Count,
     Json,
     Model,
+    RequestBody,
+    ResponseBody,
     Text,
     Usage,
     refusals,
@@ -26,7 +26,7 @@ from softquery.serve.faults import Dialect
 from softquery.serve.service import Scored, Service
 
 
-class Document(Body):
+class Document(RequestBody):
     """A document that is more than its text."""
 
     text: Text
@@ -37,7 +37,7 @@ Documents = Annotated[
 ]
 
 
-class CohereRerank(Body):
+class CohereRerank(RequestBody):
     """Documents to be ordered by how well they match a query."""
 
     query: Text
@@ -47,7 +47,7 @@ class CohereRerank(Body):
     model: Model = None
 
 
-class JinaRerank(Body):
+class JinaRerank(RequestBody):
     """Likewise; documents come back unless that is declined."""
 
     query: Text
@@ -57,13 +57,13 @@ class JinaRerank(Body):
     model: Model = None
 
 
-class ShownDocument(Answer):
+class ShownDocument(ResponseBody):
     """A document in an answer."""
 
     text: str
 
 
-class Relevance(Answer):
+class Relevance(ResponseBody):
     """One document of a ranking."""
 
     index: int
@@ -71,25 +71,25 @@ class Relevance(Answer):
     document: ShownDocument | None = None
 
 
-class ApiVersion(Answer):
+class ApiVersion(ResponseBody):
     """Which API answered."""
 
     version: str
 
 
-class BilledUnits(Answer):
+class BilledUnits(ResponseBody):
     """What Cohere would bill."""
 
     search_units: int
 
 
-class TokenCounts(Answer):
+class TokenCounts(ResponseBody):
     """What was read."""
 
     input_tokens: int
 
 
-class Meta(Answer):
+class Meta(ResponseBody):
     """Cohere's bookkeeping."""
 
     api_version: ApiVersion
@@ -97,7 +97,7 @@ class Meta(Answer):
     tokens: TokenCounts
 
 
-class CohereRanked(Answer):
+class CohereRanked(ResponseBody):
     """A ranking as Cohere gives it."""
 
     id: str
@@ -105,7 +105,7 @@ class CohereRanked(Answer):
     meta: Meta
 
 
-class JinaRanked(Answer):
+class JinaRanked(ResponseBody):
     """A ranking as Jina, vLLM and Cohere's first version give it."""
 
     id: str

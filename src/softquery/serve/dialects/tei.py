@@ -15,12 +15,12 @@ from starlette.responses import Response
 
 from softquery.serve.bodies import (
     LIMIT,
-    Answer,
-    Body,
     Count,
     Json,
     Model,
     RawJson,
+    RequestBody,
+    ResponseBody,
     Text,
     Texts,
     as_list,
@@ -29,10 +29,10 @@ from softquery.serve.bodies import (
 )
 from softquery.serve.catalogue import Served
 from softquery.serve.dialects.rerank import JinaRanked, JinaRerank, jina_answer
-from softquery.serve.faults import Dialect, Fault, Kind
-from softquery.serve.lanes import log_odds
+from softquery.serve.faults import Dialect, Fault, FaultKind
 from softquery.serve.service import Scored, Service
-from softquery.serve.vectors import cosines
+from softquery.serve.skills import log_odds
+from softquery.serve.vector_json import cosines
 
 Direction = Annotated[Literal["right", "Right"], Field(description="Texts are cut on the right.")]
 Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
@@ -40,7 +40,7 @@ Single = Annotated[list[Text], Field(min_length=1, max_length=1)]
 Pairs = Annotated[list[Pair], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
 
 
-class EmbedBody(Body):
+class EmbedBody(RequestBody):
     """Texts to be embedded."""
 
     inputs: Text | Texts
@@ -52,7 +52,7 @@ class EmbedBody(Body):
     model: Model = None
 
 
-class RerankBody(Body):
+class RerankBody(RequestBody):
     """Texts to be ordered by how well they match a query."""
 
     query: Text
@@ -64,7 +64,7 @@ class RerankBody(Body):
     model: Model = None
 
 
-class PredictBody(Body):
+class PredictBody(RequestBody):
     """A pair, or pairs, to be classified by a matcher."""
 
     inputs: Pair | Pairs
@@ -80,7 +80,7 @@ class PredictBody(Body):
         return [(each[0], each[1]) for each in lists or [one]], bool(lists)
 
 
-class PredictTextBody(Body):
+class PredictTextBody(RequestBody):
     """A text, or texts, to be classified by a classifier."""
 
     inputs: (
@@ -100,14 +100,14 @@ class PredictTextBody(Body):
         return lists or [each for each in self.inputs if isinstance(each, str)], bool(lists)
 
 
-class Sentences(Body):
+class SimilaritySentences(RequestBody):
     """One sentence and those that it is compared with."""
 
     source_sentence: Text
     sentences: Texts
 
 
-class SimilarityParameters(Body):
+class SimilarityParameters(RequestBody):
     """How texts are read."""
 
     truncate: bool | None = None
@@ -115,15 +115,15 @@ class SimilarityParameters(Body):
     prompt_name: None = None
 
 
-class SimilarityBody(Body):
+class SimilarityBody(RequestBody):
     """Sentences to be compared by their vectors."""
 
-    inputs: Sentences
+    inputs: SimilaritySentences
     parameters: SimilarityParameters | None = None
     model: Model = None
 
 
-class Rank(Answer):
+class Rank(ResponseBody):
     """One text of a ranking."""
 
     index: int
@@ -131,7 +131,7 @@ class Rank(Answer):
     text: str | None = None
 
 
-class Prediction(Answer):
+class Prediction(ResponseBody):
     """One label."""
 
     label: str
@@ -236,7 +236,7 @@ def _labels(served: Served, answer: Any, raw_scores: bool) -> list[dict[str, Any
     shares = answer.probabilities
     if not shares:
         if raw_scores:
-            raise Fault(Kind.VALIDATION, f"raw_scores: {served.name} gives grades, not labels")
+            raise Fault(FaultKind.VALIDATION, f"raw_scores: {served.name} gives grades, not labels")
         return [{"label": "grade", "score": answer.score}]
     order = sorted(shares, key=lambda label: -shares[label])
     scores = {label: log_odds(shares[label]) if raw_scores else shares[label] for label in order}

@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from pydantic import AliasChoices, Field
 
 from softquery.serve.bodies import (
-    Answer,
-    Body,
     Json,
     Model,
+    RequestBody,
+    ResponseBody,
     Text,
     Texts,
     Usage,
@@ -23,7 +23,7 @@ from softquery.serve.faults import Dialect
 from softquery.serve.service import Service
 
 
-class ScoreTexts(Body):
+class ScoreTexts(RequestBody):
     """One text with one or many, or many with as many."""
 
     text_1: Text | Texts = Field(validation_alias=AliasChoices("text_1", "data_1"))
@@ -35,7 +35,7 @@ class ScoreTexts(Body):
         return self.text_1, self.text_2
 
 
-class ScoreQueries(Body):
+class ScoreQueries(RequestBody):
     """Likewise, under newer names."""
 
     queries: Text | Texts
@@ -47,7 +47,7 @@ class ScoreQueries(Body):
         return self.queries, self.documents
 
 
-class Score(Answer):
+class Score(ResponseBody):
     """The score of one pair."""
 
     index: int
@@ -55,7 +55,7 @@ class Score(Answer):
     score: float
 
 
-class Scores(Answer):
+class Scores(ResponseBody):
     """The scores of all pairs, in order."""
 
     id: str

@@ -12,13 +12,13 @@ import torch
 
 from softquery.bundle import RECORDS
 from softquery.errors import BundleError, ConfigError
-from softquery.files import NumberedText
+from softquery.files import CorpusFile
 from softquery.training.checkpoint import NAME, load_tensors, save_tensors
 from softquery.training.interrupt import StopRequest
-from softquery.training.logs import History
 from softquery.training.loop import Observer
-from softquery.training.word2vec.engine import Engine, Lesson, Stretch
-from softquery.training.word2vec.settings import WordTraining
+from softquery.training.run_log import History
+from softquery.training.word2vec.word2vec_engine import Lesson, Stretch, Word2VecEngine
+from softquery.training.word2vec.word_training import WordTraining
 
 STRETCH: Final = 20_000
 """Words that one thread takes at a time."""
@@ -55,7 +55,7 @@ class WordFit:
     """
 
     def __init__(
-        self, engine: Engine, corpus: NumberedText, training: WordTraining, folder: Path
+        self, engine: Word2VecEngine, corpus: CorpusFile, training: WordTraining, folder: Path
     ) -> None:
         self.engine, self.training, self.folder = engine, training, folder
         self.ids = corpus.ids()

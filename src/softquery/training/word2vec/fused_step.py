@@ -12,8 +12,8 @@ import torch
 import triton
 import triton.language as tl
 
+from softquery.training.word2vec.gpu_step import SATURATED, Tables
 from softquery.training.word2vec.rounds import Round
-from softquery.training.word2vec.step import SATURATED, Tables
 
 LARGEST = 1 << 14
 """Numbers of a window's vectors that fit into the registers of one program."""

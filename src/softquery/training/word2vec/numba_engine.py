@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from softquery.errors import counted
 from softquery.training.word2vec import kernels
-from softquery.training.word2vec.engine import Floats, Lesson, Stretch, Subject
-from softquery.training.word2vec.layout import Choices, Lexicon, Weights, Work
-from softquery.training.word2vec.settings import num_cores
+from softquery.training.word2vec.memory_layout import Choices, ThreadMemory, Weights, WordStatistics
 from softquery.training.word2vec.tables import (
     alias_table,
     huffman_tree,
     keep_chances,
     noise_chances,
 )
+from softquery.training.word2vec.word2vec_engine import Floats, Lesson, Stretch, Subject
+from softquery.training.word2vec.word_training import num_cores
 
 ARCHITECTURES: Final = {"skipgram": kernels.SKIP_GRAM, "cbow": kernels.CBOW}
 OBJECTIVES: Final = {
@@ -107,7 +107,7 @@ class NumbaEngine:
         longest_way = int(np.diff(self._lexicon.path_starts).max())
         most_targets = max(1 + training.num_negatives, longest_way) + kernels.TOGETHER
         scores = aligned((-(-most_hidden * most_targets // kernels.SCORES), kernels.SCORES))
-        return Work(
+        return ThreadMemory(
             np.zeros(self.subject.longest + 2, dtype=np.int32),
             np.zeros(most_hidden, dtype=np.int32),
             np.zeros(most_targets, dtype=np.int64),
@@ -132,7 +132,7 @@ def build_lexicon(subject: Subject) -> Any:
         ways = (tree.starts, tree.nodes, tree.turns)
     else:
         ways = (np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
-    return Lexicon(
+    return WordStatistics(
         _of_40_bits(keep_chances(counts, training.subsample)),
         subject.rows.starts,
         subject.rows.rows,

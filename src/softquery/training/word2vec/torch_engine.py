@@ -16,15 +16,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from softquery.training.word2vec.engine import Floats, Lesson, Stretch, Subject
+from softquery.training.word2vec.gpu_step import Bags, Batch, Tables, learn_step
 from softquery.training.word2vec.rounds import Round
-from softquery.training.word2vec.step import Bags, Batch, Tables, learn_step
 from softquery.training.word2vec.tables import (
     alias_table,
     huffman_tree,
     keep_chances,
     noise_chances,
 )
+from softquery.training.word2vec.word2vec_engine import Floats, Lesson, Stretch, Subject
 
 if TYPE_CHECKING:
     from softquery.training.word2vec.fused_step import FusedStep

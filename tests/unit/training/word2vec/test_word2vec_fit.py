@@ -7,15 +7,15 @@ import torch
 pytest.importorskip("numba", reason="the CPU engine needs the extra [train]")
 
 from softquery.errors import BundleError, ConfigError
-from softquery.files import write_numbered
+from softquery.files import write_corpus_file
 from softquery.models import Word2VecConfig
 from softquery.text import TextConfig
 from softquery.training.checkpoint import NAME
 from softquery.training.word2vec import WordTraining, fit
-from softquery.training.word2vec.engine import Subject
 from softquery.training.word2vec.fit import WordFit
 from softquery.training.word2vec.numba_engine import NumbaEngine
 from softquery.training.word2vec.torch_engine import TorchEngine
+from softquery.training.word2vec.word2vec_engine import Subject
 
 ENGINES = {"numba": NumbaEngine, "torch": TorchEngine}
 engines = pytest.mark.parametrize("engine", ENGINES)
@@ -47,7 +47,7 @@ def corpus(tmp_path_factory):
     lines = [" ".join(draw.choice(topics[n % 2], 12)) for n in range(400)]
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "a.txt").write_text("\n".join(lines))
-    return write_numbered([folder / "a.txt"], TextConfig(), folder, min_count=1)
+    return write_corpus_file([folder / "a.txt"], TextConfig(), folder, min_count=1)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ PROGRAM = """
 import torch
 from softquery.training.word2vec.fused_step import FusedStep
 from softquery.training.word2vec.rounds import Round
-from softquery.training.word2vec.step import Batch, Tables, learn_step
+from softquery.training.word2vec.gpu_step import Batch, Tables, learn_step
 
 WINDOWS, AROUND, NOISE, SIZE, BATCH = 6, 3, 2, 5, 4
 

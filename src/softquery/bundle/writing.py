@@ -1,0 +1,124 @@
+"""Writing a model folder: whole or not at all."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from softquery.atomic import whole_folder
+from softquery.bundle.config import BundleConfig
+from softquery.bundle.folder_layout import (
+    CALIBRATION,
+    CARD,
+    CONFIG,
+    GRAPHS,
+    METRICS,
+    RECORDS,
+    SOURCE_TOKENIZER,
+    TOKENIZER,
+    WEIGHTS,
+    refuse,
+    to_json,
+)
+from softquery.bundle.opening import read_bundle
+from softquery.bundle.weights import Array, weights_to_bytes
+from softquery.errors import InputError
+
+
+def write_bundle(
+    folder: str | PathLike[str],
+    *,
+    config: BundleConfig,
+    tokenizer_json: str,
+    weights: Mapping[str, Array],
+    metrics: Mapping[str, Any],
+    card: str,
+    calibration: Mapping[str, Any] | None = None,
+    source_tokenizer_json: str | None = None,
+    graphs: Mapping[str, bytes] | None = None,
+    records: str | PathLike[str] | None = None,
+    replace: bool = False,
+) -> Path:
+    """Write a model folder beside its place, read it back, and only then give it its name.
+
+    Args:
+        folder: Where the bundle shall lie; its parents are made.
+        config: What the model is.
+        tokenizer_json: The text of `tokenizer.json`.
+        weights: Named arrays of numbers or booleans.
+        metrics: What was measured; no NaN.
+        card: The model card, in Markdown.
+        calibration: Temperature and thresholds, where they were fitted.
+        source_tokenizer_json: The text of `source_tokenizer.json`, where a generator has one.
+        graphs: The files of `onnx/` by name, where the model was exported.
+        records: A folder that tells how the model came to be; copied to `training/`.
+        replace: Whether a bundle that is already there gives way; anything else never does.
+
+    Returns:
+        The folder.
+
+    Raises:
+        BundleError: The place is taken, or the disk refuses.
+        ValueError: A weight or number that no bundle can hold.
+    """
+    target = Path(folder)
+    _check_tokenizer(tokenizer_json)
+    texts = {CONFIG: config.to_dict(), METRICS: metrics, CALIBRATION: calibration}
+    contents = {
+        name: to_json(data).encode("utf-8") for name, data in texts.items() if data is not None
+    }
+    contents |= {TOKENIZER: tokenizer_json.encode("utf-8"), CARD: card.encode("utf-8")}
+    if source_tokenizer_json is not None:
+        _check_tokenizer(source_tokenizer_json)
+        contents[SOURCE_TOKENIZER] = source_tokenizer_json.encode("utf-8")
+    contents[WEIGHTS] = weights_to_bytes(weights)
+    contents |= {f"{GRAPHS}/{name}": content for name, content in (graphs or {}).items()}
+    _check_place(target, replace=replace)
+    try:
+        _place_whole(target, contents, None if records is None else Path(records), replace=replace)
+    except InputError as error:
+        refuse(target, error.message)
+    except shutil.Error as error:  # one entry a file; the first says enough
+        refuse(target, f"cannot be written ({error.args[0][0][2]})")
+    except OSError as error:
+        refuse(target, f"cannot be written ({error.strerror or error})")
+    return target
+
+
+def _check_place(target: Path, *, replace: bool) -> None:
+    if not os.path.lexists(target):
+        return
+    if not target.is_dir():
+        refuse(target, "is in the way: not a folder")
+    if not any(target.iterdir()):
+        return
+    if not replace:
+        refuse(target, "already exists; name another folder or ask to replace it")
+    if not (target / CONFIG).is_file():
+        refuse(target, f"is not replaced, because it is no model folder (no {CONFIG})")
+
+
+def _check_tokenizer(text: str) -> None:
+    try:
+        fits = isinstance(json.loads(text), dict)
+    except ValueError as error:
+        raise ValueError(f"tokenizer_json is broken: {error}") from None
+    if not fits:
+        raise ValueError(f"tokenizer_json must be a JSON object, got {text[:40]!r}")
+
+
+def _place_whole(
+    target: Path, contents: Mapping[str, bytes], records: Path | None, *, replace: bool
+) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with whole_folder(target, replace=replace) as fresh:
+        for name, content in contents.items():
+            (fresh / name).parent.mkdir(exist_ok=True)
+            (fresh / name).write_bytes(content)
+        if records is not None:
+            # A process that was killed while writing a record may have left half of it.
+            shutil.copytree(records, fresh / RECORDS, ignore=shutil.ignore_patterns(".*.tmp"))
+        read_bundle(fresh)

@@ -1,0 +1,1 @@
+"""ONNX graphs whose weights stay outside, one file per system, and the blocks they share."""

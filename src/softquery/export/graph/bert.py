@@ -1,0 +1,113 @@
+"""BERT as a graph whose weights stay outside: rows of pieces to what a head says of them.
+
+B rows, T pieces, L layers, D width, C scores.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from softquery.export.generate_limits import WATCHED, watch
+from softquery.export.graph.blocks import is_real
+from softquery.export.graph.builder import Graph
+from softquery.export.graph.transformer import encoder_block, lowered_rows, normalised
+from softquery.runtime.bert.onnx import GRAPH
+from softquery.runtime.bert.rows import BertRow, padded
+from softquery.runtime.onnx_session import FOLDER, USED, open_session
+
+FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
+ENCODE = "encode"
+"""The name of a bare encoder's graph."""
+Weights = dict[str, NDArray[Any]]
+
+
+def answer_graph(
+    weights: Weights, kind: str, settings: dict[str, Any], limits: Mapping[str, float] | None = None
+) -> Graph:
+    """Ids and segments [B, T] and lengths [B] to answers: [B, C], or [B, T, C].
+
+    Args:
+        weights: As `arrange` lays them out.
+        kind: Of the bundle; a classifier also says whom its first piece asked, `weights` [B, T].
+        settings: Of the model.
+        limits: The largest value that each int8 layer reads.
+    """
+    graph = Graph(GRAPH, weights, limits=limits)
+    layers, looks = _encoded(graph, settings["encoder"], "encoder.")
+    states = layers[-1]
+    if kind in ("classifier", "matcher"):
+        first = graph.node("Gather", states, graph.constant(0, np.int64), axis=1)
+        states = graph.node("Tanh", graph.linear(first, "encoder.pooler"))
+    shape = ["B", "C"] if kind in ("classifier", "matcher") else ["B", "T", "C"]
+    graph.output(graph.linear(states, "output"), "answer", FLOAT, shape)
+    if kind == "classifier":
+        mean = graph.node("ReduceMean", looks, axes=[1], keepdims=0)  # [B, T, T]
+        asked = graph.node("Gather", mean, graph.constant(0, np.int64), axis=1)
+        graph.output(asked, "weights", FLOAT, ["B", "T"])
+    return graph
+
+
+def encode_graph(weights: Weights, settings: dict[str, Any]) -> Graph:
+    """Ids and segments [B, T] and lengths [B] to the states of all layers, [L, B, T, D]."""
+    graph = Graph(ENCODE, weights)
+    layers, _ = _encoded(graph, settings, "")
+    axis = graph.constant([0], np.int64)
+    stacked = graph.node("Concat", *(graph.node("Unsqueeze", each, axis) for each in layers),
+                         axis=0)  # fmt: skip
+    graph.output(stacked, "states", FLOAT, ["L", "B", "T", settings["hidden_size"]])
+    return graph
+
+
+def _encoded(graph: Graph, sizes: dict[str, Any], prefix: str) -> tuple[list[str], str]:
+    """The states of every layer, and the attention weights of the highest."""
+    config = {**sizes, "norm": "post"}
+    ids = graph.input("ids", INT, ["B", "T"])
+    segments = graph.input("segments", INT, ["B", "T"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["B"])
+    hidden = lowered_rows(graph, is_real(graph, ids, lengths))
+    length = graph.node("Gather", graph.node("Shape", ids), graph.constant(1, np.int64))
+    zero, one = graph.constant(0, np.int64), graph.constant(1, np.int64)
+    places = graph.node("Range", zero, length, one)
+    summed = graph.table(ids, f"{prefix}embedding.words")
+    for index, table in ((places, "positions"), (segments, "segments")):
+        summed = graph.node("Add", summed, graph.table(index, f"{prefix}embedding.{table}"))
+    layers, looks = [normalised(graph, config, summed, f"{prefix}embedding.norm")], ""
+    for layer in range(sizes["num_layers"]):
+        name = f"{prefix}blocks.{layer}"
+        states, looks = encoder_block(graph, config, layers[-1], name, hidden)
+        layers.append(states)
+    return layers, looks
+
+
+def measure_bert_limits(
+    weights: Weights, kind: str, settings: dict[str, Any], rows: Sequence[BertRow]
+) -> dict[str, float]:
+    """The largest absolute value that each linear layer read of these rows.
+
+    Args:
+        weights: In float32, as `arrange` lays them out.
+        kind: Of the bundle.
+        settings: Of the model.
+        rows: Read one by one: padding is no input.
+    """
+    graph = answer_graph(weights, kind, settings)
+    watch(graph)
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / FOLDER
+        folder.mkdir()
+        (folder / f"{GRAPH}.onnx").write_bytes(graph.to_bytes())
+        (folder / USED).write_text(json.dumps({GRAPH: sorted(graph.used)}), encoding="utf-8")
+        session = open_session(Path(scratch), GRAPH, weights)
+        names = [each.name for each in session.get_outputs() if each.name.startswith(WATCHED)]
+        for row in rows:
+            for name, value in zip(names, session.run(names, padded([row])), strict=True):
+                layer = name.removeprefix(WATCHED)
+                found[layer] = max(found.get(layer, 0.0), float(np.abs(value).max(initial=0.0)))
+    return {name: value or 1.0 for name, value in found.items()}

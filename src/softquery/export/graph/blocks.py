@@ -1,0 +1,114 @@
+"""Pieces that several exported graphs share.
+
+B rows, T tokens, D width, S hidden size. Lengths are int32 [B]; a row may be empty.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+from onnx import TensorProto
+
+from softquery.export.graph.builder import Graph
+
+LOWEST = -1e4
+"""Far below any score or state, and within half precision."""
+TABLES = ("embedder.table", "embedder.words.table")
+"""Where the table of words is: by itself, or beside a biLM."""
+
+
+def table_of(graph: Graph) -> str | None:
+    """The name of the table of words, where there is one."""
+    return next((name for name in TABLES if graph.has(f"{name}.weight")), None)
+
+
+def sentence_steps(graph: Graph, places: Collection[str]) -> tuple[str, str]:
+    """What an encoder reads, [T, B, D], and the lengths of the rows.
+
+    Inputs of the graph are `ids` [B, T] where there is a table of words, `at_input` [B, T, D] where
+    a biLM's mixed vectors are laid beside it, and `lengths`.
+
+    Args:
+        graph: To which the inputs are added.
+        places: Of a biLM's vectors.
+    """
+    table, parts = table_of(graph), []
+    ids = "" if table is None else graph.input("ids", TensorProto.INT64, ["batch", "tokens"])
+    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
+    if table is not None:
+        parts.append(graph.table(graph.node("Transpose", ids, perm=[1, 0]), table))
+    if "input" in places:
+        parts.append(given_steps(graph, "at_input"))
+    return joined_steps(graph, parts), lengths
+
+
+def given_steps(graph: Graph, name: str) -> str:
+    """An input [B, T, D], its steps first."""
+    given = graph.input(name, TensorProto.FLOAT, ["batch", "tokens", f"{name}_width"])
+    return graph.node("Transpose", given, perm=[1, 0, 2])
+
+
+def joined_steps(graph: Graph, parts: list[str]) -> str:
+    """Everything that is read at a step, side by side."""
+    return graph.node("Concat", *parts, axis=2) if len(parts) > 1 else parts[0]
+
+
+def laid_beside(graph: Graph, rows: str) -> str:
+    """States [B, T, D] with the input `at_output` beside them."""
+    beside = graph.input("at_output", TensorProto.FLOAT, ["batch", "tokens", "width"])
+    return graph.node("Concat", rows, beside, axis=2)
+
+
+def rows_of(graph: Graph, states: str) -> str:
+    """[T, 2, B, S] to [B, T, 2 S]."""
+    turned = graph.node("Transpose", states, perm=[2, 0, 1, 3])
+    return graph.node("Reshape", turned, graph.constant([0, 0, -1], np.int64))
+
+
+def part_of(graph: Graph, encoding: str, start: int, end: int) -> str:
+    """Features from `start` to `end` of [B, T, D]."""
+    bounds = [graph.constant([value], np.int64) for value in (start, end, 2)]
+    return graph.node("Slice", encoding, *bounds)
+
+
+def is_real(graph: Graph, rows: str, lengths: str) -> str:
+    """1 at tokens and 0 at padding of [B, T, …]: [B, T]."""
+    tokens = graph.node("Gather", graph.node("Shape", rows), graph.constant(1, np.int64))
+    zero, one = graph.constant(0, np.int64), graph.constant(1, np.int64)
+    places = graph.node("Range", zero, tokens, one)
+    wide = graph.node("Unsqueeze", lengths, graph.constant([1], np.int64))
+    before = graph.node("Less", places, graph.node("Cast", wide, to=TensorProto.INT64))
+    return graph.node("Cast", before, to=TensorProto.FLOAT)
+
+
+def masked_softmax(graph: Graph, scores: str, real: str) -> str:
+    """Over the last axis of [B, Q, T]; rows with nothing to attend to are all zeros."""
+    wide = graph.node("Unsqueeze", real, graph.constant([1], np.int64))
+    weights = graph.node("Softmax", graph.node("Add", scores, lowered(graph, wide)), axis=2)
+    return graph.node("Mul", weights, wide)
+
+
+def lowered(graph: Graph, real: str) -> str:
+    """0 where `real` is 1, and `LOWEST` where it is 0."""
+    missing = graph.node("Sub", graph.constant(1.0, np.float32), real)
+    return graph.node("Mul", missing, graph.constant(LOWEST, np.float32))
+
+
+def mean_pool(graph: Graph, rows: str, lengths: str) -> str:
+    """The mean over real tokens of rows that are zero at padding: [B, D]."""
+    count = graph.node("Max", _column(graph, lengths), graph.constant(1.0, np.float32))
+    total = graph.node("ReduceSum", rows, graph.constant([1], np.int64), keepdims=0)
+    return graph.node("Div", total, count)
+
+
+def max_pool(graph: Graph, rows: str, lengths: str) -> str:
+    """The largest value over real tokens: [B, D]; zeros for an empty row."""
+    real = graph.node("Unsqueeze", is_real(graph, rows, lengths), graph.constant([2], np.int64))
+    low = graph.node("Add", rows, lowered(graph, real))
+    largest = graph.node("ReduceMax", low, axes=[1], keepdims=0)
+    some = graph.node("Min", _column(graph, lengths), graph.constant(1.0, np.float32))
+    return graph.node("Mul", largest, some)
+
+
+def _column(graph: Graph, lengths: str) -> str:
+    wide = graph.node("Unsqueeze", lengths, graph.constant([1], np.int64))
+    return graph.node("Cast", wide, to=TensorProto.FLOAT)

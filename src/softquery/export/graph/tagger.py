@@ -1,0 +1,107 @@
+"""A tagger as two graphs: `spell` reads words by their characters, `tag` sentences by their words.
+
+Which tags go together, and the best sequence of them, is no matter of a graph: see
+`softquery.runtime.tag.decode_tags`.
+
+U distinct words, C characters of each, F features of their spelling, B sentences, T tokens, E width
+of a biLM's vectors, L tags.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+from softquery.export.graph.blocks import given_steps, joined_steps, laid_beside, rows_of, table_of
+from softquery.export.graph.builder import Graph
+
+READER = "spelling.reader"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TagRanges:
+    """The largest absolute values that were met; larger ones are cut to them."""
+
+    embedded: float = 1.0
+    """Of what the lowest LSTM reads."""
+    states: float = 1.0
+    """Of what the last layer reads."""
+
+
+def spell_graph(weights: dict[str, NDArray[Any]], kind: str, length: int) -> Graph:
+    """Characters [U, C] to features [U, F].
+
+    Args:
+        weights: As `arrange` lays them out.
+        kind: `"cnn"` or `"lstm"`.
+        length: C.
+    """
+    graph = Graph("spell", weights)
+    shape = ["words", length]
+    characters = graph.input("characters", TensorProto.INT64, shape)
+    features = (_filtered if kind == "cnn" else _read_through)(graph, characters)
+    graph.output(features, "spelt", TensorProto.FLOAT, ["words", "features"])
+    return graph
+
+
+def _filtered(graph: Graph, characters: str) -> str:
+    """The strongest answer of each filter, projected (`softquery.nn.CharacterCnn`)."""
+    embedded = graph.table(characters, f"{READER}.table")  # [U, C, E]
+    turned = graph.node("Transpose", embedded, perm=[0, 2, 1])
+    kernel, bias = graph.weight(f"{READER}.kernels.0"), graph.weight(f"{READER}.bias")
+    found = graph.node("Conv", turned, kernel, bias)
+    strongest = graph.node("Relu", graph.node("ReduceMax", found, axes=[2], keepdims=0))
+    return graph.linear(strongest, f"{READER}.projection", limit=1)
+
+
+def _read_through(graph: Graph, characters: str) -> str:
+    """The last states from both ends (`softquery.nn.CharacterLstm`); filling is not read."""
+    steps = graph.table(graph.node("Transpose", characters, perm=[1, 0]), f"{READER}.table")
+    lengths = graph.input("lengths", TensorProto.INT32, ["words"])
+    name = f"{READER}.recurrent"
+    weights = [graph.weight(f"{name}.{letter}") for letter in "WRB"]
+    size = graph.hidden_size(name)
+    settings: dict[str, Any] = {"hidden_size": size, "direction": "bidirectional"}
+    # Of the operator's outputs the second: each direction's state at its own end.
+    graph.nodes.append(
+        helper.make_node("LSTM", [steps, *weights, lengths], ["", "ends"], **settings)
+    )
+    turned = graph.node("Transpose", "ends", perm=[1, 0, 2])
+    return graph.node("Reshape", turned, graph.constant([0, 2 * size], np.int64))
+
+
+def tag_graph(
+    weights: dict[str, NDArray[Any]], settings: dict[str, Any], ranges: TagRanges
+) -> Graph:
+    """Words, their spelling, and what a biLM says of them, to scores [B, T, L].
+
+    Inputs are `words` (ids of the table), `spelt`, `at_input` and `at_output` (a biLM's mixed
+    vectors), each [B, T] or [B, T, D] and there only if the model reads it, and `lengths` [B].
+
+    Args:
+        weights: As `arrange` lays them out.
+        settings: Of the model, as its bundle has them.
+        ranges: What int8 has to hold.
+    """
+    graph = Graph("tag", weights)
+    places = settings.get("embedder", {}).get("settings", {}).get("places", ())
+    parts = []
+    table = table_of(graph)
+    if table is not None:
+        words = graph.input("words", TensorProto.INT64, ["batch", "tokens"])
+        parts.append(graph.table(graph.node("Transpose", words, perm=[1, 0]), table))
+    parts += [given_steps(graph, "at_input")] if "input" in places else []
+    parts += [given_steps(graph, "spelt")] if settings["spelling"]["kind"] != "none" else []
+    steps = joined_steps(graph, parts)
+    lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
+    rows, limit = "", ranges.embedded
+    for place in range(len(settings["hidden_sizes"])):
+        rows = rows_of(graph, graph.recurrent(steps, lengths, f"layers.{place}", limit=limit))
+        steps, limit = graph.node("Transpose", rows, perm=[1, 0, 2]), 1.0
+    if "output" in places:
+        rows = laid_beside(graph, rows)
+    logits = graph.linear(rows, "output", limit=ranges.states)
+    graph.output(logits, "logits", TensorProto.FLOAT, ["batch", "tokens", "tags"])
+    return graph

@@ -1,0 +1,77 @@
+"""Recipes for word vectors."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from softquery.models import Word2VecConfig
+from softquery.text import TextConfig
+from softquery.training.word2vec import WordTraining
+
+LONGEST_SENTENCE = 10_000
+"""Words after which a line is split, as elsewhere."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WordList:
+    """Which words get a vector."""
+
+    min_count: int = 5
+    """Rarer words are dropped from the text."""
+    size: int | None = None
+    """The most words, the most frequent ones."""
+    phrase_passes: int = 0
+    """How often neighbours that belong together are joined to one word; the paper does 2 to 4."""
+    phrase_threshold: float = 100.0
+    """Score from which on they are joined; halved from pass to pass."""
+
+    def __post_init__(self) -> None:
+        if self.min_count < 1:
+            raise ValueError(f"min_count must be at least 1, got {self.min_count}")
+        if self.size is not None and self.size < 2:
+            raise ValueError(f"size must be at least 2, got {self.size}")
+        if not 0 <= self.phrase_passes <= 10:
+            raise ValueError(f"phrase_passes must be from 0 to 10, got {self.phrase_passes}")
+        if self.phrase_threshold <= 0:
+            raise ValueError(f"phrase_threshold must be positive, got {self.phrase_threshold}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Word2VecRun:
+    """Everything that determines a run of word2vec, its corpus aside."""
+
+    name: str
+    summary: str
+    model: Word2VecConfig = field(default_factory=Word2VecConfig)
+    text: TextConfig = field(default_factory=lambda: TextConfig(max_tokens=LONGEST_SENTENCE))
+    vocabulary: WordList = field(default_factory=WordList)
+    training: WordTraining = field(default_factory=WordTraining)
+
+    def model_name(self) -> str:
+        """The model's name in a bundle."""
+        return "word2vec"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for `run.json`."""
+        return {**dataclasses.asdict(self), "model_name": self.model_name()}
+
+
+def word2vec() -> Word2VecRun:
+    """Skip-gram with negative sampling (Mikolov et al. 2013b)."""
+    return Word2VecRun(
+        name="word2vec",
+        summary="word vectors from running text: skip-gram with negative sampling",
+    )
+
+
+def word2vec_cbow() -> Word2VecRun:
+    """CBOW with negative sampling: faster, and better at syntax than at meaning.
+
+    The learning rate is that of the authors' program, which is twice that of skip-gram.
+    """
+    return Word2VecRun(
+        name="word2vec-cbow",
+        summary="word vectors from running text: CBOW, the faster one",
+        model=Word2VecConfig(architecture="cbow"),
+        training=WordTraining(lr=0.05),
+    )

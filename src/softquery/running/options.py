@@ -1,0 +1,30 @@
+"""What a run is given besides its recipe."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+
+from softquery.running.adapter import Say
+from softquery.training import Observer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunOptions:
+    """Where a run reads, where it writes, how it begins, and who watches it."""
+
+    data: str | PathLike[str]
+    """What it learns from: a folder that holds the splits, or text."""
+    output: str | PathLike[str]
+    """The bundle to write; it must not exist."""
+    observer: Observer
+    """Watches the loop."""
+    say: Say
+    """Told what happens, a line at a time."""
+    resume: bool = False
+    """Go on from `OUTPUT.partial`."""
+    init: str | PathLike[str] | None = None
+    """A bundle whose text pipeline and weights the run starts from."""
+    devices: int = 1
+    """Processes, started by torchrun where there are several."""
+    rename: Mapping[str, str] | None = None
+    """Our column names to those of the files."""

@@ -1,0 +1,212 @@
+"""Sentences with a tag for each word: CoNLL columns or JSONL."""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import nn
+
+from softquery.answers import Scheme, TagError, TagSet
+from softquery.data import Sentences, Texts, WordPieces, encode_words
+from softquery.errors import ConfigError, InputError, counted
+from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
+from softquery.models import BertTaggerConfig
+from softquery.recipes.run import Run, TagSettings
+from softquery.running.adapter import Folder, Prepared, Say, SourceRows
+from softquery.running.tag_plan import TagPlan
+from softquery.runtime.tag.decode_tags import decode_tags
+from softquery.runtime.tag.schemes import written_scheme
+from softquery.runtime.torch_models import max_characters, tag_scores
+from softquery.tasks import Tagging
+from softquery.text import (
+    TextPipeline,
+    WordCutting,
+    build_pipeline,
+    in_parts,
+    normalise,
+    pipeline_from_words,
+    rejoined,
+)
+
+
+class TagAdapter:
+    """Tagging; see `softquery.running.adapter.TaskAdapter`."""
+
+    kind: ClassVar[str] = "tagger"
+    noun: ClassVar[str] = "sentences"
+
+    def read(
+        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+    ) -> list[TaggedSentence]:
+        """The sentences of one split."""
+        path = find_split(folder, split, forms=TAGGED_FORMS)
+        say(f"reading {path}")
+        rows = list(read_tagged(path, rename=rename))
+        if not rows:
+            raise InputError("holds no sentences", source=path)
+        return rows
+
+    def group(self, row: TaggedSentence) -> Hashable:
+        """Equal sentences stay together."""
+        return tuple(row.tokens)
+
+    def identity(self, row: TaggedSentence) -> Hashable:
+        """All words."""
+        return tuple(row.tokens)
+
+    def written(self, row: TaggedSentence) -> str:
+        """Words and tags."""
+        return "\t".join([*row.tokens, "", *(row.tags or ())])
+
+    def settle(self, run: Run, source: SourceRows, say: Say) -> Run:
+        """How tags are written, and without a task, those of the training sentences."""
+        settings = run.tags or TagSettings()
+        given = scheme_of(source, settings, say)
+        run = replace(run, tags=replace(settings, given=given))
+        if run.task is not None:
+            return run
+        rows: list[TaggedSentence] = [*source.train, *source.tune]
+        try:
+            tags = TagSet.found(
+                [row.tags or [] for row in rows],
+                given=given,
+                learnt=settings.learnt,
+                decoding=settings.decoding,
+            )
+        except ValueError as error:
+            raise InputError(str(error), source=rows[0].source) from None
+        shown = ", ".join([*tags.labels[:9], *(["…"] if len(tags.labels) > 9 else [])])
+        say(f"tags: {given}, {len(tags.labels)} to learn ({shown})")
+        return replace(run, task=Tagging(tags=tags))
+
+    def build_pipeline(self, run: Run, source: SourceRows) -> TextPipeline:
+        """The words as they are cut in the files, the most frequent first."""
+        if run.text.unit == "bert":
+            texts = (" ".join(row.tokens) for row in source.train)
+            size, count = run.vocabulary.size, run.vocabulary.min_count
+            return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+        counts = Counter(normalise(word, run.text) for row in source.train for word in row.tokens)
+        kept = [word for word, count in counts.most_common() if count >= run.vocabulary.min_count]
+        kept.sort(key=lambda word: (-counts[word], word))
+        return pipeline_from_words([word for word in kept if word][: run.vocabulary.size], run.text)
+
+    def encode(
+        self,
+        rows: list[TaggedSentence],
+        prepared: Prepared,
+        say: Say,
+        name: str,
+        *,
+        taught: bool = False,
+    ) -> Texts | WordPieces:
+        """Words and tags as numbers; long sentences in parts."""
+        limit = prepared.pipeline.config.max_tokens
+        words = [row.tokens for row in rows]
+        given = (prepared.run.tags or TagSettings()).given
+        ids = [_ids(row, prepared.task.tags, given) for row in rows]  # type: ignore[arg-type]
+        if isinstance(prepared.run.model, BertTaggerConfig):
+            made = tagged_pieces(words, ids, prepared.pipeline)
+            if made.num_cut:
+                many = counted(made.num_cut, "sentence is", "sentences are")
+                say(f"{name}: {many} longer than {limit} pieces; in parts")
+            return made
+        num_cut = sum(len(row.tokens) > limit for row in rows)
+        if num_cut:
+            many = counted(num_cut, "sentence is", "sentences are")
+            say(f"{name}: {many} longer than {limit} words; read in parts")
+        texts = encode_words(
+            list(in_parts(words, limit)),
+            prepared.pipeline,
+            max_characters=max_characters(prepared.run.model),
+        )
+        return replace(texts, label=Sentences.pack(list(in_parts(ids, limit))), num_cut=num_cut)
+
+    def num_taught(self, rows: list[TaggedSentence], train: Texts | WordPieces) -> int:
+        """All of them."""
+        return len(rows)
+
+    def plan(
+        self, prepared: Prepared, train: Texts | WordPieces, tune: Texts | WordPieces
+    ) -> TagPlan:
+        """Shuffled batches, and F1 or accuracy of what was held back."""
+
+        def measured(model: nn.Module) -> dict[str, float]:
+            gold, predicted = self._tags(prepared, model, tune, prepared.source.tune)
+            task = prepared.task
+            found = task.report(gold, predicted, num_samples=1)
+            names = dict.fromkeys([task.steers_by, "accuracy"])
+            return {f"tune_{name}": found[name] for name in names}
+
+        return TagPlan(
+            train=train,
+            lengths=train.lengths().cpu(),
+            files=prepared.run.data,
+            seed=prepared.run.training.seed,
+            measured=measured,
+        )
+
+    def report(
+        self, prepared: Prepared, model: nn.Module, dev: Texts | WordPieces
+    ) -> dict[str, Any]:
+        """Entities found whole, and words."""
+        gold, predicted = self._tags(prepared, model, dev, prepared.source.dev)
+        found: dict[str, Any] = prepared.task.report(gold, predicted)
+        return found
+
+    def _tags(
+        self,
+        prepared: Prepared,
+        model: nn.Module,
+        texts: Texts | WordPieces,
+        rows: Sequence[TaggedSentence],
+    ) -> tuple[list[list[str]], list[list[str]]]:
+        """Gold and answered tags of whole sentences, both in the model's scheme."""
+        scores, chain = tag_scores(model, texts)
+        if not all(np.isfinite(each).all() for each in scores):
+            raise ConfigError(
+                "the run diverged: the model's answers are no longer finite; "
+                "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
+            )
+        tags: TagSet = prepared.task.tags
+        lengths = [len(row.tokens) for row in rows]
+        label: Sentences = texts.label  # type: ignore[assignment]
+        flat = label.ids.tolist()[: sum(lengths)]
+        gold = rejoined([[tags.labels[each] for each in flat]], lengths)
+        return gold, rejoined(decode_tags(scores, tags, chain), lengths)
+
+
+def tagged_pieces(
+    sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[int]], pipeline: TextPipeline
+) -> WordPieces:
+    """Sentences as pieces, each word's tag at its first one; long sentences in parts."""
+    cut = WordCutting(pipeline).rows(sentences)
+    rows = [row for parts in cut for row in parts]
+    flat = rejoined(tags, [len(row.places) for row in rows])
+    return WordPieces(
+        Sentences.pack([row.ids for row in rows]),
+        Sentences.pack([row.places for row in rows]),
+        Sentences.pack(flat),
+        num_cut=sum(len(parts) > 1 for parts in cut),
+    )
+
+
+def scheme_of(source: SourceRows, settings: TagSettings, say: Say) -> Scheme:
+    """How the tags of the files are written; a mixture of schemes is refused."""
+    if settings.given != "auto":
+        return settings.given
+    found = written_scheme(
+        [*source.train, *source.tune],
+        otherwise="to read them all the same, name one with --set tags.given={scheme}",
+    )
+    if found.warning is not None:
+        say(found.warning)
+    return found.scheme
+
+
+def _ids(row: TaggedSentence, tags: TagSet, given: Scheme) -> list[int]:
+    try:
+        return tags.ids(row.tags or [], given=given)
+    except TagError as error:
+        raise InputError(str(error), source=row.source, row=row.rows[error.place]) from None

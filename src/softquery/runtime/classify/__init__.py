@@ -1,0 +1,1 @@
+"""What a text is: from a bundle to answers."""

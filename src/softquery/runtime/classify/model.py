@@ -1,0 +1,148 @@
+"""A bundle that says what a text is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.answers import Calibration, Classified, parse_class
+from softquery.bundle import Bundle
+from softquery.errors import BundleError
+from softquery.explain import TextWeights
+from softquery.measure import ClassMetric
+from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
+from softquery.runtime.bert.backends import BertClassifyBackend, is_bert, open_bert
+from softquery.runtime.classify.backend import ClassifyBackend, Floats
+from softquery.runtime.classify.inputs import limit_of
+from softquery.runtime.fit_checks import (
+    check_task,
+    fitting_calibration,
+    fitting_pipeline,
+    fitting_reading,
+)
+from softquery.runtime.opened import Source, opened
+from softquery.text import TextPipeline
+
+CHUNK = 256
+"""Texts of a bulk call that are answered together; results depend on nothing outside of a chunk."""
+
+
+class Classifier:
+    """Says what a text is: one of the classes that it was trained on.
+
+    Args:
+        bundle: The model folder.
+        pipeline: Of the bundle.
+        backend: What computes its logits.
+    """
+
+    def __init__(self, bundle: Bundle, pipeline: TextPipeline, backend: ClassifyBackend) -> None:
+        self.bundle = bundle
+        self.pipeline = pipeline
+        self.reading = fitting_reading(bundle)
+        self.labels: tuple[str, ...] = tuple(bundle.config.task["labels"])
+        self.calibration: Calibration = fitting_calibration(bundle)
+        self.backend = backend
+
+    @property
+    def metric(self) -> ClassMetric:
+        """What it is judged by."""
+        found: ClassMetric = self.bundle.config.task.get("metric", "accuracy")
+        return found
+
+    @property
+    def limit(self) -> str:
+        """Where texts are cut, in words."""
+        return limit_of(self.reading, self.pipeline)
+
+    def parse_label(self, text: str) -> int:
+        """A gold label as a class id; `ValueError` where it is not known."""
+        return parse_class(text, self.labels)
+
+    def logits(self, texts: Sequence[str]) -> Floats:
+        """One row a text, before any temperature."""
+        parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
+        for start in range(0, len(texts), CHUNK):
+            read = self.reading.read(texts[start : start + CHUNK], self.pipeline)
+            parts.append(self.backend.logits([each.sentences for each in read]))
+        return np.concatenate(parts)
+
+    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """One row a text: a calibrated distribution over the labels."""
+        return self.calibration.probabilities(self.logits(texts))
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The label ids of the answers: by the saved threshold, else the likeliest."""
+        return self.calibration.decide(probabilities)
+
+    def predict(self, texts: Sequence[str]) -> list[Classified]:
+        """An answer for each text."""
+        return [self._answer(row) for row in self.probabilities(texts).tolist()]
+
+    def explain(self, text: str) -> TextWeights:
+        """How much each word, and each sentence, had to say, with the answer that it led to."""
+        read = self.reading.read([text], self.pipeline)[0]
+        found = self.backend.weigh(read.sentences)
+        answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
+        return TextWeights(
+            text=text,
+            sentences=tuple(map(tuple, self.reading.shown(text, self.pipeline))),
+            word_weights=tuple(found.word_weights),
+            sentence_weights=found.sentence_weights,
+            label=answer.label,
+            score=answer.score,
+            probabilities=answer.probabilities,
+            model=self.bundle.path.name,
+        )
+
+    def num_cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model's limit, and are cut to it."""
+        long = [text for text in texts if not self.reading.is_surely_whole(text, self.pipeline)]
+        return sum(each.num_cut > 0 for each in self.reading.read(long, self.pipeline))
+
+    def _answer(self, row: list[float]) -> Classified:
+        best = int(self.decide(np.array([row]))[0])
+        label = self.labels[best] if self.calibration.is_sure(row[best]) else None
+        return Classified(label, row[best], dict(zip(self.labels, row, strict=True)))
+
+
+def load_classifier(
+    name_or_path: Source,
+    *,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    device: str | None = None,
+) -> Classifier:
+    """Open a classifying bundle; the arguments are those of `softquery.load`."""
+    bundle = opened(name_or_path)
+    if bundle.config.kind != "classifier":
+        raise BundleError(
+            f"{bundle.path}: expected a classifier, found kind {bundle.config.kind!r}"
+        )
+    check_task(bundle)
+    reading = fitting_reading(bundle)
+    pipeline = fitting_pipeline(bundle)
+    chosen: Any
+    if is_bert(bundle):
+        chosen = BertClassifyBackend(open_bert(bundle, backend, threads, device))
+        return Classifier(bundle, pipeline, chosen)
+    if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.classify.onnx import OnnxClassifyBackend
+        from softquery.runtime.inner.mixed import open_context
+        from softquery.runtime.inner.sentences import check_spelling
+
+        check_spelling(bundle, "classifier")
+        # Bulk runs go on to the same bytes, so that what was read before must not matter.
+        context = open_context(bundle, threads, company="alone")
+        if (reading.tokens == "words") != (context is not None):
+            raise BundleError(
+                f"{bundle.path / 'config.json'}: max_characters is for a classifier with ELMo "
+                "inside, which spells words"
+            )
+        chosen = OnnxClassifyBackend(bundle, threads, context)
+    else:
+        with needs_torch():
+            from softquery.runtime.classify.torch import TorchClassifyBackend
+        chosen = TorchClassifyBackend(bundle, pipeline, device, threads)
+    return Classifier(bundle, pipeline, chosen)

@@ -1,0 +1,1 @@
+"""Vectors for words in their context: from a bundle to answers."""

@@ -1,0 +1,213 @@
+"""A bundle that gives vectors of words in their context."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from softquery.bundle import Bundle
+from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
+from softquery.files import LONGEST_LINE
+from softquery.runtime.backend_choice import Backend
+from softquery.runtime.embed.backend import ContextState, EmbedBackend
+from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
+from softquery.runtime.embed.word_cache import CACHE_BYTES
+from softquery.runtime.embed.word_layers import (
+    WordsInContext,
+    is_nested,
+    learnt_mix,
+    sizes_of,
+)
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.inner.mixed import open_context
+from softquery.runtime.match.backend import Floats
+from softquery.runtime.opened import Source, opened
+from softquery.text import SUBWORDS, TextPipeline
+
+Text = str | Sequence[str]
+"""A sentence, or its words where it is cut already."""
+CHUNK_LINES, CHUNK_TOKENS = 256, 8192
+"""Lines that are computed together, and how many words they may have; results depend on nothing
+outside of a chunk."""
+
+
+class ContextEmbedder:
+    """Vectors of words in their context, from texts or from words. Safe from many threads.
+
+    Args:
+        bundle: The model folder.
+        words: Its biLM.
+        mix: What `layers="mix"` means, where the bundle has learnt one.
+    """
+
+    def __init__(self, bundle: Bundle, words: WordsInContext, mix: Mix | None = None) -> None:
+        self.bundle = bundle
+        self.words = words
+        self.backend = words.backend
+        self.learnt_mix = mix
+        self.mix = mix or Mix.average(words.num_layers)
+        self.pipeline = fitting_pipeline(bundle)
+        config = self.pipeline.config
+        if config.unit in SUBWORDS:
+            raise BundleError(
+                f"{bundle.path / 'config.json'}: a biLM reads words, but text.unit is "
+                f"{config.unit!r}"
+            )
+        self.max_tokens = config.max_tokens - 2 * config.boundaries
+        # Cut here and not by the pipeline, which would not say how much.
+        self._cutter = TextPipeline(
+            self.pipeline.tokenizer, replace(config, boundaries=False, max_tokens=LONGEST_LINE)
+        )
+
+    @property
+    def num_layers(self) -> int:
+        """With layer 0, the word without its context."""
+        return self.words.num_layers
+
+    @property
+    def output_size(self) -> int:
+        """Width of a vector."""
+        return self.words.output_size
+
+    def tokens(self, texts: Sequence[Text]) -> list[list[str]]:
+        """The words of each text as the model's pipeline cuts them, and all of them.
+
+        What is given as words stays as it is.
+        """
+        if isinstance(texts, str):
+            raise TypeError("expected a list of sentences, got one string")
+        strings = [text for text in texts if isinstance(text, str)]
+        cut = iter(self._cutter.words(strings))
+        return [next(cut) if isinstance(text, str) else _checked(text) for text in texts]
+
+    def num_cut(self, tokens: Sequence[Sequence[str]]) -> int:
+        """How many sentences are longer than the model's limit, and are cut to it."""
+        return sum(len(sentence) > self.max_tokens for sentence in tokens)
+
+    def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
+        """Vectors for each text, [layers, words, width], in the order of the texts.
+
+        A text's vectors depend on its own words and nothing else; one without words has none. Texts
+        beyond the model's limit are cut to it (`num_cut`).
+
+        Args:
+            texts: Sentences, or lists of words, which are taken as they are.
+            layers: `"all"`; `"mix"`, by the weights that the bundle has learnt, else the average;
+                `"top"`; `"average"`; or the number of one. One layer is still a first axis.
+        """
+        check_choice(layers, self.num_layers)
+        tokens = self.tokens(texts)
+        found: list[Floats] = []
+        for part in chunks(tokens):
+            found += self.embed_tokens(part, layers=layers)
+        return found
+
+    def embed_tokens(
+        self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
+    ) -> list[Floats]:
+        """Likewise for one chunk of sentences that are cut into words."""
+        every = self.words.layers([sentence[: self.max_tokens] for sentence in tokens])
+        return [chosen(each, layers, self.mix) for each in every]
+
+    def stream(self) -> "EmbeddingStream":
+        """A text whose lines are read one after the other, each with the state of those before."""
+        return EmbeddingStream(self)
+
+
+class EmbeddingStream:
+    """Lines of one text, read with a state that runs on, as biLMs are pretrained.
+
+    Args:
+        embedder: The model.
+    """
+
+    def __init__(self, embedder: ContextEmbedder) -> None:
+        self.embedder = embedder
+        self.state: ContextState | None = None
+
+    def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
+        """Vectors of the next lines; see `ContextEmbedder.embed`."""
+        check_choice(layers, self.embedder.num_layers)
+        return self.embed_tokens(self.embedder.tokens(texts), layers=layers)
+
+    def embed_tokens(
+        self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
+    ) -> list[Floats]:
+        """Likewise for lines that are cut into words."""
+        found: list[Floats] = []
+        for sentence in tokens:
+            kept = sentence[: self.embedder.max_tokens]
+            (each,), self.state = self.embedder.words.carry([kept], self.state)
+            found.append(chosen(each, layers, self.embedder.mix))
+        return found
+
+
+def chunks(tokens: Sequence[list[str]]) -> list[list[list[str]]]:
+    """Sentences in parts of a bounded size, in order."""
+    parts: list[list[list[str]]] = []
+    size = CHUNK_TOKENS
+    for sentence in tokens:
+        size += len(sentence)
+        if not parts or size > CHUNK_TOKENS or len(parts[-1]) == CHUNK_LINES:
+            parts.append([])
+            size = len(sentence)
+        parts[-1].append(sentence)
+    return parts
+
+
+def open_embedder(
+    name_or_path: Source,
+    *,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    device: str | None = None,
+    cache_bytes: int = CACHE_BYTES,
+) -> ContextEmbedder:
+    """Open a bundle of word vectors in context by its name in the zoo or by its folder.
+
+    A matcher or a tagger with a biLM inside is one as well.
+
+    Args:
+        name_or_path: Such as `"elmo-en"`, or a folder, or a bundle that is read already.
+        backend: See `softquery.load`.
+        threads: See `softquery.load`.
+        device: See `softquery.load`.
+        cache_bytes: How much memory the vectors of words by themselves may take; 0 for none.
+    """
+    bundle = opened(name_or_path)
+    sizes = sizes_of(bundle)
+    if backend not in ("auto", "onnx", "torch"):
+        raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
+    if threads is not None and threads < 1:
+        raise ConfigError(f"threads must be at least 1, got {threads}")
+    if threads is not None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    if backend == "auto":
+        backend = "onnx" if bundle.is_exported and device is None else "torch"
+    if backend == "torch":
+        computes = _on_torch(bundle, device, threads)
+        words = WordsInContext(computes, sizes, cache_bytes=cache_bytes)
+    elif device is not None:
+        raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
+    else:
+        inside = open_context(bundle, threads, cache_bytes=cache_bytes)
+        words = inside or WordsInContext.open(bundle, threads=threads, cache_bytes=cache_bytes)
+    return ContextEmbedder(bundle, words, learnt_mix(bundle))
+
+
+def _on_torch(bundle: Bundle, device: str | None, threads: int | None) -> EmbedBackend:
+    try:
+        from softquery.runtime.embed.torch import TorchEmbedBackend
+        from softquery.runtime.torch_models import load_embedder, load_task_model
+    except ImportError as error:
+        if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
+            raise MissingExtra("train", needed_for="running a model on torch") from None
+        raise
+    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)  # type: ignore[union-attr]
+    return TorchEmbedBackend(model, device, threads)  # type: ignore[arg-type]
+
+
+def _checked(words: Sequence[str]) -> list[str]:
+    if not all(isinstance(word, str) and word for word in words):
+        odd = next(word for word in words if not isinstance(word, str) or not word)
+        raise InputError(f"expected words, found {odd!r:.40}", source="the texts")
+    return list(words)

@@ -1,0 +1,167 @@
+"""A biLM's graphs on ONNX Runtime: torch-free, and safe from many threads."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from softquery.errors import BundleError
+from softquery.runtime.embed.backend import (
+    Characters,
+    ContextState,
+    DirectionState,
+    short_batches,
+    zero_state,
+)
+from softquery.runtime.embed.bilm_sizes import BiLmSizes
+from softquery.runtime.match.backend import Floats
+from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
+from softquery.text import spell_sentences
+
+READ, CONTEXT = "read", "context"
+"""The names of the graphs."""
+BATCH = 32
+"""The most sentences that a direction reads side by side."""
+TOKENS = 32 * BATCH
+"""The most tokens of a batch, padding included, unless one sentence alone has more."""
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class OnnxEmbedBackend:
+    """The `read` graph, and the `context` graph once for each direction.
+
+    Work is cut into batches, and the threads take whole batches of one direction, so that even a
+    single sentence keeps two of them busy.
+
+    Args:
+        folder: The bundle, with its `onnx/` folder.
+        sizes: The biLM's.
+        weights: Those of the reader and of each direction, as
+            `softquery.runtime.embed.bilm_weights.fitting` gives them.
+        threads: How many batches are computed at a time; None for one a core.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        sizes: BiLmSizes,
+        weights: Sequence[dict[str, NDArray[Any]]],
+        threads: int | None = None,
+    ) -> None:
+        self._read = open_session(folder, READ, weights[0])
+        self._ways = [open_session(folder, CONTEXT, each) for each in weights[1:]]
+        self._sizes = sizes
+        count = threads or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(count, "softquery") if count > 1 else None
+        self._try_out(folder, sizes.max_characters)
+
+    @property
+    def name(self) -> str:
+        """What computes."""
+        return "onnx"
+
+    def initial_state(self, num_streams: int) -> ContextState:
+        """Zeros, from which so many streams are read."""
+        sizes = self._sizes
+        return zero_state(sizes.num_layers, num_streams, sizes.width, sizes.hidden_size)
+
+    def read(self, groups: Sequence[Characters]) -> list[Floats]:
+        """Vectors of tokens by themselves, group by group."""
+
+        def read_group(characters: Characters) -> Floats:
+            feed = {"characters": characters.astype(np.int32)}
+            vectors: Floats = self._read.run(["vectors"], feed)[0]
+            return vectors
+
+        return self._beside(read_group, groups)
+
+    def contextualise(
+        self, sentences: Sequence[Floats], state: ContextState | None = None
+    ) -> tuple[list[Floats], ContextState | None]:
+        """Every LSTM layer of sentences that were read, each by itself."""
+        start = state or self.initial_state(len(sentences))
+        lengths = [len(sentence) for sentence in sentences]
+        batches = short_batches(lengths, most=BATCH, most_tokens=TOKENS)
+
+        def run(task: tuple[int, list[int]]) -> tuple[list[Floats], DirectionState]:
+            way, rows = task
+            read = [sentences[row][:: -1 if way else 1] for row in rows]
+            return self._run(self._ways[way], read, start[way].of(rows))
+
+        results = iter(self._beside(run, [(way, rows) for rows in batches for way in (0, 1)]))
+        found: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
+        last = self.initial_state(len(sentences))
+        for rows, ahead, back in zip(batches, results, results, strict=True):
+            for place, row in enumerate(rows):
+                found[row] = _joined(ahead[0], back[0], place, lengths[row])
+            for whole, part in zip(last, (ahead[1], back[1]), strict=True):
+                whole.hidden[:, rows], whole.cell[:, rows] = part
+        return found, None if state is None else self._clipped(last)
+
+    def _clipped(self, state: ContextState) -> ContextState:
+        """A state as the model was taught to go on from; clipped already where every step is."""
+        ways = [
+            DirectionState(
+                *(
+                    _within(values, limit)
+                    for values, limit in zip(way, self._sizes.carried_clips, strict=True)
+                )
+            )  # fmt: skip
+            for way in state
+        ]
+        return ContextState(*ways)
+
+    def _run(
+        self,
+        session: onnxruntime.InferenceSession,
+        sentences: Sequence[Floats],
+        state: DirectionState,
+    ) -> tuple[list[Floats], DirectionState]:
+        """Layers [T, B, P] of one direction, in its reading order."""
+        lengths = np.array([len(sentence) for sentence in sentences])
+        steps = np.zeros((max(1, lengths.max()), len(sentences), self._sizes.width), np.float32)
+        for place, sentence in enumerate(sentences):
+            steps[: len(sentence), place] = sentence
+        is_real = np.arange(len(steps))[:, None] < lengths
+        names = [f"layer_{place + 1}" for place in range(self._sizes.num_layers)]
+        *layers, hidden, cell = session.run(
+            [*names, "last_hidden", "last_cell"],
+            {"vectors": steps, "is_real": is_real[..., None], **state._asdict()},
+        )
+        return layers, DirectionState(hidden, cell)
+
+    def _beside(self, act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Act on every item, several at a time where there are several."""
+        if self._pool is None or len(items) == 1:
+            return [act(item) for item in items]
+        return list(self._pool.map(act, items))
+
+    def _try_out(self, folder: Path, longest: int) -> None:
+        """Read one word, so that graphs and weights that do not belong together are found now."""
+        characters, _ = spell_sentences([["a"]], longest)
+        try:
+            (layers,), _ = self.contextualise(self.read([characters[0]]))
+        except Exception as error:  # the library raises several kinds, none of them public
+            raise BundleError(f"{folder / FOLDER}: cannot be run ({short_reason(error)})") from None
+        if layers.shape != (self._sizes.num_layers, characters.shape[1], 2 * self._sizes.width):
+            raise BundleError(f"{folder / FOLDER}: the graphs do not fit config.json")
+
+
+def _within(values: Floats, limit: float) -> Floats:
+    return np.clip(values, -limit, limit) if limit else values
+
+
+def _joined(ahead: list[Floats], back: list[Floats], place: int, length: int) -> Floats:
+    """Both directions of one sentence side by side: [L, T, 2 P]."""
+    width = ahead[0].shape[-1]
+    whole = np.empty((len(ahead), length, 2 * width), np.float32)
+    for layer, (left, right) in enumerate(zip(ahead, back, strict=True)):
+        whole[layer, :, :width] = left[:length, place]
+        whole[layer, :, width:] = right[:length, place][::-1]
+    return whole

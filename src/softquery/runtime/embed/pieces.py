@@ -1,0 +1,112 @@
+"""A pretrained encoder that gives vectors of pieces in their context. Needs no torch once exported.
+
+L layers, T pieces, D width.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from softquery.bundle import Bundle
+from softquery.errors import BundleError, ConfigError
+from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
+from softquery.runtime.bert.rows import BertRow, Floats
+from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.opened import Source, opened
+from softquery.text import WordCutting
+from softquery.text.vocabulary import BERT_CLS, BERT_SEP
+
+Text = str | Sequence[str]
+"""A sentence, or its words where it is cut already."""
+
+
+class PieceNetwork(Protocol):
+    """An encoder without a head."""
+
+    @property
+    def name(self) -> str:
+        """What computes, such as `"onnx"`."""
+
+    def states(self, rows: Sequence[BertRow]) -> list[Floats]:
+        """Of each row: [L, T, D]."""
+
+
+class PieceEmbedder:
+    """Vectors of pieces, the marks at both ends among them; used like `Embedder`.
+
+    Args:
+        bundle: The model folder.
+        network: Its encoder.
+    """
+
+    learnt_mix: Mix | None = None
+
+    def __init__(self, bundle: Bundle, network: PieceNetwork) -> None:
+        self.bundle, self.backend = bundle, network
+        self.pipeline = fitting_pipeline(bundle)
+        self._cutting = WordCutting(self.pipeline)
+        sizes = bundle.config.model["config"]
+        self.num_layers: int = sizes["num_layers"] + 1
+        """With layer 0, the pieces without their context."""
+        self.output_size: int = sizes["hidden_size"]
+        self.max_tokens: int = min(self.pipeline.config.max_tokens, sizes["max_length"])
+        self.mix = Mix.average(self.num_layers)
+
+    def tokens(self, texts: Sequence[Text]) -> list[list[str]]:
+        """The pieces of each text between their marks, and all of them; given words are cut."""
+        if isinstance(texts, str):
+            raise TypeError("expected a list of sentences, got one string")
+        whole = [text if isinstance(text, str) else " ".join(text) for text in texts]
+        return [
+            [BERT_CLS, *(name for name, _ in pieces), BERT_SEP]
+            for pieces in self.pipeline.pieces(whole)
+        ]
+
+    def num_cut(self, tokens: Sequence[Sequence[str]]) -> int:
+        """How many sentences are longer than the model's limit, and are cut to it."""
+        return sum(len(sentence) > self.max_tokens for sentence in tokens)
+
+    def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
+        """Vectors for each text, [layers, pieces, width]; see `Embedder.embed`."""
+        return self.embed_tokens(self.tokens(texts), layers=layers)
+
+    def embed_tokens(
+        self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
+    ) -> list[Floats]:
+        """Likewise for sentences that are cut into pieces; one beyond the limit keeps its end."""
+        check_choice(layers, self.num_layers)
+        room = self.max_tokens - 2
+        rows = [BertRow.of(self._cutting.marked(_inner(each)[:room])) for each in tokens]
+        return [chosen(each, layers, self.mix) for each in self.backend.states(rows)]
+
+    def stream(self) -> "PieceEmbedder":
+        """Refused: nothing runs on from one text to the next."""
+        raise ConfigError("an encoder reads every line by itself; leave --stateful away")
+
+
+def _inner(names: Sequence[str]) -> list[str]:
+    """Pieces without the marks around them."""
+    inner = list(names)
+    if inner[:1] == [BERT_CLS]:
+        inner = inner[1:]
+    return inner[:-1] if inner[-1:] == [BERT_SEP] else inner
+
+
+def open_pieces(
+    name_or_path: Source,
+    *,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    device: str | None = None,
+) -> PieceEmbedder:
+    """Open a bundle of a pretrained encoder; the arguments are those of `softquery.load`."""
+    bundle = opened(name_or_path)
+    if bundle.config.kind != "encoder":
+        raise BundleError(f"{bundle.path}: expected an encoder, found kind {bundle.config.kind!r}")
+    if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.embed.onnx_pieces import OnnxPieces
+
+        return PieceEmbedder(bundle, OnnxPieces(bundle, threads))
+    with needs_torch():
+        from softquery.runtime.embed.torch_pieces import TorchPieces
+    return PieceEmbedder(bundle, TorchPieces(bundle, device, threads))

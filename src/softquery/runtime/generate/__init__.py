@@ -1,0 +1,1 @@
+"""Text from text: from a bundle to answers."""

@@ -1,0 +1,1 @@
+"""What two texts are to each other: from a bundle to answers."""

@@ -1,0 +1,305 @@
+"""A matching bundle that answers."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.answers import Match, parse_class, parse_grade
+from softquery.bundle import Bundle
+from softquery.errors import BundleError
+from softquery.explain import PairAlignment
+from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
+from softquery.runtime.bert.backends import BertMatchBackend, is_bert, open_bert
+from softquery.runtime.fit_checks import check_task, fitting_calibration, fitting_pipeline
+from softquery.runtime.inner.reads import reads_words
+from softquery.runtime.match.backend import Floats, MatchBackend, Read
+from softquery.runtime.opened import Source, opened
+from softquery.text import UNK, Encoded
+
+Pair = tuple[str, str]
+Sentence = tuple[int, ...] | tuple[str, ...]
+"""Ids, or words where the model spells them."""
+CHUNK = 256
+"""Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
+
+
+class Matcher:
+    """Answers what two sentences are to each other. Safe from many threads.
+
+    Args:
+        bundle: The model folder.
+        backend: What computes its logits.
+        cache_size: How many sentences' encodings are kept for `rank` and `encode`.
+    """
+
+    def __init__(self, bundle: Bundle, backend: MatchBackend, *, cache_size: int = 1024) -> None:
+        self.bundle = bundle
+        check_task(bundle)
+        self.pipeline = fitting_pipeline(bundle)
+        self.task: dict[str, Any] = bundle.config.task
+        self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
+        self.calibration = fitting_calibration(bundle)
+        self.backend = backend
+        self._cache = EncodingCache(cache_size)
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether answers are grades rather than classes."""
+        return not self.labels
+
+    def parse_label(self, text: str) -> int | float:
+        """A gold label as this model's task reads it: a class id, or a share of the scale."""
+        if self.is_graded:
+            return parse_grade(text, self.task["low"], self.task["high"])
+        return parse_class(text, self.labels)
+
+    def logits(self, pairs: Sequence[Pair]) -> Floats:
+        """One row a pair, before any temperature."""
+        parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
+        for start in range(0, len(pairs), CHUNK):
+            chunk = pairs[start : start + CHUNK]
+            first, _ = self.read([pair[0] for pair in chunk])
+            second, _ = self.read([pair[1] for pair in chunk])
+            parts.append(self.backend.pair_logits(first, second))
+        return np.concatenate(parts)
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """One row a pair: a calibrated distribution over the labels, or the grade's share."""
+        return self._squashed(self.logits(pairs))
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The label ids of the answers: by the saved threshold, else the likeliest."""
+        return self.calibration.decide(probabilities)
+
+    def predict(self, pairs: Sequence[Pair]) -> list[Match]:
+        """An answer for each pair."""
+        return self.answers(self.probabilities(pairs))
+
+    def explain(self, first: str, second: str) -> PairAlignment:
+        """Which words of two sentences looked at which, with the answer they led to."""
+        sides = self.pipeline.encode([first, second])
+        encodings = [self._encoding(tuple(side)) for side in self.read([first, second])[0]]
+        found = self.backend.align(encodings[0], encodings[1])
+        if found is None:
+            raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
+        answer = self._answer(self._squashed(found.logits[None])[0].tolist())
+        tokens = [len(side.tokens) for side in sides]
+        written = reads_words(self.bundle)
+        return PairAlignment(
+            first=first,
+            second=second,
+            first_tokens=_shown_tokens(first, sides[0], written=written),
+            second_tokens=_shown_tokens(second, sides[1], written=written),
+            first_to_second=found.first_to_second[: tokens[0], : tokens[1]],
+            second_to_first=found.second_to_first[: tokens[1], : tokens[0]],
+            label=answer.label,
+            score=answer.score,
+            probabilities=answer.probabilities,
+            model=self.bundle.path.name,
+        )
+
+    def num_cut(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model's limit, and are cut to it."""
+        # A token has at least one character, so that most texts need no second look.
+        sure = self.pipeline.config.max_tokens - (2 if self.pipeline.config.boundaries else 0)
+        long = [text for text in texts if len(text) > sure]
+        return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
+
+    def encode(self, texts: Sequence[str]) -> list[Floats]:
+        """What comparing needs of each text, to be stored and handed to `rank`.
+
+        Each text is encoded by itself, so that its encoding never depends on its company. The
+        arrays may be shared with later calls, and cannot be written to.
+        """
+        return self.encode_read(self.read(texts)[0])
+
+    def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
+        """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
+        if reads_words(self.bundle):
+            return self.pipeline.written_words_with_cuts(list(texts))
+        return self.pipeline.encode_ids_with_cuts(list(texts))
+
+    def encode_read(self, sentences: Read) -> list[Floats]:
+        """As `encode`, for texts that `read` has cut already."""
+        return [self._encoding(tuple(sentence)) for sentence in sentences]
+
+    def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> NDArray[np.float64]:
+        """What `probabilities` says, from what `encode` gave.
+
+        Args:
+            first: As many as there are second sides, or one for all of them.
+            second: The other sides.
+        """
+        return self._squashed(self.backend.compare(first, second))
+
+    def answers(self, probabilities: NDArray[np.float64]) -> list[Match]:
+        """What rows of `probabilities` or `compare` mean."""
+        return [self._answer(row) for row in probabilities.tolist()]
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        *,
+        top_k: int | None = None,
+        encodings: Sequence[Floats] | None = None,
+        label: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Order documents by how well they match the query, best first.
+
+        Args:
+            query: Encoded once.
+            documents: The candidates.
+            top_k: How many to return, at least 1; all by default.
+            encodings: What `encode` gave for the documents, where it is stored.
+            label: Whose probability is the score; by default "same meaning" (the second of two
+                labels), `entailment` where there is such a label, else the first label. A grade's
+                score is its share of the scale.
+
+        Returns:
+            Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
+        """
+        column = self.column(label)
+        if top_k is not None and top_k < 1:
+            raise ValueError(f"top_k must be at least 1, got {top_k}")
+        if encodings is None:
+            encodings = self.encode(documents)
+        if len(encodings) != len(documents):
+            raise ValueError(f"{len(encodings)} encodings for {len(documents)} documents")
+        asked = self.encode([query])
+        order = sorted(range(len(documents)), key=lambda place: (len(encodings[place]), place))
+        scores = np.empty(len(documents))
+        if order:
+            logits = self.backend.compare(asked, [encodings[place] for place in order])
+            scores[order] = self._squashed(logits)[:, column]
+        best = np.argsort(-scores, kind="stable")[:top_k]
+        return [
+            {"corpus_id": place, "score": float(scores[place]), "text": documents[place]}
+            for place in best.tolist()
+        ]
+
+    def column(self, label: str | None = None) -> int:
+        """The column of `probabilities` that is the score of a ranking; see `rank`."""
+        if self.is_graded:
+            if label is not None:
+                raise ValueError(f"a model that grades has no label {label!r:.40}")
+            return 0
+        if label is not None:
+            return parse_class(label, self.labels)
+        if len(self.labels) == 2:
+            return 1
+        return self.labels.index("entailment") if "entailment" in self.labels else 0
+
+    def _encoding(self, sentence: Sentence) -> Floats:
+        found = self._cache.get(sentence)
+        if found is None:
+            found = self.backend.encode([sentence])[0]
+            found.setflags(write=False)  # it is shared with whoever asks next
+            self._cache.put(sentence, found)
+        return found
+
+    def _squashed(self, logits: Floats) -> NDArray[np.float64]:
+        if not self.is_graded:
+            return self.calibration.probabilities(logits)
+        grades: NDArray[np.float64] = 1 / (1 + np.exp(-logits.astype(np.float64)))
+        return grades
+
+    def _answer(self, row: list[float]) -> Match:
+        if self.is_graded:
+            low, high = self.task["low"], self.task["high"]
+            return Match(None, low + row[0] * (high - low), {})
+        best = int(self.decide(np.array([row]))[0])
+        score = row[1] if len(row) == 2 else row[best]
+        label = self.labels[best] if self.calibration.is_sure(row[best]) else None
+        return Match(label, score, dict(zip(self.labels, row, strict=True)))
+
+
+def _shown_tokens(text: str, encoded: Encoded, *, written: bool) -> tuple[str, ...]:
+    """Tokens as a reader knows them: a word outside the vocabulary as it stands in the text.
+
+    Where words are read as they are `written`, all of them.
+    """
+    return tuple(
+        text[start:end] if token == UNK or (written and start < end) else token
+        for token, (start, end) in zip(encoded.tokens, encoded.offsets, strict=True)
+    )
+
+
+class EncodingCache:
+    """The encodings that were used last. Safe from many threads.
+
+    Args:
+        size: How many are kept.
+        most_bytes: How much memory they may take together; one that is larger is not kept.
+    """
+
+    def __init__(self, size: int, most_bytes: int = 64 * 1024 * 1024) -> None:
+        self.size = size
+        self.most_bytes = most_bytes
+        self.num_bytes = 0
+        self._kept: OrderedDict[Sentence, Floats] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, sentence: Sentence) -> Floats | None:
+        """The encoding of a sentence, if it is here."""
+        with self._lock:
+            found = self._kept.get(sentence)
+            if found is not None:
+                self._kept.move_to_end(sentence)
+            return found
+
+    def put(self, sentence: Sentence, encoding: Floats) -> None:
+        """Keep an encoding and let go of the one unused for longest."""
+        with self._lock:
+            before = self._kept.pop(sentence, None)
+            self.num_bytes += encoding.nbytes - (0 if before is None else before.nbytes)
+            self._kept[sentence] = encoding
+            while self._kept and (len(self._kept) > self.size or self.num_bytes > self.most_bytes):
+                self.num_bytes -= self._kept.popitem(last=False)[1].nbytes
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def load_matcher(
+    name_or_path: Source,
+    *,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    device: str | None = None,
+) -> Matcher:
+    """Open a matching bundle by its name in the zoo or by its folder.
+
+    Args:
+        name_or_path: Such as `"nli-en"`, or a folder, or a bundle that is read already.
+        backend: `"onnx"` needs an exported bundle; `"torch"` needs the extra `[train]`; `"auto"`
+            takes ONNX Runtime where the bundle was exported and no device is named, else torch.
+        threads: Threads of one call; None for all cores. torch and the tokenizers know one count
+            for the whole process, and keep this one.
+        device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
+    """
+    bundle = opened(name_or_path)
+    if bundle.config.kind != "matcher":
+        raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
+    if is_bert(bundle):
+        return Matcher(bundle, BertMatchBackend(open_bert(bundle, backend, threads, device)))
+    if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.inner.mixed import open_context
+        from softquery.runtime.inner.sentences import check_spelling
+        from softquery.runtime.match.onnx import OnnxMatchBackend
+
+        check_spelling(bundle)
+        # Bulk runs go on to the same bytes, so that what was read before must not matter.
+        context = open_context(bundle, threads, company="alone")
+        return Matcher(bundle, OnnxMatchBackend(bundle, threads, context))
+    return Matcher(bundle, _torch_backend(bundle, device, threads))
+
+
+def _torch_backend(bundle: Bundle, device: str | None, threads: int | None) -> MatchBackend:
+    with needs_torch():
+        from softquery.runtime.match.torch import TorchMatchBackend
+    return TorchMatchBackend(bundle, device, threads)

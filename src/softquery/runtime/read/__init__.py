@@ -1,0 +1,1 @@
+"""Where the answer to a question stands in a context: from a bundle to answers."""

@@ -1,0 +1,1 @@
+"""What every word of a text is: from a bundle to answers."""

@@ -1,0 +1,111 @@
+"""A tagging bundle that answers."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from softquery.answers import Tagged, TagSet
+from softquery.bundle import Bundle
+from softquery.errors import BundleError
+from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
+from softquery.runtime.bert.backends import BertTagBackend, is_bert, open_bert
+from softquery.runtime.fit_checks import check_task, fitting_pipeline
+from softquery.runtime.inner.mixed import open_context
+from softquery.runtime.opened import Source, opened
+from softquery.runtime.tag.decode_tags import Chain, Floats, decode_tags
+from softquery.text import TextPipeline, in_parts, rejoined
+
+Text = str | Sequence[str]
+"""A sentence as it is written, or cut into words already."""
+CHUNK = 256
+"""Sentences of a bulk call that are answered together."""
+
+
+class TagBackend(Protocol):
+    """What computes for a tagger."""
+
+    @property
+    def name(self) -> str:
+        """What computes, such as `"onnx"`."""
+
+    def scores(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Floats], Chain | None]:
+        """Scores [T, C] of the tags of every sentence, and of tags in a chain."""
+
+
+class Tagger:
+    """Says of every word what it is.
+
+    Args:
+        bundle: The model folder.
+        pipeline: Of the bundle.
+        backend: What computes its scores.
+    """
+
+    def __init__(self, bundle: Bundle, pipeline: TextPipeline, backend: TagBackend) -> None:
+        self.bundle = bundle
+        self.pipeline = pipeline
+        self.tags = TagSet.from_dict(bundle.config.task)
+        self.backend = backend
+
+    def predict(self, texts: Sequence[Text]) -> list[Tagged]:
+        """The tags of each text, in the scheme that the bundle writes."""
+        words = self.words(texts)
+        return [
+            Tagged(
+                tuple(tokens),
+                tuple(self.tags.write(tags)),
+                tuple(self.tags.spans(tags)),
+                text if isinstance(text, str) else None,
+            )
+            for text, tokens, tags in zip(texts, words, self.own_tags(words), strict=True)
+        ]
+
+    def own_tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """The tags of sentences that are cut into words, in the model's own scheme."""
+        found: list[list[str]] = []
+        limit = self.pipeline.config.max_tokens
+        for start in range(0, len(sentences), CHUNK):
+            chunk = sentences[start : start + CHUNK]
+            scores, chain = self.backend.scores(list(in_parts(chunk, limit)))
+            tags = decode_tags(scores, self.tags, chain)
+            found += rejoined(tags, [len(words) for words in chunk])
+        return found
+
+    def words(self, texts: Sequence[Text]) -> list[list[str]]:
+        """Texts as words; those that are cut already stay as they are."""
+        whole = [text for text in texts if isinstance(text, str)]
+        spans = iter(zip(whole, self.pipeline.word_spans(whole), strict=True))
+        return [_sliced(*next(spans)) if isinstance(text, str) else list(text) for text in texts]
+
+    def num_cut(self, sentences: Sequence[Sequence[str]]) -> int:
+        """How many sentences are longer than the model's limit, and are read in parts."""
+        return sum(len(words) > self.pipeline.config.max_tokens for words in sentences)
+
+
+def _sliced(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    return [text[start:end] for start, end in spans]
+
+
+def load_tagger(
+    name_or_path: Source,
+    *,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    device: str | None = None,
+) -> Tagger:
+    """Open a tagging bundle; the arguments are those of `softquery.load`."""
+    bundle = opened(name_or_path)
+    if bundle.config.kind != "tagger":
+        raise BundleError(f"{bundle.path}: expected a tagger, found kind {bundle.config.kind!r}")
+    check_task(bundle)
+    pipeline = fitting_pipeline(bundle)
+    if is_bert(bundle):
+        network = open_bert(bundle, backend, threads, device)
+        return Tagger(bundle, pipeline, BertTagBackend(network, pipeline))
+    if choose_backend(bundle, backend, threads, device) == "onnx":
+        from softquery.runtime.tag.onnx import OnnxTagBackend
+
+        context = open_context(bundle, threads)
+        return Tagger(bundle, pipeline, OnnxTagBackend(bundle, pipeline, threads, context))
+    with needs_torch():
+        from softquery.runtime.tag.torch import TorchTagBackend
+    return Tagger(bundle, pipeline, TorchTagBackend(bundle, pipeline, device, threads))

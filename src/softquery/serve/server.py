@@ -1,0 +1,144 @@
+"""Start a server: one process, or several behind one socket."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from ipaddress import ip_address
+from signal import SIGINT, SIGTERM
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from softquery.errors import ConfigError
+from softquery.serve.keys import read_keys
+from softquery.serve.request_log import log, set_up_logs
+from softquery.serve.settings import VARIABLE, Settings
+from softquery.serve.watchful import WatchfulProtocol
+
+FACTORY = "softquery.serve.app:build_from_environment"
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+KEEP_ALIVE = 75
+"""Seconds that an idle connection stays open; longer than most proxies keep theirs."""
+
+
+def serve(settings: Settings) -> None:
+    """Serve until the process is told to stop, then finish what was begun.
+
+    Raises:
+        SoftqueryError: A model, an index, the file of keys or the address cannot be used.
+    """
+    set_up_logs(log_text=settings.log_text)
+    if settings.keys is not None:
+        read_keys(settings.keys)
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listener(settings))
+        if settings.workers > 1:
+            stack.enter_context(_shared_numbers())
+            _serve_many(settings, listener)
+        else:
+            _serve_one(settings, listener)
+
+
+def _serve_one(settings: Settings, listener: socket.socket) -> None:
+    from softquery.serve.app import build_app
+
+    gate = build_app(settings)
+    _say_started(settings, listener)
+    server = uvicorn.Server(_config(settings, gate))
+    with _ended_by_signals():
+        server.run(sockets=[listener])
+    log(logging.INFO, "stopped", {})
+
+
+def _serve_many(settings: Settings, listener: socket.socket) -> None:
+    """Workers open the models themselves; here they are opened once to find faults early."""
+    from softquery.serve.catalogue import open_catalogue
+
+    open_catalogue(settings)
+    os.environ[VARIABLE] = settings.to_json()
+    _say_started(settings, listener)
+    try:
+        Multiprocess(_config(settings, FACTORY), sockets=[listener]).run()
+    finally:
+        os.environ.pop(VARIABLE, None)
+    log(logging.INFO, "stopped", {})
+
+
+def _config(settings: Settings, app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        factory=isinstance(app, str),
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        http=WatchfulProtocol,
+        lifespan="on",
+        ws="none",
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=max(1, round(settings.drain)),
+    )
+
+
+def _listener(settings: Settings) -> socket.socket:
+    """The socket, bound here so that a taken port is said in one line."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"cannot listen at {settings.host}:{settings.port} ({reason.lower()})"
+        ) from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def _say_started(settings: Settings, listener: socket.socket) -> None:
+    host, port = listener.getsockname()[:2]
+    if settings.keys is None and not _is_local(host):
+        log(logging.WARNING, "no keys: whoever reaches this address may ask", {"host": host})
+    served = {"models": list(settings.named_models()), "indexes": list(settings.named_indexes())}
+    workers = {"workers": settings.workers, "threads": settings.num_threads}
+    log(logging.INFO, "listening", {"host": host, "port": port, **served, **workers})
+    if sys.stderr.isatty():
+        shown = f"[{host}]" if ":" in host else host
+        print(f"softquery serves at http://{shown}:{port} (Ctrl-C stops)", file=sys.stderr)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Uvicorn drains when it is signalled, then signals the process anew; it is to go on then."""
+    before = {each: signal.signal(each, lambda *_: None) for each in (SIGINT, SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+@contextmanager
+def _shared_numbers() -> Iterator[None]:
+    """A folder in which workers keep their numbers, so that any of them can tell all."""
+    with tempfile.TemporaryDirectory(prefix="softquery-") as folder:
+        os.environ[FOLDER] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(FOLDER, None)
