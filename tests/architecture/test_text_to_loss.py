@@ -46,7 +46,7 @@ def test_esim_pulls_in_only_what_lies_below_models():
     names = [name.split(".") for name in result.stdout.split()]
     layers = {parts[1] for parts in names if parts[0] == "softquery" and len(parts) > 1}
     assert layers >= {"models", "data", "nn", "attention"}
-    below = {"data", "nn", "decoding", "answers", "attention", "text", "files", "whole", "errors"}
+    below = {"data", "nn", "decoding", "answers", "attention", "text", "files", "atomic", "errors"}
     assert layers <= {"models", *below}
 
 

@@ -40,19 +40,19 @@ def test_the_gate_measures_what_the_classifier_is_judged_by(metric, tmp_path):
 
 
 def test_graphs_that_would_differ_are_not_written(tmp_path, monkeypatch):
-    from softquery.export import classifier
+    from softquery.export import classify
 
-    plain = classifier.classify_graph
+    plain = classify.classify_graph
 
     def careless(weights, merge, limit, places):
         return plain(weights, "concat" if merge == "sum" else "sum", limit, places)
 
     bundle = read_bundle(make_classifier(tmp_path / "plain", size=8))
-    monkeypatch.setattr(classifier, "classify_graph", careless)
+    monkeypatch.setattr(classify, "classify_graph", careless)
     with pytest.raises(BundleError):
         export_classifier(bundle, tmp_path / "out")
-    monkeypatch.setattr(classifier, "classify_graph", plain)
-    monkeypatch.setattr(classifier, "_difference", lambda *given: 0.5)
+    monkeypatch.setattr(classify, "classify_graph", plain)
+    monkeypatch.setattr(classify, "_difference", lambda *given: 0.5)
     with pytest.raises(BundleError, match=r"the exported graphs differ from torch by 5.0e-01"):
         export_classifier(bundle, tmp_path / "out")
     assert not (tmp_path / "out").exists()
