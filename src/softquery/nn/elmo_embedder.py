@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from softquery.nn.embedding import WordEmbedding
 from softquery.nn.lexicon import Lexicon
-from softquery.nn.mix import LayerMix
+from softquery.nn.pooling import LayerMix
 from softquery.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 Place = Literal["input", "output"]

@@ -4,6 +4,9 @@ B sequences, T steps, D input width, A width of what is added to the input, H wi
 widths of all gates (H for a plain network, 3 H for a GRU, 4 H for an LSTM).
 """
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
 import torch
@@ -11,7 +14,28 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.nn.precision import autocast_dtype, quiet_about_weights
+
+def autocast_dtype(inputs: Tensor) -> torch.dtype:
+    """The dtype in which autocast would multiply here.
+
+    Torch's own autocast of cuDNN's recurrence knows float16 only, so weights are cast by hand.
+    """
+    if torch.is_autocast_enabled(inputs.device.type):
+        return torch.get_autocast_dtype(inputs.device.type)
+    return inputs.dtype
+
+
+@contextmanager
+def quiet_about_weights() -> Iterator[None]:
+    """Silence torch where it misses a faster path that is not to be had.
+
+    On a GPU the weights were just cast and are gathered anew, some megabytes; on a CPU, oneDNN has
+    no projection.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
 
 RecurrentCell = Literal["rnn", "gru", "lstm"]
 GATES: dict[str, int] = {"rnn": 1, "gru": 3, "lstm": 4}
