@@ -35,7 +35,7 @@ class ScheduledSampling(nn.Module):
         self.steps += 1
         return torch.rand(like.shape, device=like.device) < share
 
-    def say(self, logits: Float[Tensor, "B V"]) -> Int[Tensor, " B"]:
+    def draw(self, logits: Float[Tensor, "B V"]) -> Int[Tensor, " B"]:
         """Draw a word from the model's distribution."""
         noise = torch.empty_like(logits, dtype=torch.float32).exponential_().log()
         return (logits.detach().float() - noise).argmax(dim=-1)
