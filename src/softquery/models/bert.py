@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import MultiHead
-from softquery.data import NONE, MaskedBatch, PackedTokens, Tokens
+from softquery.data import MaskedBatch, PackedTokens, Tokens
 from softquery.nn import (
     BlockActivation,
     EncoderBlock,
@@ -99,12 +99,10 @@ class BertOutput(NamedTuple):
 
 
 class MaskedOutput(NamedTuple):
-    """How likely the hidden words were, and whether texts belong together."""
+    """What may stand where words were hidden, and whether texts belong together."""
 
-    words: Float[Tensor, " M"]
-    """Log-probability of each word that was to be foretold."""
-    best: Int[Tensor, " M"] | None
-    """The likeliest word; not while training."""
+    logits: Float[Tensor, "M V"]
+    """Of all words at each place that is to be predicted."""
     follows: Float[Tensor, "S 2"] | None
     """Logits of no and yes, where there is a head for it."""
 
@@ -150,16 +148,13 @@ class Bert(nn.Module):
 
     def forward(self, batch: MaskedBatch) -> MaskedOutput:
         """What was hidden, and whether texts belong together (Section 3.1)."""
-        if self.word_head is None:
-            raise ValueError("this model has no heads; it cannot say what was hidden")
         states = self.encode_packed(batch.tokens)
         # Looked up as embeddings are, whose backward pass is made for it.
         logits = self.word_logits(F.embedding(batch.places, states))
-        words = -F.cross_entropy(logits.float(), batch.targets, ignore_index=NONE, reduction="none")
         follows = None
         if self.next_head is not None:
             follows = self.next_head(self.pool(F.embedding(batch.firsts, states)))
-        return MaskedOutput(words, None if self.training else logits.argmax(dim=-1), follows)
+        return MaskedOutput(logits, follows)
 
     def encode(self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None) -> BertOutput:
         """Every layer for padded sentences; a sentence's states depend on its own tokens alone."""

@@ -24,6 +24,7 @@ from softquery.nn import (
     SpanHead,
     SpanOutput,
     SpellingConfig,
+    TokenEmbedder,
     TwoWayAttention,
     VariationalDropout,
     WordEmbedding,
@@ -91,12 +92,11 @@ class BiDaf(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps rows of a lexicon to vectors and has an `output_size`; a trainable table of
-            words by default. Where it gives `Embedded`, vectors of its `added_size` are laid beside
-            the encoder's states, so that the attention sees them too.
+        embedder: Gives tokens their vectors; a trainable table of words by default. Those for the
+            output are laid beside the encoder's states, so that the attention sees them too.
     """
 
-    def __init__(self, config: BiDafConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: BiDafConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -105,11 +105,11 @@ class BiDaf(nn.Module):
             )
         self.embedder = embedder
         self.spelling = config.spelling.build()
-        size: int = embedder.output_size  # type: ignore[assignment]
+        size = embedder.output_size
         size += 0 if self.spelling is None else self.spelling.output_size
         self.highways = nn.Sequential(*(Highway(size) for _ in range(config.num_highways)))
         self.encoder = BiRecurrent(size, config.hidden_size)
-        width = self.encoder.output_size + getattr(embedder, "added_size", 0)
+        width = self.encoder.output_size + embedder.added_size
         self.meeting = TwoWayAttention(width, config.score)
         self.dropout = VariationalDropout(config.dropout)
         widths = [4 * width, *[2 * config.hidden_size] * (config.num_layers - 1)]
@@ -145,8 +145,7 @@ class BiDaf(nn.Module):
         return output._replace(scores=met.scores)
 
     def _embed(self, tokens: Tokens, lexicon: Lexicon) -> Embedded:
-        given: Tensor | Embedded = self.embedder(tokens.ids, lexicon)
-        embedded = Embedded(given) if isinstance(given, Tensor) else given
+        embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         if self.spelling is None:
             return embedded
         spelt = self.spelling(tokens.ids, lexicon) * tokens.mask.unsqueeze(-1)

@@ -23,6 +23,7 @@ from softquery.nn import (
     Cell,
     Embedded,
     Lexicon,
+    TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -110,12 +111,11 @@ class Esim(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default. Where it gives `Embedded`, vectors of its `added_size` are laid beside the
-            encoder's states, so that the alignment sees them too.
+        embedder: Gives tokens their vectors; a trainable table of words by default. Those for the
+            output are laid beside the encoder's states, so that the alignment sees them too.
     """
 
-    def __init__(self, config: EsimConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: EsimConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -125,9 +125,8 @@ class Esim(nn.Module):
         self.embedding_dropout = VariationalDropout(
             config.dropout if embedding_dropout is None else embedding_dropout
         )
-        embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
-        self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)
-        width = self.encoder.output_size + getattr(self.embedder, "added_size", 0)
+        self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
+        width = self.encoder.output_size + embedder.added_size
         self.project = nn.Sequential(
             nn.Linear(len(config.parts) * width, config.hidden_size), nn.ReLU()
         )
@@ -155,9 +154,7 @@ class Esim(nn.Module):
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> EncodedSentence:
         """Input encoding (Section 3.1, Eqs. 1-2); with a lexicon, ids are its rows."""
-        embedded = self.embedder(tokens.ids, *([] if lexicon is None else [lexicon]))
-        if isinstance(embedded, Tensor):
-            embedded = Embedded(embedded)
+        embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         states = self.encoder(self.embedding_dropout(embedded.at_input), tokens.mask)
         if embedded.at_output is not None:
             states = torch.cat([states, embedded.at_output], dim=-1)

@@ -21,7 +21,9 @@ from softquery.nn import (
     AttentivePool,
     BiRecurrent,
     Cell,
+    Embedded,
     Lexicon,
+    TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -71,21 +73,20 @@ class Siamese(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default. It has nothing to lay beside the encoder's states.
+        embedder: Gives tokens their vectors; a trainable table of words by default. It must have
+            none to lay beside the encoder's states.
     """
 
-    def __init__(self, config: SiameseConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: SiameseConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
             embedder = WordEmbedding(config.vocab_size, config.embedding_size)
-        if getattr(embedder, "added_size", 0):
+        if embedder.added_size:
             raise ValueError("ELMo has a place at the input alone; nothing reads it at the output")
         self.embedder = embedder
         self.dropout = VariationalDropout(config.dropout)
-        embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
-        self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)
+        self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
         width = self.encoder.output_size
         self.attentive = (
             AttentivePool(width, config.hidden_size) if config.pooling == "attentive" else None
@@ -103,9 +104,8 @@ class Siamese(nn.Module):
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> Float[Tensor, "B D"]:
         """One vector a sentence; with a lexicon, ids are its rows."""
-        known = [] if lexicon is None else [lexicon]
-        embedded = self.dropout(self.embedder(tokens.ids, *known))
-        states = self.encoder(embedded, tokens.mask)
+        embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
+        states = self.encoder(self.dropout(embedded.at_input), tokens.mask)
         if self.attentive is not None:
             pooled: Tensor = self.attentive(states, tokens.mask)
             return pooled

@@ -26,13 +26,14 @@ from softquery.nn.elmo_embedder import (
     BiLm,
     ElmoEmbedder,
     ElmoSettings,
-    Embedded,
 )
 from softquery.nn.embedding import (
+    Embedded,
     InputEmbedding,
     PositionKind,
     Positions,
     Tie,
+    TokenEmbedder,
     WordEmbedding,
     WordTables,
     sinusoids,
@@ -157,6 +158,7 @@ __all__ = [
     "SpeltWords",
     "StoredVectors",
     "Tie",
+    "TokenEmbedder",
     "Transitions",
     "TwoWayAttention",
     "TwoWayOutput",

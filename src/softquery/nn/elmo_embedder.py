@@ -6,14 +6,14 @@ B sentences, T tokens, C characters of a type, D width.
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.nn.embedding import WordEmbedding
+from softquery.nn.embedding import Embedded, WordEmbedding
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.pooling import LayerMix
 from softquery.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID
@@ -97,13 +97,6 @@ class ElmoSettings:
         )
         made.settings = self
         return made
-
-
-class Embedded(NamedTuple):
-    """Vectors for a model's input, and vectors to lay beside the states of its encoder."""
-
-    at_input: Float[Tensor, "B T D"]
-    at_output: Float[Tensor, "B T E"] | None = None
 
 
 class BiLm(Protocol):

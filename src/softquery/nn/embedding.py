@@ -4,7 +4,7 @@
 """
 
 import math
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -16,10 +16,35 @@ from softquery.nn.small_layers import LayerNorm
 from softquery.text import PAD_ID, UNK_ID
 
 
-class WordEmbedding(nn.Module):
-    """A table with one vector a word; row 0 is padding and stays zero.
+class Embedded(NamedTuple):
+    """Vectors for a model's input, and vectors to lay beside the states of its encoder."""
 
-    Any module that maps `ids [B, T]` to `[B, T, output_size]` can stand in its place.
+    at_input: Float[Tensor, "B T D"]
+    at_output: Float[Tensor, "B T E"] | None = None
+
+    @classmethod
+    def of(cls, given: "Tensor | Embedded") -> "Embedded":
+        """What a `TokenEmbedder` gave; a tensor alone is for the input."""
+        return cls(given) if isinstance(given, Tensor) else given
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """A module that gives tokens their vectors: `WordEmbedding`, `ElmoEmbedder`, or your own."""
+
+    output_size: int
+    """Width of the vectors for a model's input."""
+    added_size: int
+    """Width of those to lay beside its encoder's states; 0 where there are none."""
+
+    def __call__(
+        self, ids: Int[Tensor, "B T"], lexicon: Lexicon | None = None
+    ) -> Tensor | Embedded:
+        """The vectors of all tokens; with a lexicon, ids are its rows."""
+
+
+class WordEmbedding(nn.Module):
+    """A table with one vector per word; row 0 is padding and stays zero.
 
     Args:
         vocab_size: Number of words, padding included.
@@ -34,7 +59,7 @@ class WordEmbedding(nn.Module):
             raise ValueError(f"vocab_size must be positive, got {vocab_size}")
         if not 0 <= word_dropout < 1:
             raise ValueError(f"word_dropout must be in [0, 1), got {word_dropout}")
-        self.output_size = embedding_size
+        self.output_size, self.added_size = embedding_size, 0
         self.word_dropout = word_dropout
         self.table = nn.Embedding(vocab_size, embedding_size, padding_idx=0)
         nn.init.normal_(self.table.weight, std=0.1)
