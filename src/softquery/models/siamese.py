@@ -18,11 +18,12 @@ from torch.nn import functional as F
 from softquery.data import PairBatch, Tokens
 from softquery.models.pair_output import PairOutput
 from softquery.nn import (
-    AttentivePool,
     BiRecurrent,
     Cell,
     Embedded,
+    LearnedQuery,
     Lexicon,
+    PooledStates,
     TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
@@ -89,7 +90,7 @@ class Siamese(nn.Module):
         self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
         width = self.encoder.output_size
         self.attentive = (
-            AttentivePool(width, config.hidden_size) if config.pooling == "attentive" else None
+            LearnedQuery(width, config.hidden_size) if config.pooling == "attentive" else None
         )
         self.head = (
             CosineHead(config.output_size)
@@ -107,8 +108,8 @@ class Siamese(nn.Module):
         embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         states = self.encoder(self.dropout(embedded.at_input), tokens.mask)
         if self.attentive is not None:
-            pooled: Tensor = self.attentive(states, tokens.mask)
-            return pooled
+            pooled: PooledStates = self.attentive(states, tokens.mask)
+            return pooled.mixed
         pool = mean_pool if self.config.pooling == "mean" else max_pool
         return pool(states, tokens.mask)
 

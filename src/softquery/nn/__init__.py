@@ -44,7 +44,6 @@ from softquery.nn.lexicon import (
     sentence_keys,
 )
 from softquery.nn.pooling import (
-    AttentivePool,
     LayerMix,
     LearnedQuery,
     PooledStates,
@@ -108,7 +107,6 @@ from softquery.nn.transformer import (
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
-    "AttentivePool",
     "BiLm",
     "BiRecurrent",
     "BlockActivation",

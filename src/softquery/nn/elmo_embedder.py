@@ -189,11 +189,6 @@ class ElmoEmbedder(nn.Module):
         """λ‖w‖² of every mix, to be added to the task's loss."""
         return torch.stack([mix.regulariser() for mix in self.mixes.values()]).sum()  # type: ignore[operator]
 
-    def know(self, characters: Shaped[Tensor, "new C"]) -> None:
-        """Add types, whose ids follow those there are."""
-        self.characters = torch.cat([self.characters, characters.to(self.characters)])
-        self._forget()
-
     def train(self, mode: bool = True) -> "ElmoEmbedder":
         """A frozen biLM stays in evaluation, whatever the rest does."""
         super().train(mode)

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.attention import Additive, attend, dot
+from softquery.attention import attend, dot
 
 
 def mean_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
@@ -35,32 +35,6 @@ def max_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float
     lowest = torch.finfo(states.dtype).min
     largest = states.masked_fill(~mask.unsqueeze(-1), lowest).amax(dim=1)
     return largest * mask.any(dim=1, keepdim=True)
-
-
-class AttentivePool(nn.Module):
-    """One learned context vector asks every state (Yang et al. 2016, Section 2.2, Eqs. 5-7).
-
-    Query: the learned vector. Key, value: the states. Score: additive.
-
-    Args:
-        size: Width of a state.
-        hidden_size: Width of the space in which the query meets the keys.
-    """
-
-    def __init__(self, size: int, hidden_size: int) -> None:
-        super().__init__()
-        self.context = nn.Parameter(torch.empty(1, hidden_size))
-        nn.init.normal_(self.context, std=hidden_size**-0.5)
-        self.score = Additive(hidden_size, size, hidden_size)
-
-    def forward(
-        self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B D"]:
-        """Mix the states by how well they answer the context vector."""
-        query = self.context.expand(states.shape[0], 1, -1)
-        return attend(
-            query, states, states, score=self.score, mask=mask.unsqueeze(1)
-        ).mixed.squeeze(1)
 
 
 class PooledStates(NamedTuple):
