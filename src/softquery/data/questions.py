@@ -13,8 +13,8 @@ from torch import Tensor
 
 from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.buckets import round_up
-from softquery.data.lexicons import build_lexicon
 from softquery.data.tokens import Sentences, Tokens
+from softquery.data.word_ids import build_lexicon
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline, reserved_tokens
 
@@ -98,7 +98,7 @@ def encode_pages(
         labels: The first and last word of the answer on each page, `NO_ANSWER` twice for none.
 
     >>> from softquery.text import TextConfig, pipeline_from_words
-    >>> made = encode_pages([Page(["who"], ["Ada", "slept"])],
+    >>> made = encode_pages([ContextWindow(["who"], ["Ada", "slept"])],
     ...                     pipeline_from_words(["who"], TextConfig()), max_characters=5)
     >>> made.batch(torch.tensor([0]), 3, question_length=1).context.ids.tolist()
     [[5, 6, 0]]
