@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.data import DocumentBatch, TextBatch
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.outputs import ClassOutput
 from softquery.nn import (
     BiRecurrent,
@@ -59,8 +60,8 @@ class AttentiveConfig:
     def __post_init__(self) -> None:
         if self.merge not in get_args(Merge):
             raise ValueError(f"merge must be sum or concat, got {self.merge!r}")
-        _check_sizes(self, "output_size", "embedding_size", "hidden_size")
-        _check_dropout(self, "embedding_dropout", "state_dropout", "dropout", "word_dropout")
+        check_positive(self, "output_size", "embedding_size", "hidden_size")
+        check_dropout(self, "embedding_dropout", "state_dropout", "dropout", "word_dropout")
 
 
 class Attentive(nn.Module):
@@ -132,10 +133,10 @@ class HierarchicalConfig:
     """Sentences of a document that are read; how long one may be is the text's `max_tokens`."""
 
     def __post_init__(self) -> None:
-        _check_sizes(
+        check_positive(
             self, "output_size", "embedding_size", "hidden_size", "context_size", "max_sentences"
         )
-        _check_dropout(self, "dropout", "word_dropout")
+        check_dropout(self, "dropout", "word_dropout")
 
 
 class Level(nn.Module):
@@ -200,15 +201,3 @@ def _output_layer(size: int, output_size: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-def _check_sizes(config: object, *names: str) -> None:
-    for name in names:
-        if getattr(config, name) < 1:
-            raise ValueError(f"{name} must be positive, got {getattr(config, name)}")
-
-
-def _check_dropout(config: object, *names: str) -> None:
-    for name in names:
-        if not 0 <= getattr(config, name) < 1:
-            raise ValueError(f"{name} must be in [0, 1), got {getattr(config, name)}")

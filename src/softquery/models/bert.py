@@ -11,7 +11,7 @@ heads, D width.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from softquery.attention import MultiHead
 from softquery.data import MaskedBatch, PackedTokens, Tokens
+from softquery.models.config_checks import check_choices, check_dropout, check_heads, check_positive
 from softquery.nn import (
     BlockActivation,
     EncoderBlock,
@@ -60,28 +61,18 @@ class BertConfig:
     norm_eps: float = 1e-12
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("activation", BlockActivation),
-            ("direction", Direction),
-            ("heads", Heads),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                raise ValueError(
-                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
-                )
-        for name in (
-            "hidden_size", "num_layers", "num_heads", "inner_size", "max_length", "num_segments",
-        ):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"hidden_size ({self.hidden_size}) must be divisible by num_heads "
-                f"({self.num_heads})"
-            )
-        for name in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_choices(self, {"activation": BlockActivation, "direction": Direction, "heads": Heads})
+        check_positive(
+            self,
+            "hidden_size",
+            "num_layers",
+            "num_heads",
+            "inner_size",
+            "max_length",
+            "num_segments",
+        )
+        check_heads(self.hidden_size, self.num_heads)
+        check_dropout(self, "dropout", "attention_dropout")
         if self.heads == "words+next" and not self.pooler:
             raise ValueError("heads 'words+next' need the pooler")
 

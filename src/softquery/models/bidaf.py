@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.data import QuestionBatch, Tokens
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.nn import (
     BiRecurrent,
     Embedded,
@@ -60,18 +61,14 @@ class BiDafConfig:
             if getattr(self, name) not in get_args(kind):
                 known = ", ".join(get_args(kind))
                 raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
-        for name in ("embedding_size", "hidden_size", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        check_positive(self, "embedding_size", "hidden_size", "num_layers")
         if self.output_size != 2:
             raise ValueError(
                 f"output_size must be 2, a beginning and an end, got {self.output_size}"
             )
         if self.num_highways < 0:
             raise ValueError(f"num_highways must not be negative, got {self.num_highways}")
-        for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_dropout(self, "dropout", "word_dropout")
 
 
 class EncodedWords(NamedTuple):

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from softquery.attention import Attended, attend, dot
 from softquery.data import PairBatch, Tokens
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.pair_output import PairOutput
 from softquery.nn import (
     BiRecurrent,
@@ -54,12 +55,10 @@ class EsimConfig:
     def __post_init__(self) -> None:
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise ValueError(f"parts must be some of {PARTS}, got {self.parts}")
-        for name in ("output_size", "embedding_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("dropout", "embedding_dropout"):
-            if not 0 <= (getattr(self, name) or 0) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_positive(self, "output_size", "embedding_size", "hidden_size")
+        check_dropout(self, "dropout")
+        if self.embedding_dropout is not None:
+            check_dropout(self, "embedding_dropout")
 
 
 class EncodedSentence(NamedTuple):

@@ -14,13 +14,14 @@ H of a decoder state, V words of the target.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from softquery.data import Tokens, TranslationBatch
+from softquery.models.config_checks import check_choices, check_dropout, check_positive
 from softquery.models.generator import GeneratorOutput, Stepped
 from softquery.models.recurrent_decoders import (
     BahdanauDecoder,
@@ -67,11 +68,7 @@ class AskingConfig:
     2015, Section 3.3). Without it all steps are read at once, which is faster."""
 
     def __post_init__(self) -> None:
-        for name, choices in (("asker", Asker), ("score", ScoreName)):
-            if getattr(self, name) not in get_args(choices):
-                raise ValueError(
-                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
-                )
+        check_choices(self, {"asker": Asker, "score": ScoreName})
         if self.hidden_size < 0:
             raise ValueError(f"hidden_size must not be negative, got {self.hidden_size}")
 
@@ -104,21 +101,11 @@ class Seq2SeqConfig:
     """Training steps until that share is reached."""
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("cell", RecurrentCell),
-            ("direction", Direction),
-            ("context", Context),
-            ("tie", Tie),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                raise ValueError(
-                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
-                )
-        for name in ("embedding_size", "hidden_size", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        check_choices(
+            self, {"cell": RecurrentCell, "direction": Direction, "context": Context, "tie": Tie}
+        )
+        check_positive(self, "embedding_size", "hidden_size", "num_layers")
+        check_dropout(self, "dropout")
         if not 0 <= self.own_words <= 1 or self.own_words_rise < 0:
             raise ValueError(
                 "own_words must be in [0, 1] and own_words_rise not negative, got "

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.data import PairBatch, Tokens
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.pair_output import PairOutput
 from softquery.nn import (
     BiRecurrent,
@@ -57,11 +58,8 @@ class SiameseConfig:
             raise ValueError(f"pooling must be mean, max or attentive, got {self.pooling!r}")
         if self.head not in ("cosine", "features"):
             raise ValueError(f"head must be cosine or features, got {self.head!r}")
-        for name in ("output_size", "embedding_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        check_positive(self, "output_size", "embedding_size", "hidden_size")
+        check_dropout(self, "dropout")
         if self.head == "cosine" and self.output_size > 2:
             raise ValueError(
                 f"a cosine orders pairs on one scale and cannot tell {self.output_size} classes "

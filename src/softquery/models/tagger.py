@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from softquery.data import TextBatch
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.outputs import TagOutput
 from softquery.nn import (
     BiRecurrent,
@@ -50,12 +51,8 @@ class BiLstmTaggerConfig:
             raise ValueError(f"decoder must be crf or softmax, got {self.decoder!r}")
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError(f"hidden_sizes must be one or more widths, got {self.hidden_sizes}")
-        for name in ("output_size", "embedding_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_positive(self, "output_size", "embedding_size")
+        check_dropout(self, "dropout", "word_dropout")
 
 
 class BiLstmTagger(nn.Module):
