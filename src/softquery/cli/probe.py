@@ -184,7 +184,7 @@ def _span(interval: list[float], form: str) -> str:
 
 
 def _draw(reports: dict[str, Any], path: Path, label: str) -> None:
-    from softquery.explain.bars import Bar, BarPanel, draw_bars
+    from softquery.explain.plots import Bar, BarPanel, draw_bars
 
     panels = []
     for name, report in reports.items():
