@@ -11,7 +11,7 @@ from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra, counted
 
 if TYPE_CHECKING:
-    from softquery.measure.probed import Probed
+    from softquery.measure.probe_scores import Probed
     from softquery.runtime.probe.layers import WordLayers
 
 probe = typer.Typer(

@@ -30,7 +30,7 @@ from softquery.text import (
     pipeline_from_words,
     spell_vocabulary,
 )
-from softquery.text.vocabulary import ALWAYS_RESERVED
+from softquery.text.text_config import ALWAYS_RESERVED
 
 CHUNK = 4096
 """Texts that are tokenised at a time."""

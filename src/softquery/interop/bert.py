@@ -14,8 +14,7 @@ from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.bundle.weights import read_weights
 from softquery.errors import BundleError, InputError
 from softquery.files import whole_folder
-from softquery.interop.bert_config import published_config, read_bert_config
-from softquery.interop.bert_names import (
+from softquery.interop.bert_config import (
     NEXT_HEAD,
     POOLER,
     TIED,
@@ -24,6 +23,8 @@ from softquery.interop.bert_names import (
     names,
     plain,
     prefixed,
+    published_config,
+    read_bert_config,
 )
 from softquery.interop.bert_tokenizer import (
     TOKENIZER,

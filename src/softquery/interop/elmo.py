@@ -15,8 +15,13 @@ from softquery.atomic import write_whole
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import write_json
-from softquery.interop.elmo_arrays import Array, join_biases, published_arrays
-from softquery.interop.elmo_options import ElmoOptions, read_options
+from softquery.interop.elmo_files import (
+    Array,
+    ElmoOptions,
+    join_biases,
+    published_arrays,
+    read_options,
+)
 from softquery.runtime.graph_weights import dequantised
 from softquery.text import TextConfig, pipeline_from_words
 

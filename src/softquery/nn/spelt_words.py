@@ -11,7 +11,7 @@ from softquery.nn.character_cnn import CharacterCnn
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.recurrent import BiRecurrent
 from softquery.text import NUM_CHARACTERS
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 
 class SpeltWords(nn.Module):

@@ -21,7 +21,7 @@ from softquery.runtime.match.backend import padded_rows
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.read.backend import Floats
 from softquery.text import TextPipeline, spell_tokens, visible_form
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 ENCODE, READ, ANSWER = "encode", "read", "answer"
 """The names of the graphs; the second one's depends."""

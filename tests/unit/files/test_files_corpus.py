@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.errors import ConfigError, InputError
-from softquery.files import Phrases, numbered, open_corpus_file, write_corpus_file
+from softquery.files import Phrases, corpus_file, open_corpus_file, write_corpus_file
 from softquery.files.corpus_ids import END, LONGEST_WORD, CorpusIds, answered, main
 from softquery.text import TextConfig, WordCutter
 
@@ -62,7 +62,7 @@ def test_a_corpus_is_its_frequent_words(tmp_path_factory, lines, min_count):
 
 
 def test_files_and_processes_make_no_difference(tmp_path, monkeypatch):
-    monkeypatch.setattr(numbered, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(corpus_file, "WORTH_A_PROCESS", 1)
     texts = [f"the cat {number} sat on the mat\na dog {number} ran" for number in range(4)]
     (tmp_path / "one").mkdir()
     whole = write(tmp_path / "one", "\n".join(texts))
@@ -81,7 +81,7 @@ def test_files_and_processes_make_no_difference(tmp_path, monkeypatch):
 
 
 def test_a_fault_in_another_process_is_told_as_here(tmp_path, monkeypatch):
-    monkeypatch.setattr(numbered, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(corpus_file, "WORTH_A_PROCESS", 1)
     good, bad = tmp_path / "a.txt", tmp_path / "b.txt"
     good.write_text("one two")
     bad.write_bytes(b"fine\ncaf\xe9\n")

@@ -1,15 +1,22 @@
 """Rows with named columns from any file or iterable, streamed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from os import PathLike, fspath
 from pathlib import Path
 
 from softquery.errors import InputError
 from softquery.files.archives import COMPRESSIONS, check_readable, split_suffix
-from softquery.files.columns import WantedColumns, listed
-from softquery.files.delimited import csv_rows, tsv_rows, txt_rows
-from softquery.files.records import jsonl_rows, mapping_rows, parquet_rows
-from softquery.files.row import Report, Row
+from softquery.files.row import Report, Row, WantedColumns, listed
+from softquery.files.row_formats import (
+    csv_rows,
+    jsonl_rows,
+    mapping_rows,
+    parquet_rows,
+    tsv_rows,
+    txt_rows,
+)
+from softquery.files.text_lines import open_text
 
 _READERS: dict[str, Callable[[str, WantedColumns, Report], Iterator[Row]]] = {
     ".tsv": tsv_rows,
@@ -107,3 +114,41 @@ def _known_suffixes() -> str:
 
 def _raise(error: InputError) -> None:
     raise error
+
+
+def read_aligned(
+    folder: str | PathLike[str], split: str, endings: tuple[str, str]
+) -> tuple[list[Row], int]:
+    """Rows with `source` and `target`, and how many were left out because a side is blank.
+
+    Args:
+        folder: Holds the files, plain or compressed.
+        split: Such as `"train"`.
+        endings: Of both files, the source's first, such as `("de", "en")`.
+
+    Raises:
+        InputError: Where a file is missing, or the files have not as many lines.
+    """
+    paths = [find_split(folder, split, forms=(f".{ending}",)) for ending in endings]
+    rows: list[Row] = []
+    number = num_blank = 0
+    with open_text(paths[0]) as sources, open_text(paths[1]) as targets:
+        for source, target in zip_longest(sources, targets):
+            number += 1
+            if source is None or target is None:
+                shorter = paths[0 if source is None else 1]
+                raise InputError(
+                    f"ends here, but {_other(paths, shorter).name} goes on; "
+                    "expected as many lines in both",
+                    source=shorter,
+                    row=number,
+                )
+            if source.strip() and target.strip():
+                rows.append(Row({"source": source, "target": target}, number, str(paths[0])))
+            else:
+                num_blank += 1
+    return rows, num_blank
+
+
+def _other(paths: list[Path], one: Path) -> Path:
+    return paths[1] if one == paths[0] else paths[0]

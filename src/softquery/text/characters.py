@@ -14,11 +14,12 @@ Peters et al. (2018), Section 3.1, after Jozefowicz et al. (2016). There are 262
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from softquery.text.vocabulary import BOS_ID, EOS_ID, PAD_ID
+from softquery.text.text_config import BOS_ID, EOS_ID, PAD_ID
 
 if TYPE_CHECKING:  # numpy is slow to import, and most of the text layer does without
     import numpy as np
     from numpy.typing import NDArray
+
 
 NUM_CHARACTERS: Final = 262
 MAX_CHARACTERS: Final = 50
@@ -128,3 +129,43 @@ def _boundaries(length: int) -> tuple[list[int], list[int]]:
 def _marked(symbols: list[int], length: int) -> list[int]:
     marked = [TOKEN_BEGINS, *symbols, TOKEN_ENDS]
     return marked + [FILLER] * (length - len(marked))
+
+
+_OFFSET, _PRIME, _MASK = 2166136261, 16777619, 0xFFFFFFFF
+
+
+def ngram_buckets(word: str, *, shortest: int, longest: int, num_buckets: int) -> list[int]:
+    """The buckets of a word's n-grams, from left to right, the same as fastText's.
+
+    Args:
+        word: Without the marks of its ends.
+        shortest: Characters of the shortest n-gram.
+        longest: Characters of the longest.
+        num_buckets: How many buckets there are.
+
+    >>> ngram_buckets("cat", shortest=3, longest=3, num_buckets=1000)
+    [747, 31, 106]
+    """
+    if not 1 <= shortest <= longest:
+        raise ValueError(f"expected 1 <= shortest <= longest, got {shortest} and {longest}")
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets must be at least 1, got {num_buckets}")
+    marked = f"<{word}>"
+    pieces = [letter.encode("utf-8", "surrogatepass") for letter in marked]
+    found = []
+    for start in range(len(pieces)):
+        value = _OFFSET
+        for end in range(start, min(start + longest, len(pieces))):
+            value = _hashed(value, pieces[end])
+            length = end - start + 1
+            is_mark = length == 1 and (start == 0 or end == len(pieces) - 1)
+            if length >= shortest and not is_mark:
+                found.append(value % num_buckets)
+    return found
+
+
+def _hashed(value: int, piece: bytes) -> int:
+    """Take bytes into a 32-bit FNV-1a hash, each widened with its sign, as the original does."""
+    for byte in piece:
+        value = ((value ^ (byte | (0xFFFFFF00 if byte & 0x80 else 0))) * _PRIME) & _MASK
+    return value
