@@ -1,4 +1,4 @@
-"""What answers look like, without torch: labels, grades, tags, spans, and who matched."""
+"""The answers of every task as values, without torch: labels, grades, tags, spans and texts."""
 
 from softquery.answers.calibration import Calibration
 from softquery.answers.classify import Classified
@@ -12,7 +12,7 @@ from softquery.answers.read import (
     SpanScores,
     best_spans,
     candidates,
-    settle,
+    choose_answers,
 )
 from softquery.answers.tag import TagError, Tagged, TagSet
 from softquery.answers.tag_schemes import (
@@ -27,10 +27,10 @@ from softquery.answers.tag_schemes import (
 from softquery.answers.windows import (
     ContextWindow,
     ContextWindows,
-    Paging,
-    TokenSpan,
+    SlidingWindow,
     WindowedContext,
-    lay_out,
+    WindowPlace,
+    make_windows,
 )
 
 __all__ = [
@@ -39,9 +39,9 @@ __all__ = [
     "Classified",
     "Match",
     "ContextWindow",
-    "Paging",
+    "SlidingWindow",
     "WindowedContext",
-    "TokenSpan",
+    "WindowPlace",
     "ReadingRules",
     "Scheme",
     "ContextWindows",
@@ -56,12 +56,12 @@ __all__ = [
     "candidates",
     "converted",
     "detect_scheme",
-    "lay_out",
+    "make_windows",
     "misfit",
     "parse_class",
     "parse_distribution",
     "parse_grade",
-    "settle",
+    "choose_answers",
     "spans_of",
     "tags_of",
     "generated_record",

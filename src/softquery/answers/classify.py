@@ -1,4 +1,4 @@
-"""The answer about one text."""
+"""The answer of a classifier about one text."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,11 +6,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Classified:
-    """What a text is.
+    """The label of a text.
 
-    `score` is the probability of the answered label. A model that was given the right to abstain
-    answers no label where it is not sure enough; the score is then that of the label it would have
-    answered.
+    `score` is the probability of the answered label. A model that may abstain answers no
+    label where it is not sure enough; the score is then that of the label it would have answered.
     """
 
     label: str | None
@@ -18,7 +17,7 @@ class Classified:
     probabilities: dict[str, float]
 
     def record(self, text: str) -> dict[str, Any]:
-        """The answer as JSON gives it: repeating its input, numbers to six digits.
+        """The answer as a JSON record that repeats its input, numbers to six decimals.
 
         >>> Classified("good", 0.75, {"bad": 0.25, "good": 0.75}).record("fine")["label"]
         'good'

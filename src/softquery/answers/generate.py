@@ -1,4 +1,4 @@
-"""A text that a model wrote."""
+"""The answer of a generator: one or several texts for a source."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Generated:
-    """One answer to a source."""
+    """One generated text."""
 
     text: str
     score: float
-    """What it is ranked by: log-probability, corrected for length and coverage where asked."""
+    """What texts are ranked by: log-probability, adjusted for length and coverage where asked."""
     log_probability: float
-    """Of the whole text and its end, in nats."""
+    """The log-probability of the text and its end token, in nats."""
     is_cut: bool = False
-    """Whether it had to end at the longest length."""
+    """Whether it was cut at the maximal length."""
     tokens: tuple[str, ...] = ()
-    """As the model wrote them."""
+    """The tokens that the model generated."""
     attention: NDArray[np.floating[Any]] | None = field(default=None, compare=False, repr=False)
-    """[T + 1, ..., S]: where each token, and then the end, looked, where that was asked for."""
+    """[T + 1, ..., S]: attention of each token and of the end token, where it was asked for."""
 
 
 def generated_record(source: str, answers: Sequence[Generated]) -> dict[str, Any]:
-    """Answers as JSON gives them: repeating their input, the best one first.
+    """Answers as a JSON record that repeats the source, the best answer first.
 
-    >>> written_record("Hallo", [Written(text="Hello", score=-0.5, log_probability=-0.6)])
+    >>> generated_record("Hallo", [Generated(text="Hello", score=-0.5, log_probability=-0.6)])
     {'source': 'Hallo', 'text': 'Hello', 'score': -0.5}
     """
     if not answers:

@@ -1,4 +1,7 @@
-"""What an answer may be, and how contexts are cut for it: it travels with a reader."""
+"""Answers to questions about a context: rules, the best span, and the answer of all windows.
+
+T words of a window.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -7,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.answers.windows import ContextWindows, Paging, WindowedContext
+from softquery.answers.windows import ContextWindows, SlidingWindow, WindowedContext
 
 NoAnswer = Literal["never", "learnt"]
 Counting = Literal["squad", "cmrc"]
@@ -15,18 +18,18 @@ Counting = Literal["squad", "cmrc"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadingRules:
-    """How questions about a context are answered and compared."""
+    """How questions about a context are answered and scored; stored in a bundle's config."""
 
     no_answer: NoAnswer = "never"
-    """`"learnt"` where the context may hold no answer; rows without one in training make it so."""
+    """`"learnt"` where the context may hold no answer, as training rows without one imply."""
     max_words: int = 20
     """The most words of an answer."""
     step: int = 256
-    """Words from the beginning of a page to that of the next one, where a context is long."""
+    """The stride of the windows of a long context, in words."""
     max_question: int = 40
-    """Words of a question that are read."""
+    """The most words of a question; longer ones are cut."""
     counting: Counting = "squad"
-    """How answers are compared: by words as SQuAD does, or by Chinese characters as CMRC does."""
+    """How answers are scored: by words as in SQuAD, or by Chinese characters as in CMRC 2018."""
 
     def __post_init__(self) -> None:
         for name, kind in (("no_answer", NoAnswer), ("counting", Counting)):
@@ -38,29 +41,29 @@ class ReadingRules:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, got {value!r:.40}")
 
-    def paging(self, size: int) -> Paging:
-        """Pages of so many words.
+    def sliding_window(self, size: int) -> SlidingWindow:
+        """The sliding window of `size` words.
 
-        Every span of `max_words` words lies whole on one of them, if a page has that many more
-        than a step.
+        Every span of `max_words` words lies within one window if `size` exceeds the stride by at
+        least `max_words`.
         """
-        return Paging(size=size, step=min(self.step, size), max_question=self.max_question)
+        return SlidingWindow(size=size, stride=min(self.step, size), max_question=self.max_question)
 
     @property
     def abstain_below(self) -> float:
-        """The score under which there is no answer, where a bundle's calibration says no other.
+        """The default score below which no answer is given; a bundle's calibration overrides it.
 
-        Where it is learnt that there may be none, a half: below it none is likelier.
+        It is 0.5 where "no answer" is learnt: below that, no answer is likelier than the span.
         """
         return 0.5 if self.no_answer == "learnt" else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As they stand in a bundle's config."""
+        """Plain values for a bundle's config."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> "ReadingRules":
-        """Read strictly what `to_dict` gave; a `ValueError` names what does not fit.
+        """Parse strictly what `to_dict` returned; a `ValueError` names what does not fit.
 
         >>> ReadingRules.from_dict({"name": "read", "max_words": 9}).max_words
         9
@@ -76,16 +79,16 @@ Floats = NDArray[np.float32]
 
 
 class SpanScores(NamedTuple):
-    """How well each word of a page would begin and end the answer, before any softmax."""
+    """Logits of each word of a window to begin and to end the answer."""
 
     start: Floats
     end: Floats
     none: tuple[float, float] | None = None
-    """Scores of no beginning and no end, where a model has learnt that there may be no answer."""
+    """The logits of "no answer" for beginning and end, of a model that has learnt it."""
 
 
 class SpanChoice(NamedTuple):
-    """Words from `first` to `last`, and the sum of both scores."""
+    """A span from word `first` to word `last`, and the sum of its two scores."""
 
     first: int
     last: int
@@ -95,13 +98,13 @@ class SpanChoice(NamedTuple):
 def best_spans(start: Floats, end: Floats, *, max_words: int, top: int = 1) -> list[SpanChoice]:
     """The spans with the highest sums, best first; none ends before it begins or is too long.
 
-    Of equal ones the earlier comes first, and of two that begin together the shorter.
+    Of equal scores the earlier span comes first, and of two that begin together the shorter.
 
     Args:
         start: [T]; minus infinity where no answer may begin.
-        end: [T]; likewise.
+        end: [T]; minus infinity where no answer may end.
         max_words: The most words of a span.
-        top: How many are asked for.
+        top: How many spans to return at most.
 
     >>> scores = np.array([0.0, 3.0, 1.0]), np.array([9.0, 0.0, 2.0])
     >>> [tuple(each) for each in best_spans(*scores, max_words=3, top=2)]
@@ -132,23 +135,23 @@ def best_spans(start: Floats, end: Floats, *, max_words: int, top: int = 1) -> l
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A part of the context, or that it holds no answer."""
+    """A span of the context, or no answer."""
 
     text: str | None
     """`context[start:end]`; None for no answer."""
     start: int | None
     end: int | None
     score: float
-    """How sure that span is, from 0 to 1; without an answer, the best span that was not sure
-    enough. Of a model that has learnt that there may be no answer, it is the span's share against
-    none; of another, the product of the probabilities of its beginning and its end."""
+    """The confidence in the span, from 0 to 1; where no answer is given, that of the best span.
+    Of a model that has learnt "no answer", it is the probability of the span against no answer;
+    of any other, the product of the probabilities of its beginning and its end."""
 
     def if_sure(self, limit: float) -> "Answer":
-        """The answer, or none where its score is under a limit."""
+        """This answer, or no answer where its score is below the limit."""
         return self if self.score >= limit else Answer(None, None, None, self.score)
 
     def record(self, question: str, context: str) -> dict[str, Any]:
-        """The answer as JSON gives it: repeating its input, numbers to six digits.
+        """The answer as a JSON record that repeats its input, numbers to six decimals.
 
         >>> Answer("Ada", 0, 3, 0.9).record("Who slept?", "Ada slept.")["answer"]
         'Ada'
@@ -164,75 +167,79 @@ class Answer:
 
 
 NO_WORDS = Answer(None, None, None, 0.0)
-"""What a context without any word answers."""
+"""The answer of a context without any word."""
 
 
-def settle(
-    sheet: ContextWindows,
+def choose_answers(
+    windowed: ContextWindows,
     scores: Sequence[SpanScores],
     *,
     max_words: int,
     abstain_below: float = 0.0,
 ) -> list[Answer]:
-    """One answer a pair: the best span of all its pages, or none where it is not sure enough.
+    """One answer per pair: the best span of all its windows, or none where it is not sure enough.
 
     Args:
-        sheet: The pairs.
-        scores: Of each page.
+        windowed: The pairs and their windows.
+        scores: The scores of each window.
         max_words: The most words of an answer.
-        abstain_below: The score under which there is no answer.
+        abstain_below: The score below which no answer is given.
     """
-    found = candidates(sheet, scores, max_words=max_words)
+    found = candidates(windowed, scores, max_words=max_words)
     return [spans[0].if_sure(abstain_below) if spans else NO_WORDS for spans in found]
 
 
 def candidates(
-    sheet: ContextWindows, scores: Sequence[SpanScores], *, max_words: int, top: int = 1
+    windowed: ContextWindows, scores: Sequence[SpanScores], *, max_words: int, top: int = 1
 ) -> list[list[Answer]]:
-    """The best spans of each pair over all its pages, best first.
+    """The best spans of each pair over all its windows, best first.
 
     Args:
-        sheet: The pairs.
-        scores: Of each page.
+        windowed: The pairs and their windows.
+        scores: The scores of each window.
         max_words: The most words of an answer.
-        top: How many are asked for.
+        top: How many spans to return at most.
     """
-    of_pair: list[list[tuple[int, SpanScores]]] = [[] for _ in sheet.passages]
-    for place, each in zip(sheet.places, scores, strict=True):
+    of_pair: list[list[tuple[int, SpanScores]]] = [[] for _ in windowed.contexts]
+    for place, each in zip(windowed.places, scores, strict=True):
         of_pair[place.pair].append((place.first, each))
     return [
-        _of_passage(passage, pages, max_words, top)
-        for passage, pages in zip(sheet.passages, of_pair, strict=True)
+        _of_context(context, windows, max_words, top)
+        for context, windows in zip(windowed.contexts, of_pair, strict=True)
     ]
 
 
-def _of_passage(
-    passage: WindowedContext, pages: list[tuple[int, SpanScores]], max_words: int, top: int
+def _of_context(
+    context: WindowedContext, windows: list[tuple[int, SpanScores]], max_words: int, top: int
 ) -> list[Answer]:
     spans: dict[tuple[int, int], float] = {}
-    for first, scores in pages:
+    for first, scores in windows:
         for each in best_spans(scores.start, scores.end, max_words=max_words, top=top):
             key = (first + each.first, first + each.last)
             spans[key] = max(each.score, spans.get(key, -np.inf))
     best = sorted((SpanChoice(*key, score) for key, score in spans.items()), key=_order)[:top]
-    return [_answer(passage, each, _share(each.score, pages, len(passage.spans))) for each in best]
+    return [
+        _answer(context, each, _share(each.score, windows, len(context.spans))) for each in best
+    ]
 
 
 def _order(each: SpanChoice) -> tuple[float, int, int]:
     return -each.score, each.first, each.last
 
 
-def _share(score: float, pages: list[tuple[int, SpanScores]], length: int) -> float:
-    # Where pages differ, there is none only if all of them say so.
-    nones = [sum(each.none) for _, each in pages if each.none is not None]
+def _share(score: float, windows: list[tuple[int, SpanScores]], length: int) -> float:
+    # There is no answer only if no window holds one.
+    nones = [sum(each.none) for _, each in windows if each.none is not None]
     if nones:
         return float(1 / (1 + np.exp(np.clip(min(nones) - score, -500, 500))))
-    total = sum(_log_sum([(first, each[side]) for first, each in pages], length) for side in (0, 1))
+    total = sum(
+        _log_sum([(first, each[side]) for first, each in windows], length) for side in (0, 1)
+    )
     return min(1.0, float(np.exp(score - total)))
 
 
 def _log_sum(parts: list[tuple[int, Any]], length: int) -> float:
-    """Over all words of a context, each counted once, by the page that scores it highest."""
+    """Log-sum-exp over the words of a context, each with its highest score of all windows."""
     whole: NDArray[np.float64] = np.full(length, -np.inf)
     for first, values in parts:
         here = whole[first : first + len(values)]
@@ -241,6 +248,6 @@ def _log_sum(parts: list[tuple[int, Any]], length: int) -> float:
     return float(highest + np.log(np.exp(whole - highest).sum()))
 
 
-def _answer(passage: WindowedContext, span: SpanChoice, score: float) -> Answer:
-    start, end = passage.slice_of(span.first, span.last)
-    return Answer(passage.text[start:end], start, end, score)
+def _answer(context: WindowedContext, span: SpanChoice, score: float) -> Answer:
+    start, end = context.slice_of(span.first, span.last)
+    return Answer(context.text[start:end], start, end, score)

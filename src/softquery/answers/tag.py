@@ -1,4 +1,4 @@
-"""The tags that a model knows, what they mean, and which sequences of them are allowed."""
+"""The answer of a tagger: the tags it knows, which sequences are allowed, and a tagged sentence."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +22,15 @@ from softquery.answers.tag_schemes import (
 
 Decoding = Literal["legal", "any"]
 LOWEST = -1e4
-"""The score of what is not allowed: far below any real one, and finite."""
+"""The score of a forbidden transition: far below any real score, and finite."""
 
 
 class TagError(ValueError):
-    """A tag that is not known.
+    """An unknown tag.
 
     Args:
         message: What is wrong.
-        place: Of the token in its sentence.
+        place: The index of the token in its sentence.
     """
 
     def __init__(self, message: str, place: int) -> None:
@@ -49,11 +49,11 @@ class TagSet:
 
     labels: tuple[str, ...]
     scheme: Scheme = "plain"
-    """In which the model answers."""
+    """The scheme that the model predicts."""
     written: Scheme = "plain"
-    """In which its answers are written for others."""
+    """The scheme in which answers are given."""
     decoding: Decoding = "legal"
-    """Whether only sequences that the scheme allows are answered."""
+    """`"legal"` to answer only sequences that the scheme allows."""
 
     def __post_init__(self) -> None:
         if not 1 < len(set(self.labels)) == len(self.labels):
@@ -81,12 +81,12 @@ class TagSet:
         learnt: Scheme = "bioes",
         decoding: Decoding = "legal",
     ) -> "TagSet":
-        """The tags of some sentences.
+        """The set of tags that occur in some sentences.
 
         Args:
-            sentences: Their tags.
-            given: How they are written there.
-            learnt: How spans are learnt.
+            sentences: The tags of each sentence.
+            given: The scheme of these tags.
+            learnt: The scheme that the model is to predict.
             decoding: Whether only legal sequences are answered.
         """
         counts = Counter(tag for tags in sentences for tag in tags)
@@ -106,7 +106,7 @@ class TagSet:
         return self.scheme != "plain"
 
     def ids(self, tags: Sequence[str], *, given: Scheme) -> list[int]:
-        """The places of tags that are written in some scheme; `TagError` where one is not known."""
+        """The ids of tags written in the scheme `given`; `TagError` for an unknown one."""
         own = converted(tags, self.scheme) if self.has_spans else tags
         places = {label: place for place, label in enumerate(self.labels)}
         for place, tag in enumerate(own):
@@ -118,15 +118,15 @@ class TagSet:
         return [places[tag] for tag in own]
 
     def write(self, tags: Sequence[str]) -> list[str]:
-        """The model's tags in the scheme of answers."""
+        """The model's tags, converted to the scheme of answers."""
         return converted(tags, self.written)
 
     def spans(self, tags: Sequence[str]) -> list[Span]:
-        """The spans that tags stand for; none for plain ones."""
+        """The spans that tags stand for; plain tags have none."""
         return spans_of(tags) if self.has_spans else []
 
     def forbidden(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """0 for what may be answered and `LOWEST` for what may not: between, start, end."""
+        """Scores of transitions, starts and ends: 0 where allowed, `LOWEST` where not."""
         scheme = self.scheme if self.decoding == "legal" else "plain"
         between, start, end = legal_tags(self.labels, scheme)
         first, second, third = (
@@ -140,7 +140,7 @@ class TagSet:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "TagSet":
-        """Read what `to_dict` gave; `ValueError` where it does not fit."""
+        """Parse what `to_dict` returned; `ValueError` where it does not fit."""
         known = ("labels", "scheme", "written", "decoding")
         given = {name: settings[name] for name in known if name in settings}
         labels = given.get("labels")
@@ -151,16 +151,16 @@ class TagSet:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A tag for each token, and the spans that the tags stand for."""
+    """A sentence with a tag per token, and the spans that the tags stand for."""
 
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
     spans: tuple[Span, ...] = ()
     source: str | None = None
-    """The text, where it was not given as tokens."""
+    """The text, unless it was given as tokens."""
 
     def record(self) -> dict[str, Any]:
-        """The answer as JSON gives it: repeating its input.
+        """The answer as a JSON record that repeats its input.
 
         >>> Tagged(("Ada", "slept"), ("B-PER", "O"), (Span("PER", 0, 1),)).record()["spans"]
         [{'label': 'PER', 'start': 0, 'end': 1, 'text': 'Ada'}]

@@ -1,7 +1,7 @@
 """Tags as spans and back: IOB1, IOB2, BIOES (also called BILOU) and BMES.
 
-A tag is a letter, and mostly a label behind it: `B-PER`. The letters say where in a span a token
-stands; `O` is outside of any.
+A tag is a letter, mostly followed by a label: `B-PER`. The letter says where in a span a token is;
+`O` is outside any span.
 
 | scheme | one token | two tokens | right after a span of the same label |
 |---|---|---|---|
@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scheme = Literal["plain", "iob1", "iob2", "bioes", "bmes"]
-"""How tags are written; `"plain"` ones, such as parts of speech, stand for no spans."""
+"""How tags are written; `"plain"` tags, such as parts of speech, stand for no spans."""
 SCHEMES: tuple[str, ...] = get_args(Scheme)
 OUTSIDE = "O"
 _ALIKE = {"M": "I", "L": "E", "U": "S"}
-"""Letters of BMES and BILOU as BIOES has them."""
+"""Letters of BMES and BILOU in terms of BIOES."""
 _LETTERS = frozenset("BIESMLU")
 
 
 class Span(NamedTuple):
-    """Tokens from `start` up to, but without, `end` that are one thing."""
+    """A labelled span: the tokens from `start` up to, but excluding, `end`."""
 
     label: str
     start: int
@@ -43,16 +43,16 @@ class Legal(NamedTuple):
 
 
 class Misfit(NamedTuple):
-    """A tag that its scheme would not put there."""
+    """A tag that its scheme does not allow at this place."""
 
     place: int
     message: str
 
 
 def spans_of(tags: Sequence[str]) -> list[Span]:
-    """The spans that tags of any scheme stand for, read as the CoNLL tasks' script reads them.
+    """The spans that tags of any scheme stand for, as the script of the CoNLL tasks finds them.
 
-    It forgives: a span also begins where an inner tag follows nothing, or another label.
+    It is lenient: a span also begins at an inner tag that follows `O` or another label.
 
     >>> spans_of(["B-PER", "I-PER", "O", "I-LOC"])
     [Span(label='PER', start=0, end=2), Span(label='LOC', start=3, end=4)]
@@ -71,7 +71,7 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
 
 
 def tags_of(spans: Iterable[Span], length: int, scheme: Scheme) -> list[str]:
-    """The tags of a scheme that stand for spans, which must not overlap.
+    """Spans, which must not overlap, as tags of a scheme.
 
     >>> tags_of([Span("PER", 0, 2), Span("LOC", 3, 4)], 5, "bioes")
     ['B-PER', 'E-PER', 'O', 'S-LOC', 'O']
@@ -100,14 +100,14 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme:
         return "bmes"
     if letters & set("ESLU"):
         return "bioes"
-    # Files of either kind have their slips; the one with fewer is meant.
+    # Files of either scheme have mistakes; the scheme with fewer of them is meant.
     choices: tuple[Scheme, ...] = ("iob2", "iob1")
     slips = {scheme: sum(misfit(tags, scheme) is not None for tags in kept) for scheme in choices}
     return "iob2" if slips["iob2"] <= slips["iob1"] else "iob1"
 
 
 def misfit(tags: Sequence[str], scheme: Scheme) -> Misfit | None:
-    """The first tag that is not as its scheme writes it; None where all are.
+    """The first tag that its scheme would write differently; None where there is none.
 
     >>> misfit(["B-PER", "O"], "bioes")
     Misfit(place=0, message="'B-PER' stands where bioes has 'S-PER'")
@@ -125,7 +125,7 @@ def misfit(tags: Sequence[str], scheme: Scheme) -> Misfit | None:
 
 
 def converted(tags: Sequence[str], scheme: Scheme) -> list[str]:
-    """Tags of any scheme of spans in another one.
+    """Tags of any span scheme, converted to another.
 
     >>> converted(["I-PER", "I-PER", "B-PER"], "bioes")
     ['B-PER', 'E-PER', 'S-PER']
@@ -134,7 +134,7 @@ def converted(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 
 def all_tags(labels: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
-    """Every tag that a scheme has for some labels, that of no span first.
+    """Every tag that a scheme has for these labels, `O` first.
 
     >>> all_tags(["LOC", "PER"], "iob2")
     ('O', 'B-LOC', 'I-LOC', 'B-PER', 'I-PER')
@@ -157,7 +157,7 @@ def legal_tags(tags: Sequence[str], scheme: Scheme) -> Legal:
 
 
 def label_of(tag: str) -> str:
-    """What a tag says about its span; nothing for `O`."""
+    """The label of a tag; empty for `O`."""
     return _parts(tag)[1]
 
 
@@ -191,7 +191,7 @@ def _is_same_in_bilou(found: str, right: str) -> bool:
 
 
 def _parts(tag: str) -> tuple[str, str]:
-    """Letter and label, the letter as BIOES has it."""
+    """Letter and label of a tag, the letter in terms of BIOES."""
     letter, _, label = tag.partition("-")
     return _ALIKE.get(letter, letter), label
 

@@ -38,14 +38,14 @@ from softquery.data.pairs import (
 )
 from softquery.data.pieces import (
     PieceBatch,
-    PiecePages,
     PiecePairs,
+    PieceWindows,
     WordPieceBatch,
     WordPieces,
-    encode_piece_pages,
+    encode_piece_windows,
     joined_rows,
 )
-from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
+from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_windows
 from softquery.data.streams import StreamBatch, Streams, StreamSlots
 from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
 from softquery.data.tokens import Sentences, Tokens
@@ -68,7 +68,7 @@ __all__ = [
     "PairBatch",
     "Pairs",
     "PieceBatch",
-    "PiecePages",
+    "PieceWindows",
     "PiecePairs",
     "QuestionBatch",
     "Questions",
@@ -95,8 +95,8 @@ __all__ = [
     "document_slots",
     "encode_ids",
     "encode_labels",
-    "encode_pages",
-    "encode_piece_pages",
+    "encode_windows",
+    "encode_piece_windows",
     "encode_pairs",
     "encode_translations",
     "encode_words",

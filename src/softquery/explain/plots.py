@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.atomic import write_whole
+from softquery.atomic import write_atomically
 from softquery.errors import InputError, MissingExtra
 from softquery.explain.fonts import choose_fonts
 from softquery.explain.lettering import visible
@@ -58,7 +58,7 @@ def draw_bars(panels: Sequence[BarPanel], path: Path, *, label: str) -> None:
     for axes, panel in zip(grid[0], panels, strict=True):
         _draw_panel(axes, panel)
         axes.set_xlabel(f"{label}, 95 % interval")
-    with write_whole(path, "wb") as handle:
+    with write_atomically(path, "wb") as handle:
         figure.savefig(handle, dpi=120, format="png")
 
 
@@ -116,7 +116,7 @@ def draw_reliability(before: Sequence[Bin], after: Sequence[Bin], path: Path) ->
     lowest = min(each.confidence for each in (*before, *after))
     axes.set(xlabel="confidence", ylabel="accuracy", xlim=(max(0, lowest - 0.05), 1), ylim=(0, 1))
     axes.legend(frameon=False)
-    with write_whole(path, "wb") as handle:
+    with write_atomically(path, "wb") as handle:
         figure.savefig(handle, dpi=120, format="png")
 
 
@@ -176,5 +176,5 @@ def draw_word_map(
         )
     axes.set(xlabel="first principal axis", ylabel="second principal axis")
     axes.margins(0.12)
-    with write_whole(path, "wb") as handle:
+    with write_atomically(path, "wb") as handle:
         figure.savefig(handle, dpi=150, format="png")

@@ -1,6 +1,6 @@
 """Rows and word vectors from any file, and files that appear whole or not at all."""
 
-from softquery.atomic import whole_folder, write_bytes, write_json, write_text, write_whole
+from softquery.atomic import atomic_folder, write_atomically, write_bytes, write_json, write_text
 from softquery.files.corpus_file import CorpusFile, open_corpus_file, write_corpus_file
 from softquery.files.corpus_ids import Phrases
 from softquery.files.npz import NpzEntries
@@ -76,11 +76,11 @@ __all__ = [
     "read_texts",
     "read_vectors",
     "running_text",
-    "whole_folder",
+    "atomic_folder",
     "write_bytes",
     "write_json",
     "write_corpus_file",
     "write_text",
     "write_vectors",
-    "write_whole",
+    "write_atomically",
 ]

@@ -13,7 +13,7 @@ from typing import IO, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from softquery.atomic import write_whole
+from softquery.atomic import write_atomically
 from softquery.errors import InputError
 from softquery.files.archives import open_bytes, read_block, split_suffix
 from softquery.files.text_lines import text_blocks, without_blank_end
@@ -263,7 +263,7 @@ def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form
         raise ValueError(f"form must be glove, word2vec or word2vec-binary, got {form!r}")
     binary = form == "word2vec-binary"
     matrix = np.ascontiguousarray(vectors.matrix, dtype="<f4")
-    with write_whole(path, "wb") as handle:
+    with write_atomically(path, "wb") as handle:
         if form != "glove":
             handle.write(f"{len(vectors.words)} {vectors.size}\n".encode())
         for row, (word, vector) in enumerate(zip(vectors.words, matrix, strict=True), 1):

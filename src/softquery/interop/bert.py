@@ -13,7 +13,7 @@ from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.bundle.weights import read_weights
 from softquery.errors import BundleError, InputError
-from softquery.files import whole_folder
+from softquery.files import atomic_folder
 from softquery.interop.bert_config import (
     NEXT_HEAD,
     POOLER,
@@ -100,7 +100,7 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
     weights = _theirs(dequantised(bundle.read_weights()), config, bundle.weights_path)
     if Path(folder).exists():
         raise InputError("already exists; name another --output", source=folder)
-    with whole_folder(Path(folder)) as fresh:
+    with atomic_folder(Path(folder)) as fresh:
         (fresh / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
         (fresh / TOKENIZER).write_text(pipeline.tokenizer.to_str(pretty=True), encoding="utf-8")
         texts = {CONFIG: published_config(config, pipeline.pad_id)} | published_tokenizer(pipeline)
