@@ -83,15 +83,15 @@ class PiecePairs:
 
 
 @dataclass(frozen=True, slots=True)
-class PiecePages:
-    """A whole set of pages: a question and a part of its context each, in one row."""
+class PieceWindows:
+    """A whole set of windows: a question and a part of its context each, in one row."""
 
     question: Sentences
     context: Sentences
     label: Int[Tensor, "N 2"] | None = None
-    """The first and the last piece of the answer in the page's context; `NO_ANSWER` twice."""
-    sheet: ContextWindows | None = None
-    """Where the pages come from."""
+    """The first and the last piece of the answer in the window's context; `NO_ANSWER` twice."""
+    windowed: ContextWindows | None = None
+    """Where the windows come from."""
 
     def __len__(self) -> int:
         return len(self.context)
@@ -100,8 +100,8 @@ class PiecePages:
         """Pieces of each row."""
         return self.question.lengths + self.context.lengths - 1
 
-    def to(self, device: torch.device | str) -> "PiecePages":
-        """The same pages on another device."""
+    def to(self, device: torch.device | str) -> "PieceWindows":
+        """The same windows on another device."""
         return replace(
             self,
             question=self.question.to(device),
@@ -110,7 +110,7 @@ class PiecePages:
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> PieceBatch:
-        """The chosen pages, padded to `length`; labels count from the beginning of the row."""
+        """The chosen windows, padded to `length`; labels count from the beginning of the row."""
         batch = joined_rows(self.question, self.context, rows, length)
         if self.label is None:
             return batch
@@ -142,26 +142,26 @@ def joined_rows(
     return PieceBatch(Tokens(ids.masked_fill(~mask, 0), mask), segments)
 
 
-def encode_piece_pages(
-    pages: Sequence[ContextWindow],
+def encode_piece_windows(
+    windows: Sequence[ContextWindow],
     pipeline: TextPipeline,
     *,
     labels: Sequence[tuple[int, int]] | None = None,
-) -> PiecePages:
-    """Number the pieces of pages.
+) -> PieceWindows:
+    """Number the pieces of windows.
 
     Args:
-        pages: As `softquery.answers.lay_out` makes them of a pipeline that cuts pieces.
+        windows: As `softquery.answers.make_windows` makes them of a pipeline that cuts pieces.
         pipeline: The same one.
-        labels: The first and last piece of the answer on each page, `NO_ANSWER` twice for none.
+        labels: The first and last piece of the answer in each window, `NO_ANSWER` twice for none.
     """
     cutting = WordCutting(pipeline)
     label = None
     if labels is not None:
         label = torch.tensor(labels, dtype=torch.int64).reshape(-1, 2)
-    return PiecePages(
-        shared_sentences([page.question for page in pages], cutting.marked),
-        shared_sentences([page.words for page in pages], cutting.marked),
+    return PieceWindows(
+        shared_sentences([window.question for window in windows], cutting.marked),
+        shared_sentences([window.words for window in windows], cutting.marked),
         label,
     )
 

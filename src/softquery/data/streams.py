@@ -19,7 +19,7 @@ from torch import Tensor
 
 from softquery.data.buckets import Slot
 from softquery.text import UNK_ID
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 TYPES_MULTIPLE = 8
 """Distinct types are filled up to a multiple of it, which matrix products on GPUs like."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softquery.answers import lay_out
+from softquery.answers import make_windows
 from softquery.bundle import Bundle
 from softquery.runtime.bert.backends import BertReadBackend
 from softquery.runtime.bert.rows import BertRow
@@ -97,9 +97,9 @@ def _answers(bundle: Bundle) -> Judge:
 
     def made(rows: Sequence[Any]) -> list[BertRow]:
         pairs = [(row.question, row.context) for row in rows]
-        pages = lay_out(pairs, reader.pipeline, reader.paging).pages
+        windows = make_windows(pairs, reader.pipeline, reader.window).windows
         backend = reader.backend
-        return backend.rows(pages) if isinstance(backend, BertReadBackend) else []
+        return backend.rows(windows) if isinstance(backend, BertReadBackend) else []
 
     return Judge(
         metric="f1",

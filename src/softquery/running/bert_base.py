@@ -111,7 +111,7 @@ def fitting_text(
         positions = run.model.encoder.max_length  # type: ignore[union-attr]
         say(f"the encoder has {positions} positions: {limit} pieces {_parts(run)} are read")
         run = replace(run, text=replace(run.text, max_tokens=limit))
-    if run.reading is not None:  # every answer is to lie on one page whole
+    if run.reading is not None:  # every answer must lie within one window
         step = max(1, min(run.reading.step, run.text.max_tokens - run.reading.max_words))
         run = replace(run, reading=replace(run.reading, step=step))
     if pipeline is not None:

@@ -9,19 +9,26 @@ from typing import Final
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from softquery.errors import ConfigError
-from softquery.text.bert import (
+from softquery.text.normalise import WORD_START, build_normaliser
+from softquery.text.pipeline import TextPipeline, prepared_texts
+from softquery.text.segmentation import CJK, WordSegmenter, build_segmenter
+from softquery.text.text_config import (
+    BOS,
+    BOS_ID,
+    EOS,
+    EOS_ID,
+    SUBWORDS,
+    UNK,
+    TextConfig,
+    reserved_tokens,
+)
+from softquery.text.word_pieces import (
     CONTINUATION,
     bert_model,
     learn_bert_pieces,
     piece_of,
     with_bert_marks,
 )
-from softquery.text.chinese import WordSegmenter
-from softquery.text.normalise import WORD_START, build_normaliser
-from softquery.text.pipeline import TextPipeline, prepared_texts
-from softquery.text.segmentation import CJK, build_segmenter
-from softquery.text.text_config import SUBWORDS, TextConfig
-from softquery.text.vocabulary import BOS, BOS_ID, EOS, EOS_ID, UNK, reserved_tokens
 
 DEFAULT_SUBWORDS: Final = 16_000
 """Size of a sub-word vocabulary when none is asked for."""

@@ -1,21 +1,48 @@
-"""Strings to ids and back: the one door between text and models, in training and at run time."""
+"""Forked children stay quiet and do not wait for threads that the fork left behind.
 
+Once `tokenizers` has used its thread pool, a forked child cannot use it and the library says so on
+the child's stderr, unless it was told beforehand to do without. It is told here for the length of
+the fork, and the parent is put back as it was.
+"""
+
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tokenizers import Encoding, Tokenizer
 
 from softquery.errors import InputError
-from softquery.text.chinese import WordSegmenter
-from softquery.text.forking import keep_quiet_on_fork
 from softquery.text.normalise import normalise, repaired, simplified
+from softquery.text.segmentation import WordSegmenter
 from softquery.text.spans import Span, joined_spans, tidy_spans
 from softquery.text.storage import FILE_NAME, read_tokenizer, write_tokenizer
-from softquery.text.text_config import SUBWORDS, TextConfig
-from softquery.text.vocabulary import reserved_tokens
+from softquery.text.text_config import SUBWORDS, TextConfig, reserved_tokens
+
+VARIABLE: Final = "TOKENIZERS_PARALLELISM"
+
+
+@lru_cache(maxsize=1)
+def keep_quiet_on_fork() -> None:
+    """Install the hooks, once a process; a choice of the user's own is left alone."""
+    if not hasattr(os, "register_at_fork"):  # Windows does not fork
+        return
+    ours: list[bool] = []  # one entry for each fork under way
+
+    def before() -> None:
+        ours.append(VARIABLE not in os.environ)
+        if ours[-1]:
+            os.environ[VARIABLE] = "false"
+
+    def in_parent() -> None:
+        if ours.pop():
+            os.environ.pop(VARIABLE, None)
+
+    os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=ours.clear)
+
 
 Value = TypeVar("Value")
 

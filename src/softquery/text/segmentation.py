@@ -6,12 +6,19 @@ Patterns are Oniguruma's and run inside `tokenizers`; they see normalised text. 
 """
 
 import re
-from typing import Final
+import threading
+import warnings
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import accumulate
+from typing import Any, Final
 
-from tokenizers import Regex, pre_tokenizers
+from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers, pre_tokenizers
 
-from softquery.text.normalise import WORD_START, normalise
-from softquery.text.text_config import TextConfig
+from softquery.errors import ConfigError, MissingExtra
+from softquery.text.normalise import WORD_START, build_normaliser, normalise, repaired, simplified
+from softquery.text.spans import Span
+from softquery.text.text_config import SUBWORDS, TextConfig
 
 CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}"
 """Scripts written without spaces, whose characters stand alone."""
@@ -90,3 +97,116 @@ def _kept_whole(config: TextConfig) -> list[str]:
 def matches(pattern: str) -> pre_tokenizers.PreTokenizer:
     """Keep what matches as tokens and drop what lies between."""
     return pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
+
+
+_loading = threading.Lock()
+
+
+class WordSegmenter:
+    """Cuts text into words: runs of Chinese by jieba, all else as English words are cut.
+
+    Args:
+        normaliser: Applied first, so that jieba sees the spelling its dictionary has.
+    """
+
+    def __init__(self, normaliser: normalizers.Normalizer) -> None:
+        if find_spec("jieba") is None:  # said here, not at the first sentence
+            raise MissingExtra("zh", needed_for="cutting Chinese text into words")
+        self._normaliser = normaliser
+        self._runs = matches(CJK_RUNS)
+
+    def words(self, text: str) -> list[str]:
+        """The words alone, which is faster."""
+        runs = self._runs.pre_tokenize_str(self._normaliser.normalize_str(text))
+        return [word for run, _ in runs for word in _cut(run)]
+
+    def spans(self, text: str) -> list[tuple[str, Span]]:
+        """The words, each with where it stands in `text`."""
+        pieces = PreTokenizedString(text)
+        pieces.normalize(self._normaliser.normalize)
+        self._runs.pre_tokenize(pieces)
+        pieces.split(_cut_piece)
+        return [(word, span) for word, span, _ in pieces.get_splits("original", "char")]
+
+
+def _cut_piece(_: int, piece: NormalizedString) -> list[NormalizedString]:
+    words = _cut(piece.normalized)
+    ends = list(accumulate(len(word) for word in words))
+    cuts = [piece[end - len(word) : end] for word, end in zip(words, ends, strict=True)]
+    return [cut for cut in cuts if cut is not None]
+
+
+def _cut(run: str) -> list[str]:
+    """One run's words; only runs of Chinese characters can have more than one."""
+    if len(run) == 1 or run.isascii():
+        return [run]
+    words: list[str] = _dictionary().lcut(run) if _is_ideographic(run) else [run]
+    return words
+
+
+def _is_ideographic(run: str) -> bool:
+    # The Han blocks that jieba's dictionary draws on; what else it would cut letter by letter.
+    return any("\u3400" <= character <= "\u9fff" for character in run)
+
+
+def _dictionary() -> Any:
+    with _loading:  # the first caller loads; the others wait instead of loading too
+        return _loaded_dictionary()
+
+
+@lru_cache(maxsize=1)
+def _loaded_dictionary() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its sources predate raw strings
+        import jieba
+    jieba.setLogLevel("WARNING")
+    # An own instance, filled here: jieba's shared one can be changed from elsewhere in the process,
+    # and its usual start-up reads a cache file from the temporary folder that anyone may write.
+    dictionary = jieba.Tokenizer()
+    dictionary.FREQ, dictionary.total = dictionary.gen_pfdict(dictionary.get_dict_file())
+    dictionary.initialized = True
+    return dictionary
+
+
+_PLAIN: Final = re.compile(r"""([A-Za-z]+)([,.;:!?)"]?)""")
+"""A word as most are, of which no rule says more than that the mark behind it stands alone."""
+
+
+class WordCutter:
+    """Normalises and cuts texts exactly as a `TextPipeline` of the same settings does.
+
+    Nothing that it does looks across a space, so that the pieces between spaces may be cut one by
+    one, and remembered.
+
+    Args:
+        config: Of words; sub-words need a vocabulary.
+
+    >>> WordCutter(TextConfig()).words("He's SURE.")
+    ['he', "'s", 'sure', '.']
+    """
+
+    def __init__(self, config: TextConfig) -> None:
+        if config.unit in SUBWORDS:
+            raise ConfigError(
+                f"text.unit {config.unit!r} makes sub-words; "
+                "expected words, characters, whitespace or jieba"
+            )
+        self._prepare = simplified if config.simplify else repaired
+        self._normaliser = build_normaliser(config)
+        self._chinese = WordSegmenter(self._normaliser) if config.unit == "jieba" else None
+        self._segmenter = build_segmenter(config)
+        self._knows_plain = config.unit in ("words", "characters", "jieba")
+        self._lowercase = config.lowercase
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, in order."""
+        plain = _PLAIN.fullmatch(text) if self._knows_plain else None
+        if plain is not None:  # no machinery needed
+            word, mark = plain.groups()
+            spelt = word.lower() if self._lowercase else word
+            return [spelt, mark] if mark else [spelt]
+        text = self._prepare(text)
+        if self._segmenter is None or self._chinese is not None:
+            return [] if self._chinese is None else self._chinese.words(text)
+        cut = self._segmenter.pre_tokenize_str(self._normaliser.normalize_str(text))
+        return [word for word, _ in cut]

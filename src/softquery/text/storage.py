@@ -7,8 +7,7 @@ from tokenizers import Tokenizer
 
 from softquery.atomic import write_text
 from softquery.errors import BundleError
-from softquery.text.text_config import TextConfig
-from softquery.text.vocabulary import reserved_tokens
+from softquery.text.text_config import TextConfig, reserved_tokens
 
 FILE_NAME: Final = "tokenizer.json"
 MODELS: Final = {

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from softquery.text.parts import in_parts
 from softquery.text.pipeline import TextPipeline
-from softquery.text.sentence_split import split_sentences
-from softquery.text.vocabulary import UNK
+from softquery.text.spans import in_parts, split_sentences
+from softquery.text.text_config import UNK
 
 Tokens = Sequence[Sequence[int]] | Sequence[Sequence[str]]
 """The sentences of one text."""

@@ -1,10 +1,144 @@
-"""Words that come ready cut, as pieces of a vocabulary: which pieces, and whose they are."""
+"""WordPiece as BERT has it: its normalisation, its cuts at punctuation, its reserved tokens.
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+Everything here is what the published models were trained with, so that their vocabularies give the
+ids that they gave before. Unlike with our own units, a reserved token that somebody writes into a
+text, such as `[MASK]`, is that token.
+"""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+from softquery.errors import ConfigError
+from softquery.text.normalise import WORD_START, build_normaliser
 from softquery.text.pipeline import TextPipeline
-from softquery.text.vocabulary import BERT_CLS, BERT_SEP
+from softquery.text.text_config import BERT_CLS, BERT_RESERVED, BERT_SEP, BERT_UNK, TextConfig
+
+CONTINUATION: Final = "##"
+"""Opens every piece of WordPiece that does not begin a word."""
+LONGEST_WORD: Final = 100
+"""Characters of a word; longer ones are not known."""
+COVERAGE: Final = 0.9999
+"""Share of the text's characters that pieces are made of; a word with a rarer one is not known."""
+RARE_CHARACTERS: Final = 20_000
+"""Entries that the learner may spend on characters which are then left out."""
+
+
+def bert_model(pieces: Sequence[str]) -> models.Model:
+    """The vocabulary with its greedy cuts, from pieces in the order of their ids.
+
+    Of a piece that stands there twice, the later place counts, as in `transformers`.
+    """
+    last = {piece: number for number, piece in enumerate(pieces)}
+    ids = {
+        piece if last[piece] == number else _unused(number): number
+        for number, piece in enumerate(pieces)
+    }
+    if missing := [token for token in BERT_RESERVED if token not in ids]:
+        raise ConfigError(f"the vocabulary lacks {', '.join(missing)}")
+    return models.WordPiece(
+        ids,
+        unk_token=BERT_UNK,
+        continuing_subword_prefix=CONTINUATION,
+        max_input_chars_per_word=LONGEST_WORD,
+    )
+
+
+def with_bert_marks(tokenizer: Tokenizer, config: TextConfig) -> Tokenizer:
+    """Let reserved tokens stand for themselves, and texts between `[CLS]` and `[SEP]` if asked."""
+    tokenizer.add_special_tokens(list(BERT_RESERVED))
+    tokenizer.post_processor = None
+    if config.boundaries:
+        marks = [(token, tokenizer.token_to_id(token)) for token in (BERT_CLS, BERT_SEP)]
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{BERT_CLS} $A {BERT_SEP}",
+            pair=f"{BERT_CLS} $A {BERT_SEP} $B:1 {BERT_SEP}:1",
+            special_tokens=marks,
+        )
+    return tokenizer
+
+
+def bert_vocabulary(tokenizer: Tokenizer) -> list[str]:
+    """The lines of `vocab.txt`: every entry at the line of its id, whatever ids are left out."""
+    entries = {number: entry for entry, number in tokenizer.get_vocab().items()}
+    return [entries.get(number, _unused(number)) for number in range(max(entries) + 1)]
+
+
+def learn_bert_pieces(
+    texts: Iterable[str], config: TextConfig, vocab_size: int, min_count: int
+) -> list[str]:
+    """A vocabulary from text, read once: reserved tokens, characters, and BPE's merges.
+
+    Differs from paper: WordPiece proper (Wu et al. 2016, Section 4.1) chooses by likelihood, and
+    its learner was never published.
+
+    Args:
+        texts: Prepared ones.
+        config: How they are normalised.
+        vocab_size: Most entries.
+        min_count: Pairs that are rarer are not merged.
+    """
+    counts: Counter[str] = Counter()
+    learner = Tokenizer(models.BPE())
+    learner.normalizer = build_normaliser(config)
+    mark = pre_tokenizers.Metaspace(replacement=WORD_START, prepend_scheme="always", split=False)
+    learner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), mark])
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size + RARE_CHARACTERS, min_frequency=min_count, show_progress=False
+    )
+    learner.train_from_iterator(_counted(texts, counts), trainer)
+    letters = _alphabet(counts, learner.normalizer, vocab_size - len(BERT_RESERVED))
+    known, ids = {*letters, WORD_START}, learner.get_vocab()
+    merged = (token for token in sorted(ids, key=ids.__getitem__) if len(token) > 1)
+    pieces = [piece_of(token) for token in merged if known.issuperset(token)]
+    ordered = (*BERT_RESERVED, *letters, *_continued(letters), *pieces)
+    return list(dict.fromkeys(ordered))[:vocab_size]
+
+
+def piece_of(token: str) -> str:
+    """A piece as WordPiece spells it, from one whose words begin with a mark.
+
+    >>> piece_of(WORD_START + "walk"), piece_of("ing")
+    ('walk', '##ing')
+    """
+    return token[1:] if token.startswith(WORD_START) else CONTINUATION + token
+
+
+def _unused(number: int) -> str:
+    """A name that no text can be cut to."""
+    return f"[unused {number}]"
+
+
+def _counted(texts: Iterable[str], counts: Counter[str]) -> Iterator[str]:
+    for text in texts:
+        counts.update(text)
+        yield text
+
+
+def _alphabet(counts: Counter[str], normaliser: normalizers.Normalizer, room: int) -> list[str]:
+    """The most frequent characters as they are normalised, in the order of their code points."""
+    normal: Counter[str] = Counter()
+    for character, count in counts.items():
+        for letter in "".join(normaliser.normalize_str(character).split()):
+            normal[letter] += count
+    normal.pop(WORD_START, None)
+    allowed = COVERAGE * normal.total()
+    letters: list[str] = []
+    for letter, count in sorted(normal.items(), key=lambda each: (-each[1], each[0])):
+        if allowed <= 0 or 2 * len(letters) + 2 > room:
+            break
+        letters.append(letter)
+        allowed -= count
+    return sorted(letters)
+
+
+def _continued(letters: Sequence[str]) -> list[str]:
+    """Characters that can stand inside a word; signs and ideographs stand alone."""
+    cut = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    spaced = normalizers.BertNormalizer(lowercase=False, strip_accents=False).normalize_str
+    return [CONTINUATION + letter for letter in letters if len(cut(spaced(f"a{letter}a"))) == 1]
 
 
 class PieceRow(NamedTuple):
@@ -49,7 +183,7 @@ class WordCutting:
         No word is cut apart; a sentence without words is one row of two marks.
 
         >>> from softquery.text import TextConfig, pipeline_from_pieces
-        >>> from softquery.text.vocabulary import BERT_RESERVED
+        >>> from softquery.text.text_config import BERT_RESERVED
         >>> pieces = [*BERT_RESERVED, "a", "##b", "c"]
         >>> config = TextConfig(unit="bert", boundaries=True, max_tokens=5)
         >>> cutting = WordCutting(pipeline_from_pieces(pieces, config))

@@ -156,22 +156,22 @@ class BertReadBackend:
         self.cutting = WordCutting(pipeline)
         self.may_be_none = bundle.config.task.get("no_answer") == "learnt"
 
-    def rows(self, pages: Sequence[ContextWindow]) -> list[BertRow]:
-        """Pages as they are given to the encoder."""
+    def rows(self, windows: Sequence[ContextWindow]) -> list[BertRow]:
+        """Windows as they are given to the encoder."""
         marked = self.cutting.marked
-        return [BertRow.of(marked(page.question), marked(page.words)) for page in pages]
+        return [BertRow.of(marked(window.question), marked(window.words)) for window in windows]
 
-    def scores(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        """Where the answer begins and ends, for every page."""
+    def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        """Where the answer begins and ends, for every window."""
         found = []
-        rows = self.rows(pages)
+        rows = self.rows(windows)
         for row, answer in zip(rows, self.network.answers(rows), strict=True):
             inside = answer[row.num_first : len(row.ids) - 1]
             none = (float(answer[0, 0]), float(answer[0, 1])) if self.may_be_none else None
             found.append(SpanScores(inside[:, 0], inside[:, 1], none))
         return found
 
-    def meeting(self, page: ContextWindow) -> Floats:
+    def meeting(self, window: ContextWindow) -> Floats:
         """Refused: question and context are read as one."""
         raise BundleError(f"{self.path}: this model compares no words, so it shows none")
 

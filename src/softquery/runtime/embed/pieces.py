@@ -14,7 +14,7 @@ from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chos
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.opened import Source, opened
 from softquery.text import WordCutting
-from softquery.text.vocabulary import BERT_CLS, BERT_SEP
+from softquery.text.text_config import BERT_CLS, BERT_SEP
 
 Text = str | Sequence[str]
 """A sentence, or its words where it is cut already."""
