@@ -105,12 +105,12 @@ def fine_tuned(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     import transformers
 
     from softquery.recipes import override, recipe
+    from softquery.running.adapter import read_splits
     from softquery.running.match import MatchAdapter
-    from softquery.running.prepare import read_source
 
     run = override(recipe("bert-match"), [*SAME, *options.set, f"training.seed={seed}"])
-    source = read_source(run, MatchAdapter(), options.snli, None, lambda line: None)
-    labels = sorted({row.values["label"] for row in source.train})
+    splits, _, _ = read_splits(run, MatchAdapter(), options.snli, None, lambda line: None)
+    labels = sorted({row.values["label"] for row in splits["train"]})
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(seed)
     tokenizer = transformers.AutoTokenizer.from_pretrained(options.folder)
@@ -118,7 +118,7 @@ def fine_tuned(options: argparse.Namespace, seed: int) -> dict[str, Any]:
         options.folder, num_labels=len(labels)
     ).to(device)
     optimizer = torch.optim.AdamW(decayed(model, run.optim.weight_decay), lr=run.optim.lr)
-    steps = run.training.max_epochs * -(-len(source.train) // run.data.batch_size)
+    steps = run.training.max_epochs * -(-len(splits["train"]) // run.data.batch_size)
     if run.training.max_steps is not None:
         steps = min(steps, run.training.max_steps)
     schedule = transformers.get_linear_schedule_with_warmup(
@@ -133,7 +133,7 @@ def fine_tuned(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     began, step, draw = time.monotonic(), 0, random.Random(seed)
     model.train()
     while step < steps:
-        for rows in shuffled(source.train, run.data.batch_size, draw):
+        for rows in shuffled(splits["train"], run.data.batch_size, draw):
             gold = torch.tensor([labels.index(row.values["label"]) for row in rows], device=device)
             loss = model(**encoded(rows), labels=gold).loss
             loss.backward()
@@ -148,17 +148,17 @@ def fine_tuned(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     model.eval()
     right = 0
     with torch.inference_mode():
-        for start in range(0, len(source.dev), 256):
-            rows = source.dev[start : start + 256]
+        for start in range(0, len(splits["dev"]), 256):
+            rows = splits["dev"][start : start + 256]
             found = model(**encoded(rows)).logits.argmax(dim=1).tolist()
             right += sum(labels[each] == row.values["label"]
                          for each, row in zip(found, rows, strict=True))  # fmt: skip
-    accuracy = right / len(source.dev)
+    accuracy = right / len(splits["dev"])
     print(f"transformers-snli seed {seed}: dev {accuracy:.4f} {seconds:.0f} s", flush=True)
     return {
         "name": "transformers-snli",
         "seed": seed,
-        "dev": {"accuracy": accuracy, "n": len(source.dev)},
+        "dev": {"accuracy": accuracy, "n": len(splits["dev"])},
         "tune": {"accuracy": None},
         "training": {"seconds": round(seconds, 1), "steps": steps},
     }

@@ -31,15 +31,14 @@ from softquery.models import Elmo, SoftmaxConfig
 from softquery.models.elmo import presets
 from softquery.nn import ProjectedLstm, beside
 from softquery.recipes.elmo import elmo
-from softquery.running.pretrain_elmo import TYPES_MULTIPLE
-from softquery.running.stream_plan import StreamMemory, StreamPlan
+from softquery.running.pretrain_elmo import TYPES_MULTIPLE, StreamBatches, StreamMemory
 from softquery.runtime.embed.likelihood import text_likelihood
 from softquery.runtime.torch_models import load_embedder
 from softquery.tasks import LanguageModel
 from softquery.text import TextConfig, TextPipeline, spell_vocabulary
 from softquery.training.loop import launch
-from softquery.training.memory import remembering
 from softquery.training.optim import build_optimizer
+from softquery.training.plan import remembering
 from softquery.training.steps import BatchGraphedStep, EagerStep
 
 LIMIT = 3.0
@@ -160,7 +159,7 @@ def measured(fabric, text: Streams, size: str, way: str, streams: int, options) 
     train = replace(text, num_streams=streams).cropped(widest=7, multiple=multiple)
     model = build(size, way, text.vocab_size, options).to(fabric.device)
     memory = StreamMemory(model.initial_state(streams), rounds=1)
-    plan = StreamPlan(train=train, tune=train, memory=memory, unroll=options.unroll, rounds=1)
+    plan = StreamBatches(train=train, tune=train, memory=memory, unroll=options.unroll, rounds=1)
     slots = list(plan.slots(0)[: options.steps])
     if len(slots) < options.steps:
         raise SystemExit(f"the text has {len(slots)} steps for {streams} streams; lower --steps")
@@ -286,7 +285,7 @@ def synchronize() -> None:
 
 
 @torch.no_grad()
-def shares_beyond(model: Elmo, plan: StreamPlan, slots) -> dict[str, float]:
+def shares_beyond(model: Elmo, plan: StreamBatches, slots) -> dict[str, float]:
     """Share of cell values and outputs beyond the published clips, run without them."""
     counts = {"cell": 0, "projection": 0}
     totals = {"cell": 0, "projection": 0}
@@ -332,7 +331,7 @@ def clips(options: argparse.Namespace, device: torch.device) -> dict[str, object
     model = load_embedder(bundle).to(device)
     pipeline = TextPipeline.load(bundle.path, TextConfig.from_dict(bundle.config.text))
     text = resident(known_words(options.text, pipeline), device)
-    plan = StreamPlan(
+    plan = StreamBatches(
         train=replace(text, num_streams=options.streams[0]),
         tune=text,
         memory=StreamMemory(model.initial_state(options.streams[0]), rounds=1),

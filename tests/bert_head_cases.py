@@ -8,14 +8,16 @@ import torch
 from torch import nn
 
 from bert_cases import CLS, PIECES, SEP, SMALL
+from registered import registered_heads
 from softquery import __version__
 from softquery.answers import ContextWindow, ReadingRules, TagSet
 from softquery.bundle import Bundle, BundleConfig, read_bundle, write_bundle
 from softquery.data import PiecePairs, Sentences, WordPieces, encode_ids, encode_piece_windows
-from softquery.models import BERT_HEADS
 from softquery.runtime.torch_models import config_of
 from softquery.tasks import PairClassification, SpanReading, Tagging, TextClassification
 from softquery.text import TextConfig, TextPipeline, pipeline_from_pieces
+
+BERT_HEADS = registered_heads()
 
 CONFIG = TextConfig(unit="bert", strip_accents=True, boundaries=True, max_tokens=8)
 TEXTS = [[5, 6, 7, 8], [9], [], [10, 11, 12, 13, 14], [15, 16]]

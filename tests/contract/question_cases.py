@@ -6,11 +6,14 @@ from typing import Any
 import torch
 from torch import nn
 
+from registered import registered
 from softquery.answers import ContextWindow, ReadingRules
 from softquery.data import NO_ANSWER, QuestionBatch, encode_windows
-from softquery.models import READERS, SpellingConfig
+from softquery.models import SpellingConfig
 from softquery.tasks import SpanReading
 from softquery.text import TextConfig, pipeline_from_words
+
+READERS = registered("reader")
 
 PIPELINE = pipeline_from_words(["who", "sat", "the", "cat", "on", "a", "mat"], TextConfig())
 LONGEST = 9

@@ -7,14 +7,17 @@ import pytest
 import torch
 
 from bert_cases import CASES, SEQUENCES, BertCase, masked_batch, packed, tokens, write_bert
+from registered import registered
 from softquery.bundle import read_bundle
 from softquery.data import NONE
 from softquery.errors import BundleError
-from softquery.models import ENCODERS, Bert, BertConfig
+from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
 from softquery.runtime.torch_models import build_encoder, load_encoder
 from softquery.tasks import MaskedLanguageModel, MaskedScores
 from softquery.tasks.masked_language_model import log_probabilities
+
+ENCODERS = registered("encoder")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 TASK = MaskedLanguageModel()

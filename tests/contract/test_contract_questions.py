@@ -7,12 +7,15 @@ import pytest
 import torch
 from question_cases import CASES, FOUR, LABELS, PIPELINE, RAGGED
 
+from registered import registered
 from softquery import __version__
 from softquery.answers import ContextWindow
 from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.errors import BundleError
-from softquery.models import READERS, BiDafConfig, SpellingConfig
+from softquery.models import BiDafConfig, SpellingConfig
 from softquery.runtime.torch_models import build_model, config_of, load_task_model
+
+READERS = registered("reader")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)

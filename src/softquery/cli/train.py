@@ -57,21 +57,21 @@ def train(
     _require_torch()
     from softquery.cli.progress import TrainingBar
     from softquery.files import parse_columns
-    from softquery.running import run_kinds
     from softquery.running.options import RunOptions
     from softquery.running.run_folder import partial_folder
+    from softquery.running.train import check_options
+    from softquery.running.train import train as run_recipe
     from softquery.zoo import resolve
 
     run = _chosen(recipe, settings or [], seed)
-    kind = run_kinds.KINDS[type(run)]
     given = {"vectors": vectors, "columns": columns, "init": init, "devices": devices > 1}
-    kind.check(run.name, given)
+    check_options(run, given)
     run = _with_vectors(run, vectors or [])
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
     try:
-        with processes.first_speaks(), TrainingBar(kind.counted) as bar:
-            job = RunOptions(
+        with processes.first_speaks(), TrainingBar(run.counted) as bar:
+            options = RunOptions(
                 data=data,
                 output=output,
                 observer=bar,
@@ -81,7 +81,7 @@ def train(
                 devices=devices,
                 rename=parse_columns(columns) if columns else None,
             )
-            bundle = run_kinds.train(run, job)
+            bundle = run_recipe(run, options)
     except KeyboardInterrupt:
         _leave_resumable(partial_folder(output))
         raise
@@ -90,7 +90,7 @@ def train(
 
 
 def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
-    """The recipe of that name with its settings; `KINDS` knows what it is."""
+    """The recipe of that name with its settings."""
     from softquery.recipes import override, recipe
 
     changes = [] if seed is None else [f"training.seed={seed}"]

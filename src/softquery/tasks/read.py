@@ -1,7 +1,7 @@
 """The part of a context that answers a question: loss, and how answers are measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import torch
@@ -14,6 +14,26 @@ from softquery.data import PieceBatch, QuestionBatch
 from softquery.measure import ReadReport
 from softquery.nn import SpanOutput
 from softquery.tasks.agreement import check_consistency, disagreement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadSettings(ReadingRules):
+    """How questions are answered, and how that is learnt."""
+
+    key: ClassVar[str] = "reading"
+    """Under which it stands in `--set` and in `run.json`."""
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout (R-Drop)."""
+
+    def __post_init__(self) -> None:
+        ReadingRules.__post_init__(self)
+        check_consistency(self.consistency)
+
+    @property
+    def rules(self) -> ReadingRules:
+        """What a bundle says of itself."""
+        given = {each.name: getattr(self, each.name) for each in fields(ReadingRules)}
+        return ReadingRules(**given)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

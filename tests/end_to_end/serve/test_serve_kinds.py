@@ -198,16 +198,17 @@ def test_an_index_that_is_none_is_refused(tmp_path):
 def tagger(tmp_path_factory):
     """A real one with random weights, on torch."""
     torch = pytest.importorskip("torch", reason="taggers run on torch")
+    from registered import registered
     from softquery.answers import TagSet
     from softquery.bundle import BundleConfig, write_bundle
-    from softquery.models import TEXT_MODELS, SpellingConfig
+    from softquery.models import SpellingConfig
     from softquery.runtime.torch_models import config_of
     from softquery.tasks import Tagging
     from softquery.text import TextConfig, pipeline_from_words
 
     pipeline = pipeline_from_words(["the", "cat", "sat"], TextConfig())
     task = Tagging(tags=TagSet(labels=("O", "B-X", "I-X"), scheme="iob2", written="iob2"))
-    config, model_class = TEXT_MODELS["tagger"]
+    config, model_class = registered("tagger")["tagger"]
     torch.manual_seed(1)
     model = model_class(
         config(

@@ -202,8 +202,8 @@ def _on_torch(bundle: Bundle, device: str | None, threads: int | None) -> EmbedB
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
             raise MissingExtra("train", needed_for="running a model on torch") from None
         raise
-    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)  # type: ignore[union-attr]
-    return TorchEmbedBackend(model, device, threads)  # type: ignore[arg-type]
+    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)
+    return TorchEmbedBackend(model, device, threads)
 
 
 def _checked(words: Sequence[str]) -> list[str]:

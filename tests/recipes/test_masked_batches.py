@@ -9,14 +9,14 @@ from random_documents import DOCUMENTS, PIPELINE
 from softquery.data import MaskedText, Masking
 from softquery.errors import ConfigError
 from softquery.recipes import DocumentFiles
-from softquery.running.masked_plan import MaskedPlan
+from softquery.running.pretrain_bert import MaskedBatches
 from softquery.training import Training
 
 
 def plan(*, seed=1, max_epochs=10, max_steps=None, pairs=True, **files):
     sizes = {"length": 16, "long_length": 32, "num_tokens": 320, "long_share": 0.25, **files}
     train, tune = DOCUMENTS.parted(0.1)
-    return MaskedPlan(
+    return MaskedBatches(
         text=MaskedText.of(DOCUMENTS.ids, PIPELINE, Masking()),
         train=train,
         tune=tune,
