@@ -1,0 +1,168 @@
+"""The glossary and the pages name what exists: verbs, classes, modules, files and headings."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repository import ROOT
+from typer.main import get_group
+
+import softquery
+from softquery.cli import app
+
+DOCS = ROOT / "docs"
+SOURCE = ROOT / "src" / "softquery"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+CODE = re.compile(r"`([^`\n]+)`")
+DOTTED = re.compile(r"\bsoftquery(?:\.[A-Za-z_]\w*)+\b(?!/)")
+FILE = re.compile(
+    r"(?<![\w./-])(?:(?:[\w-]+/)+[a-z]\w*\.py|(?:benchmarks|docs|shipped)/[\w/-]+\.md)\b"
+)
+ANCHOR = re.compile(r"\]\((?P<page>(?!https?:)[^)#\s]*)#(?P<anchor>[^)\s]+)\)")
+FOLDERS = (ROOT, ROOT / "src", SOURCE, DOCS)
+"""Where a path on a page may begin."""
+NOT_OURS = {"softquery.service"}
+"""A unit of systemd."""
+
+
+def section(title: str) -> str:
+    page = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    found = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    assert found, f"the glossary has no section {title!r}"
+    return found
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """The rows of each table, without the head."""
+    blocks = re.findall(r"(?:^\|.*\n)+", text + "\n", re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines()[2:]]
+        for block in blocks
+    ]
+
+
+def codes(text: str) -> list[str]:
+    return CODE.findall(text)
+
+
+BUILT, RESERVED = tables(section("Tasks"))
+
+
+def verbs() -> set[str]:
+    return set(get_group(app).commands)
+
+
+def classes() -> set[str]:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")]
+    return {
+        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    }
+
+
+def resolve(name: str) -> Any:
+    """A module, or what it holds; raises `ImportError` for what is not there."""
+    found: Any = importlib.import_module("softquery")
+    path = "softquery"
+    for part in name.split(".")[1:]:
+        path = f"{path}.{part}"
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            found = importlib.import_module(path)
+    return found
+
+
+def wrong_names(text: str) -> list[str]:
+    wrong = []
+    for name in sorted(set(DOTTED.findall(text)) - NOT_OURS):
+        try:
+            resolve(name)
+        except ImportError:
+            wrong.append(name)
+    return wrong
+
+
+def wrong_files(text: str) -> list[str]:
+    found = sorted(set(FILE.findall(re.sub(r"https?://\S+", "", text))))
+    return [path for path in found if not any((folder / path).exists() for folder in FOLDERS)]
+
+
+def headings(page: Path) -> set[str]:
+    """Anchors as GitHub and the site make them of headings."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = (re.sub(r"[^\w\s-]", "", title.lower()).strip() for title in titles)
+    return {re.sub(r"[-\s]+", "-", title) for title in plain}
+
+
+def wrong_anchors(page: Path) -> list[str]:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = [
+        ((page.parent / found["page"]).resolve() if found["page"] else page, found["anchor"])
+        for found in ANCHOR.finditer(text)
+    ]
+    return [f"{target.name}#{anchor}" for target, anchor in links if anchor not in headings(target)]
+
+
+def test_every_verb_is_in_the_glossary_and_no_other():
+    tasks = [name for row in BUILT for name in codes(row[2])]
+    (rows,) = tables(section("Other verbs"))
+    others = [name for row in rows for name in codes(row[0])]
+    assert sorted(tasks + others) == sorted(verbs())
+
+
+@pytest.mark.parametrize("row", BUILT, ids=lambda row: row[4])
+def test_a_task_has_its_class_and_its_folder(row):
+    for name in codes(row[3]):
+        assert isinstance(getattr(softquery, name), type)
+    assert (SOURCE / "runtime" / row[4] / "__init__.py").exists()
+
+
+def test_public_classes_are_those_of_the_tasks_and_the_index():
+    named = {name for row in BUILT for name in codes(row[3])}
+    public = {name for name in softquery.__all__ if isinstance(getattr(softquery, name), type)}
+    assert named | {"Index"} == public
+
+
+@pytest.mark.parametrize("row", RESERVED, ids=lambda row: row[4])
+def test_what_is_reserved_is_not_built(row):
+    [name] = codes(row[3])
+    assert not hasattr(softquery, name), f"{name} is built: move its row to the first table"
+
+
+def test_classes_in_the_glossary_exist():
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    text = text.replace(section("Former names"), "")
+    named = {code for code in codes(text) if re.fullmatch(r"[A-Z][a-z]+\w*", code)}
+    reserved = {name for row in RESERVED for name in codes(row[3])}
+    assert named - reserved - classes() == set()
+
+
+@pytest.mark.parametrize("row", tables(section("Former names"))[0], ids=lambda row: row[0])
+def test_former_names_warn(row):
+    [former], [now] = codes(row[0]), codes(row[1])
+    with pytest.warns(DeprecationWarning, match=now):
+        found = getattr(softquery, former)
+    assert found is getattr(softquery, now)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_name_what_exists(page):
+    text = page.read_text(encoding="utf-8")
+    assert wrong_names(text) == []
+    assert wrong_files(text) == []
+    assert wrong_anchors(page) == []
+
+
+def test_what_does_not_exist_is_noticed(tmp_path):
+    assert wrong_names("`softquery.nn.LayerMix`, `softquery.nn.Nothing`, softquery.none.x") == [
+        "softquery.nn.Nothing",
+        "softquery.none.x",
+    ]
+    assert wrong_files("`models/esim.py`, `docs/index.md`, `models/none.py`") == ["models/none.py"]
+    page = tmp_path / "page.md"
+    page.write_text("# A `b`: c\n\n[x](#a-b-c) [y](page.md#none)\n")
+    assert wrong_anchors(page) == ["page.md#none"]
