@@ -78,7 +78,7 @@ def test_every_setting_can_be_set_to_what_it_is(name):
     run = recipe(name)
     listed = [(path, value) for path, value in leaves(run.to_dict())]
     listed.remove(("model_name", run.model_name()))
-    assert len(listed) > 30
+    assert listed
     for path, value in listed:
         assert override(run, [f"{path}={as_typed(value)}"]) == run, path
 
