@@ -34,7 +34,7 @@ SERVE = [
     Case(
         title="a folder that is no index",
         command="serve --port 0 --index data",
-        said="data: is no index (it has no manifest.json)",
+        said="data: is not an index (it has no manifest.json)",
     ),
     Case(
         title="an index whose model is gone",
