@@ -35,12 +35,10 @@ from softquery import Index, load
 from softquery.files import Row, find_split, read_rows, write_text
 from softquery.measure import mean_interval
 from softquery.measure.word_scores import unit_rows
-from softquery.search.evaluate import STAGES, evaluate_index, measures
-from softquery.search.files import FolderWriter
-from softquery.search.finding import rerank
-from softquery.search.recall import recall
-from softquery.search.search_words import SearchWords
-from softquery.search.word_recall import Words, query_weights, write_words
+from softquery.search.index_evaluation import STAGES, evaluate_index, measures
+from softquery.search.index_files import FolderWriter
+from softquery.search.retrieval import recall, rerank
+from softquery.search.word_recall import SearchTokenizer, WordIndex, query_weights, write_words
 from softquery.text import TextConfig
 
 CUTS = (1, 10, 50)
@@ -111,10 +109,10 @@ class Recall:
 
     def __init__(self, answers: dict[str, str], text: TextConfig, encoder: Path | None) -> None:
         self.ids = list(answers)
-        self._cut = SearchWords(text).of
+        self._cut = SearchTokenizer(text).words
         with tempfile.TemporaryDirectory() as scratch:
             write_words(FolderWriter(Path(scratch)), [self._cut(each) for each in answers.values()])
-            self._words = Words(Path(scratch))
+            self._words = WordIndex(Path(scratch))
         self._matcher = None if encoder is None else load(encoder)
         self._vectors = None if encoder is None else self._embed(list(answers.values()))
 
@@ -285,8 +283,8 @@ def against_given(index: Index, asked: Sequence[Question]) -> dict[str, dict[str
         for key in (*each.answers, *each.negatives):
             if key in place:
                 masks[place[key][0]][place[key][1]] = True
-        recalled = recall(index.segments, index.reader, each.text, 50, masks)
-        ranked = rerank(index.segments, index.reader, each.text, recalled.places)
+        recalled = recall(index.segments, index.models, each.text, 50, masks)
+        ranked = rerank(index.segments, index.models, each.text, recalled.places)
         found = {
             "words": recalled.by_words,
             "vectors": recalled.by_vectors,
@@ -329,8 +327,8 @@ def main() -> None:
         data = read_data(options.data, options.language)
         index = Index.open(options.work)
         if options.recall_weight is not None:
-            settings = replace(index.reader.settings, recall_weight=options.recall_weight)
-            index.reader.settings = settings
+            settings = replace(index.models.settings, recall_weight=options.recall_weight)
+            index.models.settings = settings
         report(index, (data.valid if options.split == "valid" else data.tune)[: options.questions])
 
 

@@ -1,4 +1,4 @@
-"""How good an index is on questions whose answers are known, stage by stage."""
+"""How good an index is on queries whose answers are known, stage by stage."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,19 +18,18 @@ from softquery.measure import (
     reciprocal_rank,
 )
 from softquery.search.entries import ID, QUESTION
-from softquery.search.finding import allowed_rows, rerank
 from softquery.search.index import Index
-from softquery.search.recall import RowPlace, recall
+from softquery.search.retrieval import RowPlace, allowed_rows, recall, rerank
 
-CUTS = (1, 3, 10)
-"""Places up to which recall is given, beside the number of candidates."""
+CUTOFFS = (1, 3, 10)
+"""Ranks at which recall is reported, besides the number of candidates."""
 STAGES = ("words", "vectors", "hybrid", "rerank")
 Relevant = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuery:
-    """A question, and what answers it: grades by id; none where nothing should."""
+    """A query, and the rows that answer it: grades by id; empty if the index has no answer."""
 
     query: str
     relevant: dict[str, float]
@@ -38,18 +37,18 @@ class LabelledQuery:
 
 @dataclass(frozen=True, slots=True)
 class SearchEvaluation:
-    """What was found for every question.
+    """What was found for every query.
 
     Attributes:
-        asked: The questions.
-        ranked: For every stage, the ids found for each question, best first.
-        scores: The best score of each question; 0 where nothing was found.
-        seconds: For every part of a search, the time of each question.
-        candidates: How many rows were compared.
-        min_score: From which score on a hit was an answer.
+        queries: The queries.
+        ranked: For every stage, the ids found for each query, best first.
+        scores: The best score of each query; 0 if nothing was found.
+        seconds: For every part of a search, the time of each query.
+        candidates: How many rows were compared with each query.
+        min_score: The score that a hit needed to be an answer.
     """
 
-    asked: list[LabelledQuery]
+    queries: list[LabelledQuery]
     ranked: dict[str, list[list[str]]]
     scores: list[float]
     seconds: dict[str, list[float]]
@@ -57,9 +56,9 @@ class SearchEvaluation:
     min_score: float
 
     def report(self) -> dict[str, Any]:
-        """Metrics of the whole search with intervals, then of each stage, then times."""
-        answerable = [place for place, each in enumerate(self.asked) if each.relevant]
-        result: dict[str, Any] = {"n": len(self.asked)}
+        """Metrics of the whole search with intervals, then those of each stage, then times."""
+        answerable = [place for place, each in enumerate(self.queries) if each.relevant]
+        result: dict[str, Any] = {"n": len(self.queries)}
         if answerable:
             result |= self._metrics("rerank", answerable, with_intervals=True)
             result["stages"] = {stage: self._metrics(stage, answerable) for stage in STAGES}
@@ -68,16 +67,16 @@ class SearchEvaluation:
         return result
 
     def mistakes(self) -> list[dict[str, Any]]:
-        """Questions whose best answer is not relevant, the surest first."""
+        """Queries whose best hit is not relevant, the most confident first."""
         found = []
-        for place, asked in enumerate(self.asked):
+        for place, query in enumerate(self.queries):
             best = self.ranked["rerank"][place][:1]
-            if not best or best[0] in asked.relevant:
+            if not best or best[0] in query.relevant:
                 continue
             found.append(
                 {
-                    "query": asked.query,
-                    "expected": " ".join(asked.relevant),
+                    "query": query.query,
+                    "expected": " ".join(query.relevant),
                     "predicted": best[0],
                     "confidence": round(self.scores[place], 4),
                 }
@@ -87,9 +86,9 @@ class SearchEvaluation:
     def _metrics(
         self, stage: str, places: Sequence[int], *, with_intervals: bool = False
     ) -> dict[str, Any]:
-        cuts = sorted({*CUTS, self.candidates})
+        cutoffs = sorted({*CUTOFFS, self.candidates})
         each = [
-            measures(self.ranked[stage][place], self.asked[place].relevant, cuts)
+            measures(self.ranked[stage][place], self.queries[place].relevant, cutoffs)
             for place in places
         ]
         result: dict[str, Any] = {}
@@ -102,11 +101,11 @@ class SearchEvaluation:
         return result
 
     def _answers(self) -> dict[str, Any]:
-        """What the threshold makes of it: how many are answered, and how many of those well."""
+        """What the threshold does: how many queries are answered, and how many of those rightly."""
         right = np.array(
             [
                 bool(ranked) and each.relevant.get(ranked[0], 0) > 0
-                for each, ranked in zip(self.asked, self.ranked["rerank"], strict=True)
+                for each, ranked in zip(self.queries, self.ranked["rerank"], strict=True)
             ]
         )
         scores = np.array(self.scores)
@@ -116,7 +115,7 @@ class SearchEvaluation:
             "answered": float(given.mean()),
             "right_of_answered": float(right[given].mean()) if given.any() else None,
         }
-        unanswerable = np.array([not each.relevant for each in self.asked])
+        unanswerable = np.array([not each.relevant for each in self.queries])
         if unanswerable.any():
             result["rightly_unanswered"] = float((~given)[unanswerable].mean())
         if right.any() and not right.all():
@@ -125,13 +124,13 @@ class SearchEvaluation:
         return result
 
 
-def measures(ranked: Sequence[str], relevant: Relevant, cuts: Sequence[int]) -> dict[str, float]:
-    """How good one order is, in every way that is reported."""
+def measures(ranked: Sequence[str], relevant: Relevant, cutoffs: Sequence[int]) -> dict[str, float]:
+    """All reported metrics of one ranking."""
     return {
         "mrr": reciprocal_rank(ranked, relevant),
         "ndcg@10": ndcg_at(ranked, relevant, 10),
-        **{f"recall@{k}": recall_at(ranked, relevant, k) for k in cuts},
-        **{f"found@{k}": found_at(ranked, relevant, k) for k in cuts},
+        **{f"recall@{k}": recall_at(ranked, relevant, k) for k in cutoffs},
+        **{f"found@{k}": found_at(ranked, relevant, k) for k in cutoffs},
     }
 
 
@@ -142,42 +141,42 @@ def evaluate_index(
     candidates: int = 50,
     advance: Callable[[int], object] = lambda done: None,
 ) -> SearchEvaluation:
-    """Ask every question and keep what each stage found.
+    """Search for every query and keep what each stage found.
 
     Args:
         index: The index.
-        rows: With `query` and `doc`, the id or the question of a row that answers it, and where it
-            is there `relevance`. A query may stand in several rows; an empty `doc` says that the
+        rows: Have `query`, `doc`, which is the id or the question of a row that answers it, and
+            optionally `relevance`. A query may occur in several rows; an empty `doc` says that the
             index has no answer.
         candidates: How many rows are compared with each query.
-        advance: Told how many questions are done.
+        advance: Called with the number of queries that are done.
     """
-    asked = gathered(index, rows)
+    queries = gather_queries(index, rows)
     ranked: dict[str, list[list[str]]] = {stage: [] for stage in STAGES}
     seconds: dict[str, list[float]] = {}
     scores = []
-    _ask(index, asked[0].query, candidates)  # what is opened once is no part of a query's time
-    for done, each in enumerate(asked, start=1):
-        found, times = _ask(index, each.query, candidates)
+    _search(index, queries[0].query, candidates)  # opening models is no part of a query's time
+    for done, each in enumerate(queries, start=1):
+        found, times = _search(index, each.query, candidates)
         for stage in STAGES:
             ranked[stage].append([key for key, _ in found[stage]])
         for name, value in times.items():
             seconds.setdefault(name, []).append(value)
         scores.append(found["rerank"][0][1] if found["rerank"] else 0.0)
         advance(done)
-    return SearchEvaluation(asked, ranked, scores, seconds, candidates, index.min_score)
+    return SearchEvaluation(queries, ranked, scores, seconds, candidates, index.min_score)
 
 
-def gathered(index: Index, rows: Sequence[Row]) -> list[LabelledQuery]:
-    """The questions with all that answers them; every answer must be in the index."""
+def gather_queries(index: Index, rows: Sequence[Row]) -> list[LabelledQuery]:
+    """The queries, each with all rows that answer it; every answer must be in the index."""
     if not rows:
         raise InputError("there are no queries to evaluate on")
     stored = [(row[ID], row[QUESTION]) for row in index.rows()]
     ids = {key for key, _ in stored}
     by_question = {question: key for key, question in stored}
-    asked: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, float]] = {}
     for row in rows:
-        relevant = asked.setdefault(row.values["query"], {})
+        relevant = found.setdefault(row.values["query"], {})
         doc = row.values.get("doc", "").strip()
         if not doc:
             continue
@@ -187,7 +186,7 @@ def gathered(index: Index, rows: Sequence[Row]) -> list[LabelledQuery]:
             raise InputError(message, source=row.source, row=row.number)
         if grade := _grade(row):
             relevant[key] = grade
-    return [LabelledQuery(query, relevant) for query, relevant in asked.items()]
+    return [LabelledQuery(query, relevant) for query, relevant in found.items()]
 
 
 def _grade(row: Row) -> float:
@@ -197,20 +196,20 @@ def _grade(row: Row) -> float:
     except ValueError:
         grade = -1.0
     if not 0 <= grade < float("inf"):
-        message = f"relevance {text!r:.40} is not a number from 0 on"
+        message = f"relevance {text!r:.40} is not a number of at least 0"
         raise InputError(message, source=row.source, row=row.number)
     return grade
 
 
-def _ask(
+def _search(
     index: Index, text: str, candidates: int
 ) -> tuple[dict[str, list[tuple[str, float]]], dict[str, float]]:
-    """What every stage finds, and how long each takes."""
-    segments, reader = index.segments, index.reader
+    """What every stage finds, and how long it takes."""
+    segments, models = index.segments, index.models
     begin = perf_counter()
-    recalled = recall(segments, reader, text, candidates, allowed_rows(segments, {}))
+    recalled = recall(segments, models, text, candidates, allowed_rows(segments, {}))
     start = perf_counter()
-    reranked = rerank(segments, reader, text, recalled.places)
+    reranked = rerank(segments, models, text, recalled.places)
     end = perf_counter()
     seconds = {**recalled.seconds, "rerank": end - start, "total": end - begin}
 

@@ -11,7 +11,7 @@ pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
 
 from softquery.serve.bodies import Json
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
-from softquery.serve.request_log import LOGGER, log, set_up_logs
+from softquery.serve.telemetry import LOGGER, log, set_up_logs
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
-"""Files of an index: each written once, remembered by size and checksum, and mapped into memory.
+"""Files of an index: each written once, recorded with size and checksum, and mapped into memory.
 
-A map of a file that is shorter than it should be would end the process when it is touched, and a
-graph that is damaged can do so too. So every size is checked when a segment is opened, and every
-checksum but that of the encodings, which are most of an index and of which any byte is a number.
+Touching the map of a file that is shorter than expected would crash the process, and so can a
+damaged graph. So opening a segment checks every size, and every checksum except that of the
+encodings: they are most of an index, and any byte of them is a valid number.
 """
 
 import mmap
@@ -20,87 +20,89 @@ from softquery.errors import InputError
 
 Array = NDArray[Any]
 BLOCK = 1 << 22
-"""Bytes that are checked at a time."""
+"""Bytes that are read at a time to compute a checksum."""
 
 
 @dataclass(frozen=True, slots=True)
-class FileFact:
-    """What a file must be."""
+class FileChecksum:
+    """The size and the CRC-32 that a file must have."""
 
     size: int
     crc: int
 
 
-class Stream:
-    """A file under way; its size and checksum are known when it ends."""
+class ChecksumStream:
+    """A file being written, which counts its size and checksum as it grows."""
 
     def __init__(self, handle: IO[bytes]) -> None:
         self._handle = handle
         self.size = self.crc = 0
 
     def write(self, data: bytes | memoryview) -> None:
-        """Add some bytes."""
+        """Append bytes."""
         self._handle.write(data)
         self.size += len(data)
         self.crc = zlib.crc32(data, self.crc)
 
     def write_array(self, array: Array) -> None:
-        """Add the bytes of an array."""
+        """Append the bytes of an array."""
         self.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 class FolderWriter:
-    """Writes the files of one folder and remembers what they are.
+    """Writes the files of one folder and records their sizes and checksums.
 
     Args:
-        folder: It exists.
+        folder: An existing folder.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.facts: dict[str, FileFact] = {}
+        self.checksums: dict[str, FileChecksum] = {}
 
     @contextmanager
-    def stream(self, name: str) -> Iterator[Stream]:
-        """A file that is written piece by piece."""
+    def stream(self, name: str) -> Iterator[ChecksumStream]:
+        """Open a file to be written in several parts."""
         with (self.folder / name).open("xb") as handle:
-            stream = Stream(handle)
+            stream = ChecksumStream(handle)
             yield stream
-        self.facts[name] = FileFact(stream.size, stream.crc)
+        self.checksums[name] = FileChecksum(stream.size, stream.crc)
 
     def write(self, name: str, data: bytes) -> None:
-        """A file in one piece."""
+        """Write a file at once."""
         with self.stream(name) as stream:
             stream.write(data)
 
     def write_array(self, name: str, array: Array) -> None:
-        """An array's bytes, without a header."""
+        """Write the bytes of an array, without a header."""
         with self.stream(name) as stream:
             stream.write_array(array)
 
 
-def check_files(folder: Path, facts: Mapping[str, FileFact], *, by_size: Iterable[str]) -> None:
-    """Compare files with what is known of them.
+def check_files(
+    folder: Path, expected: Mapping[str, FileChecksum], *, by_size: Iterable[str]
+) -> None:
+    """Compare files with the sizes and checksums recorded when they were written.
 
     Args:
-        folder: Where they lie.
-        facts: What is known.
+        folder: Holds the files.
+        expected: What was recorded, by file name.
         by_size: Files of which only the size is compared.
 
     Raises:
-        InputError: One is damaged.
-        FileNotFoundError: One is not there.
+        InputError: A file is damaged.
+        FileNotFoundError: A file is missing.
     """
-    for name, fact in facts.items():
+    for name, recorded in expected.items():
         size = (folder / name).stat().st_size
-        if size != fact.size:
-            raise damaged(folder / name, f"has {size:,} bytes, expected {fact.size:,}")
-        if name not in by_size and checksum(folder / name) != fact.crc:
+        if size != recorded.size:
+            raise damaged(folder / name, f"has {size:,} bytes, expected {recorded.size:,}")
+        if name not in by_size and checksum(folder / name) != recorded.crc:
             raise damaged(folder / name, "its checksum differs")
 
 
 def damaged(path: Path, reason: str) -> InputError:
-    """What is said of a file that is not what was written."""
+    """The error for a file whose content is not what was written."""
     return InputError(f"is damaged ({reason}); restore the index, or build it anew", source=path)
 
 
@@ -114,10 +116,9 @@ def checksum(path: Path) -> int:
 
 
 def mapped(path: Path, dtype: DTypeLike) -> Array:
-    """A file's content as a flat array that is read from the disk as it is touched.
+    """A file's content as a flat, read-only array, read from disk when it is accessed.
 
-    The array is one of numpy's plain ones, whose slices cost less than those of `numpy.memmap`.
-    It cannot be written to.
+    It is a plain numpy array, whose slices cost less than those of `numpy.memmap`.
     """
     with path.open("rb") as handle:
         if path.stat().st_size == 0:  # cannot be mapped

@@ -1,4 +1,4 @@
-"""Readers see one state or the next while somebody writes, and one writer keeps others out."""
+"""Other processes see one state or the next while one writes, and one writer keeps others out."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 from softquery import Index
 from softquery.errors import InputError
-from softquery.search import merge
+from softquery.search import building
 
 WRITER = """
 import sys
@@ -111,7 +111,7 @@ def test_rest_of_a_crash_is_swept_away(index):
 
 
 def test_segments_that_are_mostly_gone_are_written_anew(index, rows, monkeypatch):
-    monkeypatch.setattr(merge, "WASTED", 5)
+    monkeypatch.setattr(building, "WASTED", 5)
     index.delete([row["id"] for row in rows[:8]])
     (entry,) = index.manifest.segments
     assert (entry.num_rows, entry.num_deleted) == (4, 0)
