@@ -43,7 +43,7 @@ from shipping import (
 from softquery.bundle import RECORDS, make_card, read_bundle
 from softquery.cli.console import note, print_table
 from softquery.errors import MissingExtra
-from softquery.runtime.match.calibrate import Aim, CalibrationFit
+from softquery.runtime.calibrate import Aim, CalibrationFit
 from softquery.zoo.glance import folder_size
 
 LARGEST_MB = 15.0

@@ -10,7 +10,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backends import is_bert
-from softquery.runtime.opened import opened
+from softquery.runtime.load import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.texts import SpaceAverages, own_vectors
 from softquery.search import Index

@@ -21,8 +21,7 @@ from softquery.errors import BundleError
 from softquery.export import export_embedder
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import load
-from softquery.runtime.bulk import answer_rows
-from softquery.runtime.read.bulk import ReadAnswers
+from softquery.runtime.bulk import BulkAnswers, answer_rows
 from softquery.runtime.read.model import CHUNK
 
 BOTH = {"places": ("input", "output")}
@@ -137,13 +136,13 @@ def test_a_bulk_run_goes_on_to_the_same_bytes(wide, tmp_path, threads):
     rows = answered(random_questions(CHUNK + 20, seed=6, longest=9))
 
     def answers():
-        return ReadAnswers(load(wide[1], threads=threads))
+        return BulkAnswers(load(wide[1], threads=threads))
 
     def stopping():
         yield from islice(rows, CHUNK + 1)
         raise KeyboardInterrupt
 
-    answer_rows(ReadAnswers(load(wide[1])), rows, tmp_path / "whole.jsonl")
+    answer_rows(BulkAnswers(load(wide[1])), rows, tmp_path / "whole.jsonl")
     with pytest.raises(KeyboardInterrupt):
         answer_rows(answers(), stopping(), tmp_path / "out.jsonl")
     result = answer_rows(answers(), rows, tmp_path / "out.jsonl")

@@ -11,25 +11,19 @@ import numpy as np
 from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.rows import BertNetwork, BertRow, Floats
 from softquery.runtime.classify.backend import Weighed
+from softquery.runtime.kinds import KINDS
+from softquery.runtime.load import Backend, choose_backend, needs_torch
 from softquery.runtime.match.backend import Alignment, Read
 from softquery.runtime.tag.decode_tags import Chain
 from softquery.text import TextPipeline, Tokens, WordCutting
 
-HEADS = {
-    "classifier": "bert-classifier",
-    "matcher": "bert-matcher",
-    "tagger": "bert-tagger",
-    "reader": "bert-reader",
-}
-"""The model under each kind of bundle, where it is a BERT."""
-
 
 def is_bert(bundle: Bundle) -> bool:
     """Whether the model is a BERT with a head."""
-    return bool(HEADS.get(bundle.config.kind) == bundle.config.model["name"])
+    kind = KINDS.get(bundle.config.kind)
+    return kind is not None and kind.bert == bundle.config.model["name"]
 
 
 def open_bert(

@@ -11,17 +11,16 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.backends import BertClassifyBackend, is_bert, open_bert
 from softquery.runtime.classify.backend import ClassifyBackend, Floats
 from softquery.runtime.classify.inputs import limit_of
 from softquery.runtime.fit_checks import (
-    check_task,
     fitting_calibration,
     fitting_pipeline,
     fitting_reading,
 )
-from softquery.runtime.opened import Source, opened
+from softquery.runtime.kinds import check_kind, check_task
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import TextPipeline
 
 CHUNK = 256
@@ -36,6 +35,8 @@ class Classifier:
         pipeline: Of the bundle.
         backend: What computes its logits.
     """
+
+    chunk = CHUNK
 
     def __init__(self, bundle: Bundle, pipeline: TextPipeline, backend: ClassifyBackend) -> None:
         self.bundle = bundle
@@ -116,10 +117,7 @@ def load_classifier(
 ) -> Classifier:
     """Open a classifying bundle; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
-    if bundle.config.kind != "classifier":
-        raise BundleError(
-            f"{bundle.path}: expected a classifier, found kind {bundle.config.kind!r}"
-        )
+    check_kind(bundle, "classifier")
     check_task(bundle)
     reading = fitting_reading(bundle)
     pipeline = fitting_pipeline(bundle)

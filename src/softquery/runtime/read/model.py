@@ -19,10 +19,10 @@ from softquery.answers import (
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.backends import BertReadBackend, is_bert, open_bert
-from softquery.runtime.fit_checks import check_task, fitting_pipeline
-from softquery.runtime.opened import Source, opened
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.kinds import check_kind, check_task
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.read.backend import Floats, ReadBackend
 from softquery.text import TextPipeline
 
@@ -42,6 +42,8 @@ class Reader:
         pipeline: Of the bundle.
         backend: What computes its scores.
     """
+
+    chunk = CHUNK
 
     def __init__(self, bundle: Bundle, pipeline: TextPipeline, backend: ReadBackend) -> None:
         self.bundle = bundle
@@ -149,8 +151,7 @@ def load_reader(
 ) -> Reader:
     """Open a reading bundle; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
-    if bundle.config.kind != "reader":
-        raise BundleError(f"{bundle.path}: expected a reader, found kind {bundle.config.kind!r}")
+    check_kind(bundle, "reader")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
     if is_bert(bundle):

@@ -26,9 +26,9 @@ from softquery.measure.word_scores import unit_rows
 from softquery.runtime.embed.model import ContextEmbedder, open_embedder
 from softquery.runtime.embed.pieces import PieceEmbedder, open_pieces
 from softquery.runtime.graph_weights import dequantised
+from softquery.runtime.load import opened
 from softquery.runtime.match.backend import Read
 from softquery.runtime.match.model import Matcher, load_matcher
-from softquery.runtime.opened import opened
 from softquery.runtime.vectors.model import WordVectors, vectors_of
 from softquery.runtime.vectors.zipf import num_reserved, zipf_weights
 from softquery.text import TextPipeline, WordCutter

@@ -1,7 +1,7 @@
-"""Fit a bundle's calibration on labelled rows, and say how good it is on others.
+"""Fit a bundle's calibration on labelled rows, and measure it on others.
 
-The first half of the rows fits how logits are scaled, and a threshold; every figure is measured on
-the second.
+The first half of the rows fits how logits are scaled, and a threshold; for a reader, the score from
+which on it answers. Every figure is measured on the second half.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,26 @@ from numpy.typing import NDArray
 from softquery.answers import Calibration
 from softquery.bundle import Bundle, update_bundle
 from softquery.errors import ConfigError, InputError, counted
-from softquery.files import Row
+from softquery.files import AskedQuestion, Row
 from softquery.measure import (
+    ReadReport,
     ReliabilityBin,
+    choose_abstention,
     choose_scaling,
     choose_threshold,
     expected_calibration_error,
     reliability,
 )
 from softquery.runtime.classify.model import Classifier
-from softquery.runtime.match.evaluate import gold_labels
 from softquery.runtime.match.model import Matcher
+from softquery.runtime.mistakes import gold_labels
+from softquery.runtime.read.evaluate import evaluate_reader
+from softquery.runtime.read.model import Reader
 
 Aim = Literal["f1"] | float
+"""What a threshold is chosen for: the best F1, or a precision to keep."""
+LEAST = 20
+"""Rows that are needed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +60,7 @@ class CalibrationFit:
 
 
 def fit_calibration(
-    matcher: Matcher | Classifier,
+    model: Matcher | Classifier,
     rows: Sequence[Row],
     *,
     aim: Aim | None = None,
@@ -62,24 +69,17 @@ def fit_calibration(
     """Fit temperature, biases where they pay, and threshold on the first half of the rows.
 
     Args:
-        matcher: The model as it will answer; its own calibration is not used.
+        model: As it will answer; its own calibration is not used.
         rows: Labelled; at least 20.
         aim: With two labels: choose a threshold for the best F1, or for a precision to keep.
         abstain_below: The probability under which no label is answered; the user's to choose.
     """
-    if isinstance(matcher, Matcher) and matcher.is_graded:
+    if isinstance(model, Matcher) and model.is_graded:
         raise ConfigError("grades are not probabilities; there is nothing to calibrate")
-    if len(rows) < 20:
-        raise InputError(
-            f"{counted(len(rows), 'row is', 'rows are')} too few to calibrate on; "
-            "expected at least 20",
-            source=rows[0].source if rows else None,
-        )
-    if abstain_below is not None and not 0 <= abstain_below <= 1:
-        raise ConfigError(f"abstain_below must be from 0 to 1, got {abstain_below}")
-    if aim is not None and len(matcher.labels) != 2:
-        raise ConfigError(f"a threshold needs two labels, this model has {len(matcher.labels)}")
-    logits, gold = _logits(matcher, rows), gold_labels(matcher, rows)
+    _check_rows(rows, abstain_below, noun="row")
+    if aim is not None and len(model.labels) != 2:
+        raise ConfigError(f"a threshold needs two labels, this model has {len(model.labels)}")
+    logits, gold = _logits(model, rows), gold_labels(model, rows)
     half = len(rows) // 2
     scaling = choose_scaling(logits[:half], gold[:half])
     fitted = Calibration(temperature=scaling.temperature, growth=scaling.growth, bias=scaling.bias)
@@ -106,9 +106,77 @@ def fit_calibration(
     )
 
 
-def save_calibration(bundle: Bundle, fitted: CalibrationFit) -> Path:
+def save_calibration(bundle: Bundle, fitted: "CalibrationFit | AbstentionFit") -> Path:
     """Write it into the bundle and its card."""
     return update_bundle(bundle, calibration=fitted.to_dict())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbstentionFit:
+    """The score under which a reader gives no answer, and figures on questions it has not seen."""
+
+    abstain_below: float
+    facts: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `calibration.json` holds it."""
+        return {"abstain_below": self.abstain_below, **self.facts}
+
+
+def fit_abstention(
+    reader: Reader,
+    rows: Sequence[AskedQuestion],
+    *,
+    aim: Aim | None = None,
+    abstain_below: float | None = None,
+) -> AbstentionFit:
+    """Choose the score under which a reader gives no answer.
+
+    Args:
+        reader: The model; its own calibration is not used.
+        rows: Questions with answers, and some without; at least 20.
+        aim: Always the best F1; here because every calibrator takes it.
+        abstain_below: The user's own choice in place of the best F1 on the first half.
+    """
+    _check_rows(rows, abstain_below, noun="question")
+    half = len(rows) // 2
+    found = evaluate_reader(reader, rows)
+    sure, f1, answerable = found.abstention()
+    if abstain_below is None:
+        if all(answerable[:half]) or not any(answerable[:half]):
+            raise InputError(
+                "the first half must hold questions with an answer and questions without; "
+                "or name a score with --abstain-below",
+                source=rows[0].source,
+            )
+        abstain_below, _ = choose_abstention(sure[:half], f1[:half], answerable[:half])
+    later = [answer.if_sure(abstain_below) for answer in found.best[half:]]
+    gold = [[answer.text for answer in row.answers] for row in rows[half:]]
+    report = ReadReport.of([answer.text for answer in later], gold, counting=reader.rules.counting)
+    return AbstentionFit(
+        abstain_below=abstain_below,
+        facts={
+            "fitted_on": half,
+            "measured_on": len(rows) - half,
+            "f1": report.f1,
+            "exact_match": report.exact_match,
+            "answered_share": sum(answer.text is not None for answer in later) / len(later),
+        },
+    )
+
+
+def _check_rows(
+    rows: Sequence[Row] | Sequence[AskedQuestion], abstain_below: float | None, *, noun: str
+) -> None:
+    """Refuse too few rows, and a probability that is none."""
+    if len(rows) < LEAST:
+        raise InputError(
+            f"{counted(len(rows), f'{noun} is', f'{noun}s are')} too few to calibrate on; "
+            f"expected at least {LEAST}",
+            source=rows[0].source if rows else None,
+        )
+    if abstain_below is not None and not 0 <= abstain_below <= 1:
+        raise ConfigError(f"abstain_below must be from 0 to 1, got {abstain_below}")
 
 
 def _logits(model: Matcher | Classifier, rows: Sequence[Row]) -> NDArray[np.float32]:
