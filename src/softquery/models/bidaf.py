@@ -3,7 +3,7 @@
 Score: trilinear. Seo, Kembhavi, Farhadi, Hajishirzi: "Bidirectional Attention Flow for Machine
 Comprehension", ICLR 2017; section and equation numbers below are the paper's.
 
-B windows, T words of the context, J of the question, D = 2 * hidden_size (and the embedder's width).
+B windows, T words of the context, J of the question, D = 2 * hidden_size (and an embedder's width).
 """
 
 from dataclasses import dataclass, field

@@ -17,7 +17,7 @@ from softquery.running.match import TAUGHT, found_labels
 from softquery.runtime.classify.inputs import limit_of, reading_of
 from softquery.runtime.classify.network import class_logits, packed
 from softquery.tasks import TextClassification
-from softquery.text import Reading, TextPipeline, build_pipeline
+from softquery.text import TextInput, TextPipeline, build_pipeline
 
 COLUMNS = ("text", "label")
 
@@ -87,7 +87,7 @@ class ClassifyAdapter:
             parse_label=prepared.task.parse_label,
             parse_distribution=prepared.task.parse_distribution if taught else None,
         )
-        read = reading.read([row.values["text"] for row in rows], pipeline)
+        read = reading.encode([row.values["text"] for row in rows], pipeline)
         num_cut = sum(each.num_cut > 0 for each in read)
         if num_cut:
             many = counted(num_cut, "text was", "texts were")
@@ -136,5 +136,5 @@ def class_task(run: Run, labels: tuple[str, ...]) -> TextClassification:
         raise ConfigError(f"classes: {error}") from None
 
 
-def _reading(run: Run) -> Reading:
+def _reading(run: Run) -> TextInput:
     return reading_of(asdict(run.model))
