@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.questions import shared_sentences
 from softquery.data.tokens import Sentences, Tokens
-from softquery.text import TextPipeline, WordCutting
+from softquery.text import PieceEncoder, TextPipeline
 
 
 class PieceBatch(NamedTuple):
@@ -155,7 +155,7 @@ def encode_piece_windows(
         pipeline: The same one.
         labels: The first and last piece of the answer in each window, `NO_ANSWER` twice for none.
     """
-    cutting = WordCutting(pipeline)
+    cutting = PieceEncoder(pipeline)
     label = None
     if labels is not None:
         label = torch.tensor(labels, dtype=torch.int64).reshape(-1, 2)

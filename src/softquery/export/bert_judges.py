@@ -18,7 +18,7 @@ from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import load_reader
 from softquery.runtime.tag.evaluate import evaluate_tagger
 from softquery.runtime.tag.model import load_tagger
-from softquery.text import WordCutting
+from softquery.text import PieceEncoder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +80,7 @@ def _pairs(bundle: Bundle) -> Judge:
 
 
 def _tags(bundle: Bundle) -> Judge:
-    cutting = WordCutting(fitting_pipeline(bundle))
+    cutting = PieceEncoder(fitting_pipeline(bundle))
     tags = load_tagger(bundle, backend="torch", device="cpu").tags
     return Judge(
         metric="f1" if tags.has_spans else "accuracy",

@@ -31,8 +31,8 @@ from softquery.files.corpus_ids import (
     Phrases,
     Shard,
     answered,
+    encode_shard,
     join_phrases,
-    number_shard,
 )
 from softquery.text import TextConfig
 
@@ -170,7 +170,7 @@ def _number(
     shards = []
     for path, ids in zip(files, outputs, strict=True):
         say(f"reading {path}")
-        shards.append(number_shard(path, text, ids))
+        shards.append(encode_shard(path, text, ids))
     return shards
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import ConfigError, InputError, SoftqueryError
 from softquery.files.text_lines import running_text
-from softquery.text import TextConfig, WordCutter
+from softquery.text import TextConfig, WordTokenizer
 
 Ids = NDArray[np.int32]
 
@@ -47,7 +47,7 @@ class CorpusIds:
         self.words: list[str] = []
         self.num_overlong = 0
         self._longest = text.max_tokens
-        self._cutter = WordCutter(text)
+        self._cutter = WordTokenizer(text)
         self._places: dict[str, int] = {}
         self._pieces: dict[str, tuple[int, ...]] = {}
 
@@ -111,7 +111,7 @@ class Shard:
     num_overlong: int
 
 
-def number_shard(path: Path, text: TextConfig, ids: Path) -> Shard:
+def encode_shard(path: Path, text: TextConfig, ids: Path) -> Shard:
     """Write a file's ids.
 
     Args:
@@ -130,7 +130,7 @@ def main(path: str, ids: str, settings: str) -> None:
     """In a process of its own: number a file, and write what came of it to `IDS.json`."""
     try:
         text = TextConfig.from_dict(json.loads(settings))
-        shard = number_shard(Path(path), text, Path(ids))
+        shard = encode_shard(Path(path), text, Path(ids))
         answer = {**asdict(shard), "ids": ids}
     except InputError as error:
         answer = {"message": error.message, "source": error.source, "row": error.row}

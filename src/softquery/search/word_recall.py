@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.search.index_files import Array, FolderWriter, damaged, mapped
-from softquery.text import TextConfig, WordCutter
+from softquery.text import TextConfig, WordTokenizer
 
 Floats = NDArray[np.float32]
 VOCABULARY, STARTS, ROWS, SCORES = "words.json", "word_starts.bin", "word_rows.bin", "words.bin"
@@ -173,7 +173,7 @@ class SearchTokenizer:
 
     def __init__(self, config: TextConfig) -> None:
         unit = "words" if config.unit in _CUT_INTO_WORDS else config.unit
-        self._cutter = WordCutter(replace(config, unit=unit, lowercase=True))
+        self._cutter = WordTokenizer(replace(config, unit=unit, lowercase=True))
 
     def words(self, text: str) -> list[str]:
         """Words in order, then pairs of Chinese characters; punctuation is left out."""

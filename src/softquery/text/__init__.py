@@ -1,4 +1,4 @@
-"""Strings to ids: normalise, segment, number; the same in training and at run time."""
+"""From strings to token ids: normalisation, segmentation, vocabulary; equal in training and use."""
 
 from softquery.text.build import build_pipeline, pipeline_from_pieces, pipeline_from_words
 from softquery.text.characters import (
@@ -23,7 +23,7 @@ from softquery.text.couplets import (
 )
 from softquery.text.normalise import normalise, visible_form
 from softquery.text.pipeline import Encoded, TextPipeline
-from softquery.text.segmentation import WordCutter
+from softquery.text.segmentation import WordTokenizer
 from softquery.text.spans import in_parts, rejoined, sentence_spans, split_sentences
 from softquery.text.text_config import (
     BERT_CLS,
@@ -49,12 +49,12 @@ from softquery.text.text_config import (
     Unit,
     reserved_tokens,
 )
-from softquery.text.text_reading import Reading, ReadText, Tokens
-from softquery.text.word_pieces import CONTINUATION, PieceRow, WordCutting, bert_vocabulary
+from softquery.text.text_input import EncodedText, TextInput, Tokens
+from softquery.text.word_pieces import CONTINUATION, PieceEncoder, PieceRow, bert_vocabulary
 
 __all__ = [
     "PieceRow",
-    "WordCutting",
+    "PieceEncoder",
     "BERT_CLS",
     "BERT_MASK",
     "BERT_PAD",
@@ -77,14 +77,14 @@ __all__ = [
     "UNK",
     "UNK_ID",
     "Encoded",
-    "ReadText",
-    "Reading",
+    "EncodedText",
+    "TextInput",
     "TextConfig",
     "TextPipeline",
     "Tokens",
     "UnicodeForm",
     "Unit",
-    "WordCutter",
+    "WordTokenizer",
     "bert_vocabulary",
     "build_pipeline",
     "ngram_buckets",

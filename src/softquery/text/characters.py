@@ -1,14 +1,15 @@
-"""Tokens as characters: the bytes of their UTF-8 between two marks, numbered as the published ELMo.
+"""Tokens as characters: symbols of their UTF-8 bytes for ELMo, and hashed n-grams for fastText.
 
-Peters et al. (2018), Section 3.1, after Jozefowicz et al. (2016). There are 262 symbols:
+The symbols have the ids of the published ELMo (Peters et al. 2018, Section 3.1, after Jozefowicz et
+al. 2016). There are 262:
 
 | id | stands for |
 |---|---|
-| 0 | no token at all: padding of a batch |
+| 0 | padding of a batch: no token |
 | 1 to 256 | the bytes 0 to 255 |
 | 257, 258 | the beginning and the end of a sentence, each a token of its own |
 | 259, 260 | the beginning and the end of a token |
-| 261 | what fills a short token up |
+| 261 | padding of a short token |
 """
 
 from collections.abc import Sequence
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from softquery.text.text_config import BOS_ID, EOS_ID, PAD_ID
 
-if TYPE_CHECKING:  # numpy is slow to import, and most of the text layer does without
+if TYPE_CHECKING:  # numpy is slow to import, and most of the text layer does not need it
     import numpy as np
     from numpy.typing import NDArray
 
 
 NUM_CHARACTERS: Final = 262
 MAX_CHARACTERS: Final = 50
-"""Symbols of one token, its two marks included; what is longer loses its end."""
+"""Symbols per token, its two marks included; longer tokens are cut."""
 
 NO_TOKEN: Final = 0
 FIRST_BYTE: Final = 1
@@ -47,7 +48,7 @@ def spell(token: str, length: int = MAX_CHARACTERS) -> list[int]:
 
 
 def spell_tokens(tokens: Sequence[str], length: int = MAX_CHARACTERS) -> "NDArray[np.int16]":
-    """The symbols of many tokens, one token a row."""
+    """The symbols of many tokens, one token per row."""
     import numpy as np
 
     if length < 3:
@@ -56,44 +57,44 @@ def spell_tokens(tokens: Sequence[str], length: int = MAX_CHARACTERS) -> "NDArra
 
 
 def spell_bytes(tokens: Sequence[bytes], length: int = MAX_CHARACTERS) -> "NDArray[np.int16]":
-    """The symbols of many tokens of which the UTF-8 is at hand, one token a row.
+    """The symbols of many tokens given as UTF-8, one token per row.
 
     >>> spell_bytes(["né".encode(), b"endless"], 5).tolist()
     [[259, 111, 196, 170, 260], [259, 102, 111, 101, 260]]
     """
     import numpy as np
 
-    spelt = np.full((len(tokens), length), FILLER, dtype=np.int16)
-    spelt[:, 0] = TOKEN_BEGINS
-    for row, token in zip(spelt, tokens, strict=True):
+    symbols = np.full((len(tokens), length), FILLER, dtype=np.int16)
+    symbols[:, 0] = TOKEN_BEGINS
+    for row, token in zip(symbols, tokens, strict=True):
         content = token[: length - 2]
         row[1 : len(content) + 1] = np.frombuffer(content, dtype=np.uint8)
         row[1 : len(content) + 1] += FIRST_BYTE
         row[len(content) + 1] = TOKEN_ENDS
-    return spelt
+    return symbols
 
 
 def spell_vocabulary(entries: Sequence[str], length: int = MAX_CHARACTERS) -> "NDArray[np.int16]":
-    """The symbols of a vocabulary's entries in the order of their ids, reserved ones among them.
+    """The symbols of all entries of a vocabulary, in the order of their ids.
 
-    Padding is no token; `<bos>` and `<eos>` are the two ends of a sentence; `<unk>`, which no text
-    can contain, is spelt like a word.
+    Padding has symbols of 0; `<bos>` and `<eos>` are the two ends of a sentence; `<unk>` has the
+    symbols of its letters.
 
     >>> spell_vocabulary(["<pad>", "<unk>", "<bos>", "<eos>", "a"], 4)[[0, 2, 4]].tolist()
     [[0, 0, 0, 0], [259, 257, 260, 261], [259, 98, 260, 261]]
     """
-    spelt = spell_tokens(entries, length)
-    spelt[PAD_ID] = NO_TOKEN
-    spelt[BOS_ID], spelt[EOS_ID] = _boundaries(length)
-    return spelt
+    symbols = spell_tokens(entries, length)
+    symbols[PAD_ID] = NO_TOKEN
+    symbols[BOS_ID], symbols[EOS_ID] = _boundaries(length)
+    return symbols
 
 
 def spell_sentences(
     sentences: Sequence[Sequence[str]], length: int = MAX_CHARACTERS
 ) -> "tuple[NDArray[np.int16], NDArray[np.bool_]]":
-    """Sentences between their two ends, padded, with a mask that is True at real tokens.
+    """Symbols of sentences with their two ends, padded, and a mask that is True at real tokens.
 
-    Of what a model says about them, `[:, 1:-1]` with `mask[:, 2:]` is about the words alone.
+    Of a model's output, `[:, 1:-1]` with `mask[:, 2:]` belongs to the words alone.
 
     >>> characters, mask = spell_sentences([["a", "b"], ["c"]], 4)
     >>> characters.shape, mask.astype(int).tolist()
@@ -113,7 +114,7 @@ def spell_sentences(
 
 
 def unspell(symbols: Sequence[int]) -> str:
-    """The token that symbols stand for; nothing for padding and for the ends of a sentence.
+    """The token of some symbols; empty for padding and for the ends of a sentence.
 
     >>> unspell(spell("naïve"))
     'naïve'
@@ -135,13 +136,13 @@ _OFFSET, _PRIME, _MASK = 2166136261, 16777619, 0xFFFFFFFF
 
 
 def ngram_buckets(word: str, *, shortest: int, longest: int, num_buckets: int) -> list[int]:
-    """The buckets of a word's n-grams, from left to right, the same as fastText's.
+    """The buckets of a word's character n-grams, from left to right, as fastText hashes them.
 
     Args:
-        word: Without the marks of its ends.
+        word: The word, without marks at its ends.
         shortest: Characters of the shortest n-gram.
-        longest: Characters of the longest.
-        num_buckets: How many buckets there are.
+        longest: Characters of the longest n-gram.
+        num_buckets: The number of buckets.
 
     >>> ngram_buckets("cat", shortest=3, longest=3, num_buckets=1000)
     [747, 31, 106]
@@ -165,7 +166,7 @@ def ngram_buckets(word: str, *, shortest: int, longest: int, num_buckets: int) -
 
 
 def _hashed(value: int, piece: bytes) -> int:
-    """Take bytes into a 32-bit FNV-1a hash, each widened with its sign, as the original does."""
+    """Update a 32-bit FNV-1a hash with bytes, each sign-extended, as the original does."""
     for byte in piece:
         value = ((value ^ (byte | (0xFFFFFF00 if byte & 0x80 else 0))) * _PRIME) & _MASK
     return value

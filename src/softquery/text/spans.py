@@ -1,4 +1,4 @@
-"""Where tokens stand in the string as it was given."""
+"""Spans of a string: offsets of tokens, sentences of a text, and long sentences in parts."""
 
 import re
 import unicodedata
@@ -11,10 +11,10 @@ Span = tuple[int, int]
 
 
 def tidy_spans(text: str, spans: list[Span]) -> list[Span]:
-    r"""Make spans cover what a reader would mark.
+    r"""Offsets made to cover what a reader would mark.
 
-    They never run backwards, drop the space that BPE's tokens carry in front, and take in the
-    letters and marks that composition melted into the last character.
+    They never run backwards, exclude the space that BPE's tokens begin with, and include letters
+    and marks that normalisation composed into the last character.
 
     >>> tidy_spans("a cafe\u0301", [(0, 1), (1, 6)])
     [(0, 1), (2, 7)]
@@ -33,8 +33,8 @@ def joined_spans(spans: list[Span], words: list[int | None]) -> list[Span]:
     """One span for all pieces of a word.
 
     Args:
-        spans: Of the pieces.
-        words: To which word each of them belongs; None for one that stands by itself.
+        spans: The offsets of the pieces.
+        words: The index of the word of each piece; None for a piece by itself.
 
     >>> joined_spans([(0, 2), (2, 4), (5, 6)], [0, 0, 1])
     [(0, 4), (5, 6)]
@@ -57,7 +57,7 @@ def _skip_space(text: str, start: int, end: int) -> int:
 
 
 def _absorb(text: str, end: int, following: int) -> int:
-    # What lies between two tokens is space, invisible, or part of a composed character.
+    # Between two tokens there is space, something invisible, or a part of a composed character.
     while end < following and unicodedata.category(text[end])[0] in "LM":
         end += 1
     return end
@@ -67,7 +67,7 @@ Value = TypeVar("Value")
 
 
 def in_parts(sentences: Iterable[Sequence[Value]], limit: int) -> Iterator[Sequence[Value]]:
-    """Each sentence, or what it is made of where it is longer than the limit.
+    """Each sentence, cut into parts where it is longer than the limit.
 
     >>> list(in_parts([[1, 2, 3], [4]], 2))
     [[1, 2], [3], [4]]
@@ -78,7 +78,7 @@ def in_parts(sentences: Iterable[Sequence[Value]], limit: int) -> Iterator[Seque
 
 
 def rejoined(parts: Iterable[Iterable[Value]], lengths: Iterable[int]) -> list[list[Value]]:
-    """The sentences whose parts, in their order, hold so many values each.
+    """Undo `in_parts`: sentences of the given lengths from their parts in order.
 
     >>> rejoined([[1, 2], [3], [4]], [3, 1])
     [[1, 2, 3], [4]]
@@ -96,13 +96,13 @@ ABBREVIATIONS = frozenset((
     "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "dec",
 ))
 # fmt: on
-"""In small letters and without their last full stop."""
+"""In lower case and without the final full stop."""
 
 _CLOSING = "\"'”’»)\\]}」』）】》〉"
 _OPENING = "\"'“‘«(\\[{「『（【《〈"
 _HAN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-# Runs are matched one by one and what follows is looked at from there: a pattern for all of it
-# would try every place of a long run anew.
+# Runs of marks are matched first and what follows is matched from there: one pattern for both
+# would retry at every place of a long run.
 _MARKS = re.compile("[.!?…。！？｡]+")
 _CLOSED = re.compile(f"[{_CLOSING}]*")
 _NEXT = re.compile(rf"\s+[{_OPENING}]*(\S)")
@@ -112,7 +112,7 @@ _LAST_WORD = re.compile(r"[^\s\"'“‘«(\[{]{1,20}\Z")
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Where each sentence of a text stands in it, without the white space around it.
+    """The span of each sentence of a text, without the white space around it.
 
     Every visible character belongs to one sentence, and sentences follow each other in order.
 
@@ -153,7 +153,7 @@ def _ends(line: str) -> Iterator[int]:
 
 
 def _is_end(line: str, run: re.Match[str], end: int) -> bool:
-    """Whether a run of marks, and what closes behind it up to `end`, is followed by a beginning."""
+    """Whether a sentence begins after a run of marks and the closing quotes up to `end`."""
     following = _NEXT.match(line, end)
     if following is None or following[1].islower():
         return False

@@ -1,8 +1,8 @@
-"""The reserved tokens, and where they stand in every vocabulary.
+"""The settings of a text pipeline, which travel with the weights, and its reserved tokens.
 
-The first four hold the same ids everywhere, so that models may rely on them; the next three exist
-only where sub-words are trained for masked language models. BERT's own vocabularies have names of
-their own, which stand anywhere.
+`<pad>`, `<unk>`, `<bos>` and `<eos>` have the same ids everywhere, so that models may rely on them;
+`<cls>`, `<sep>` and `<mask>` exist only in sub-word vocabularies for masked language models. BERT's
+vocabularies have their own names for them, at any ids.
 """
 
 import difflib
@@ -35,7 +35,7 @@ BERT_CLS: Final = "[CLS]"
 BERT_SEP: Final = "[SEP]"
 BERT_MASK: Final = "[MASK]"
 BERT_RESERVED: Final = (BERT_PAD, BERT_UNK, BERT_CLS, BERT_SEP, BERT_MASK)
-"""Of the unit `bert`: looked up by name, for published vocabularies put them at different ids."""
+"""Of the unit `bert`; looked up by name, because their ids differ between vocabularies."""
 
 
 def reserved_tokens(unit: str) -> tuple[str, ...]:
@@ -68,9 +68,9 @@ class TextConfig:
     """
 
     unit: Unit = "words"
-    """What one token is; Chinese characters stand alone in `words` too."""
+    """What a token is; in `words`, too, each Chinese character is a token."""
     unicode_form: UnicodeForm = "NFKC"
-    """NFKC also folds full width letters, ligatures and the like; `bert` has rules of its own."""
+    """NFKC also folds full-width letters and ligatures; `bert` has its own rules."""
     lowercase: bool = True
     strip_accents: bool = False
     simplify: bool = False
@@ -80,7 +80,7 @@ class TextConfig:
     max_tokens: int = 128
     """Longer sentences are cut; boundaries count and are kept."""
     markers: tuple[str, ...] = ()
-    """Stay whole where they stand in a text, such as `<e1>`; for words and characters alone."""
+    """Tokens that are never split, such as `<e1>`; only for the units words and characters."""
 
     def __post_init__(self) -> None:
         _one_of("unit", self.unit, get_args(Unit))
@@ -97,7 +97,7 @@ class TextConfig:
 
     @property
     def noun(self) -> str:
-        """What its tokens are called, in the plural.
+        """The plural noun for a token.
 
         >>> TextConfig().noun, TextConfig(unit="characters").noun, TextConfig(unit="bert").noun
         ('words', 'characters', 'pieces')
@@ -107,7 +107,7 @@ class TextConfig:
         return "characters" if self.unit == "characters" else "words"
 
     def to_dict(self) -> dict[str, str | bool | int | list[str]]:
-        """The settings as JSON can hold them.
+        """Plain values for JSON.
 
         >>> TextConfig.from_dict(TextConfig(unit="bpe").to_dict()).unit
         'bpe'
@@ -116,7 +116,7 @@ class TextConfig:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "TextConfig":
-        """Read settings strictly: a name that does not exist is an error.
+        """Parse settings strictly: an unknown name is an error.
 
         >>> TextConfig.from_dict({"lower_case": True})
         Traceback (most recent call last):

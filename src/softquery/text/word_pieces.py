@@ -1,8 +1,7 @@
-"""WordPiece as BERT has it: its normalisation, its cuts at punctuation, its reserved tokens.
+"""WordPiece as in BERT: its vocabulary, its reserved tokens, and words as rows of pieces.
 
-Everything here is what the published models were trained with, so that their vocabularies give the
-ids that they gave before. Unlike with our own units, a reserved token that somebody writes into a
-text, such as `[MASK]`, is that token.
+Text is cut as for the published models, so that their vocabularies give the same ids. Unlike in
+other units, a reserved token that is written in a text, such as `[MASK]`, becomes that token.
 """
 
 from collections import Counter
@@ -17,19 +16,19 @@ from softquery.text.pipeline import TextPipeline
 from softquery.text.text_config import BERT_CLS, BERT_RESERVED, BERT_SEP, BERT_UNK, TextConfig
 
 CONTINUATION: Final = "##"
-"""Opens every piece of WordPiece that does not begin a word."""
+"""The prefix of every piece that does not begin a word."""
 LONGEST_WORD: Final = 100
-"""Characters of a word; longer ones are not known."""
+"""The most characters of a word; longer ones are unknown."""
 COVERAGE: Final = 0.9999
-"""Share of the text's characters that pieces are made of; a word with a rarer one is not known."""
+"""The share of the text's characters in the alphabet; words with rarer ones are unknown."""
 RARE_CHARACTERS: Final = 20_000
-"""Entries that the learner may spend on characters which are then left out."""
+"""Entries that the trainer may spend on characters that are removed afterwards."""
 
 
 def bert_model(pieces: Sequence[str]) -> models.Model:
-    """The vocabulary with its greedy cuts, from pieces in the order of their ids.
+    """A WordPiece model from pieces in the order of their ids.
 
-    Of a piece that stands there twice, the later place counts, as in `transformers`.
+    A piece that occurs twice has the later id, as in `transformers`.
     """
     last = {piece: number for number, piece in enumerate(pieces)}
     ids = {
@@ -47,7 +46,7 @@ def bert_model(pieces: Sequence[str]) -> models.Model:
 
 
 def with_bert_marks(tokenizer: Tokenizer, config: TextConfig) -> Tokenizer:
-    """Let reserved tokens stand for themselves, and texts between `[CLS]` and `[SEP]` if asked."""
+    """Recognise reserved tokens in texts, and add `[CLS]` and `[SEP]` where asked."""
     tokenizer.add_special_tokens(list(BERT_RESERVED))
     tokenizer.post_processor = None
     if config.boundaries:
@@ -61,7 +60,7 @@ def with_bert_marks(tokenizer: Tokenizer, config: TextConfig) -> Tokenizer:
 
 
 def bert_vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """The lines of `vocab.txt`: every entry at the line of its id, whatever ids are left out."""
+    """The lines of `vocab.txt`: every entry at the line of its id; unused ids get a placeholder."""
     entries = {number: entry for entry, number in tokenizer.get_vocab().items()}
     return [entries.get(number, _unused(number)) for number in range(max(entries) + 1)]
 
@@ -69,16 +68,16 @@ def bert_vocabulary(tokenizer: Tokenizer) -> list[str]:
 def learn_bert_pieces(
     texts: Iterable[str], config: TextConfig, vocab_size: int, min_count: int
 ) -> list[str]:
-    """A vocabulary from text, read once: reserved tokens, characters, and BPE's merges.
+    """Learn a vocabulary from streamed text: reserved tokens, characters, and BPE's merges.
 
     Differs from paper: WordPiece proper (Wu et al. 2016, Section 4.1) chooses by likelihood, and
     its learner was never published.
 
     Args:
-        texts: Prepared ones.
+        texts: Texts after `prepared_texts`.
         config: How they are normalised.
-        vocab_size: Most entries.
-        min_count: Pairs that are rarer are not merged.
+        vocab_size: The most entries.
+        min_count: Rarer pairs are not merged.
     """
     counts: Counter[str] = Counter()
     learner = Tokenizer(models.BPE())
@@ -98,7 +97,7 @@ def learn_bert_pieces(
 
 
 def piece_of(token: str) -> str:
-    """A piece as WordPiece spells it, from one whose words begin with a mark.
+    """A piece in the notation of WordPiece, from one where a mark begins a word.
 
     >>> piece_of(WORD_START + "walk"), piece_of("ing")
     ('walk', '##ing')
@@ -107,7 +106,7 @@ def piece_of(token: str) -> str:
 
 
 def _unused(number: int) -> str:
-    """A name that no text can be cut to."""
+    """A placeholder that no text can contain as a token."""
     return f"[unused {number}]"
 
 
@@ -118,7 +117,7 @@ def _counted(texts: Iterable[str], counts: Counter[str]) -> Iterator[str]:
 
 
 def _alphabet(counts: Counter[str], normaliser: normalizers.Normalizer, room: int) -> list[str]:
-    """The most frequent characters as they are normalised, in the order of their code points."""
+    """The most frequent characters after normalisation, in the order of their code points."""
     normal: Counter[str] = Counter()
     for character, count in counts.items():
         for letter in "".join(normaliser.normalize_str(character).split()):
@@ -135,27 +134,27 @@ def _alphabet(counts: Counter[str], normaliser: normalizers.Normalizer, room: in
 
 
 def _continued(letters: Sequence[str]) -> list[str]:
-    """Characters that can stand inside a word; signs and ideographs stand alone."""
+    """Continuing pieces of characters that occur inside words, unlike signs and ideographs."""
     cut = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     spaced = normalizers.BertNormalizer(lowercase=False, strip_accents=False).normalize_str
     return [CONTINUATION + letter for letter in letters if len(cut(spaced(f"a{letter}a"))) == 1]
 
 
 class PieceRow(NamedTuple):
-    """A sentence, or a part of one, as BERT reads it: between its marks."""
+    """A sentence, or a part of one, as ids between `[CLS]` and `[SEP]`."""
 
     ids: list[int]
     places: list[int]
-    """Where the first piece of each word stands."""
+    """The index of the first piece of each word."""
 
 
-class WordCutting:
-    """Cuts words into pieces, each word by itself and once. Safe to use from many threads.
+class PieceEncoder:
+    """Encodes words as pieces, each distinct word once. Safe to use from many threads.
 
-    A word without any piece, such as an invisible character, is one that is not known.
+    A word without any piece, such as an invisible character, becomes the unknown token.
 
     Args:
-        pipeline: With the vocabulary; its limit counts pieces, the two marks included.
+        pipeline: Holds the vocabulary; its `max_tokens` counts pieces and the two marks.
     """
 
     def __init__(self, pipeline: TextPipeline) -> None:
@@ -165,13 +164,13 @@ class WordCutting:
         self.limit = pipeline.config.max_tokens - 2
 
     def marked(self, names: Sequence[str]) -> list[int]:
-        """Pieces by their names, between the marks."""
+        """The ids of pieces given by name, between the two marks."""
         unknown = self.pipeline.unk_id
         found = (self.pipeline.token_id(name) for name in names)
         return [self.first, *(unknown if each is None else each for each in found), self.last]
 
     def pieces(self, words: Iterable[str]) -> dict[str, list[int]]:
-        """The pieces of each distinct word, as many as a row can hold."""
+        """The piece ids of each distinct word, at most as many as a row can hold."""
         distinct = list(dict.fromkeys(words))
         unknown = [self.pipeline.unk_id]
         cut = self.pipeline.encode_whole(distinct)
@@ -180,16 +179,16 @@ class WordCutting:
     def rows(self, sentences: Sequence[Sequence[str]]) -> list[list[PieceRow]]:
         """Each sentence as one row, or as several where it is too long for one.
 
-        No word is cut apart; a sentence without words is one row of two marks.
+        Words are never split between rows; a sentence without words is one row of two marks.
 
         >>> from softquery.text import TextConfig, pipeline_from_pieces
         >>> from softquery.text.text_config import BERT_RESERVED
         >>> pieces = [*BERT_RESERVED, "a", "##b", "c"]
         >>> config = TextConfig(unit="bert", boundaries=True, max_tokens=5)
-        >>> cutting = WordCutting(pipeline_from_pieces(pieces, config))
-        >>> cutting.rows([["ab", "c"]])
+        >>> encoder = PieceEncoder(pipeline_from_pieces(pieces, config))
+        >>> encoder.rows([["ab", "c"]])
         [[PieceRow(ids=[2, 5, 6, 7, 3], places=[1, 3])]]
-        >>> [row.places for row in cutting.rows([["ab", "ab", "c"]])[0]]
+        >>> [row.places for row in encoder.rows([["ab", "ab", "c"]])[0]]
         [[1], [1, 3]]
         """
         known = self.pieces(word for words in sentences for word in words)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from softquery.errors import ConfigError, InputError
 from softquery.files import Phrases, corpus_file, open_corpus_file, write_corpus_file
 from softquery.files.corpus_ids import END, LONGEST_WORD, CorpusIds, answered, main
-from softquery.text import TextConfig, WordCutter
+from softquery.text import TextConfig, WordTokenizer
 
 TEXT = TextConfig(max_tokens=10_000)
 few = settings(max_examples=40, deadline=None)
@@ -45,7 +45,7 @@ def spelt(made):
 @few
 @given(sentences, st.integers(1, 3))
 def test_a_corpus_is_its_frequent_words(tmp_path_factory, lines, min_count):
-    cut = [WordCutter(TEXT).words(line) for line in lines]
+    cut = [WordTokenizer(TEXT).words(line) for line in lines]
     counts = Counter(token for line in cut for token in line)
     kept = {token for token, count in counts.items() if count >= min_count}
     folder = tmp_path_factory.mktemp("corpus")
@@ -127,7 +127,7 @@ def test_remembered_pieces_change_nothing():
     lines = ["don't stop", "don't, stop!", "x" * 50, "don't stop", "", " a  b "]
     numbering, ids = CorpusIds(TEXT), []
     numbering.number(lines, ids)
-    expected = [WordCutter(TEXT).words(line) for line in lines]
+    expected = [WordTokenizer(TEXT).words(line) for line in lines]
     spelt_ = [numbering.words[number] if number != END else "/" for number in ids]
     assert spelt_ == [token for line in expected if line for token in [*line, "/"]]
 

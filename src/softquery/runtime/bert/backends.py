@@ -17,7 +17,7 @@ from softquery.runtime.kinds import KINDS
 from softquery.runtime.load import Backend, choose_backend, needs_torch
 from softquery.runtime.match.backend import Alignment, Read
 from softquery.runtime.tag.decode_tags import Chain
-from softquery.text import TextPipeline, Tokens, WordCutting
+from softquery.text import PieceEncoder, TextPipeline, Tokens
 
 
 def is_bert(bundle: Bundle) -> bool:
@@ -125,7 +125,7 @@ class BertTagBackend:
 
     def __init__(self, network: BertNetwork, pipeline: TextPipeline) -> None:
         self.network, self.name = network, network.name
-        self.cutting = WordCutting(pipeline)
+        self.cutting = PieceEncoder(pipeline)
 
     def scores(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Floats], Chain | None]:
         """Scores [T, C] of the tags of every word, by its first piece."""
@@ -147,7 +147,7 @@ class BertReadBackend:
 
     def __init__(self, network: BertNetwork, pipeline: TextPipeline, bundle: Bundle) -> None:
         self.network, self.name, self.path = network, network.name, bundle.path
-        self.cutting = WordCutting(pipeline)
+        self.cutting = PieceEncoder(pipeline)
         self.may_be_none = bundle.config.task.get("no_answer") == "learnt"
 
     def rows(self, windows: Sequence[ContextWindow]) -> list[BertRow]:

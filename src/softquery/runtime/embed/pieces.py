@@ -13,7 +13,7 @@ from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chos
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
-from softquery.text import WordCutting
+from softquery.text import PieceEncoder
 from softquery.text.text_config import BERT_CLS, BERT_SEP
 
 Text = str | Sequence[str]
@@ -44,7 +44,7 @@ class PieceEmbedder:
     def __init__(self, bundle: Bundle, network: PieceNetwork) -> None:
         self.bundle, self.backend = bundle, network
         self.pipeline = fitting_pipeline(bundle)
-        self._cutting = WordCutting(self.pipeline)
+        self._cutting = PieceEncoder(self.pipeline)
         sizes = bundle.config.model["config"]
         self.num_layers: int = sizes["num_layers"] + 1
         """With layer 0, the pieces without their context."""

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.errors import ConfigError
-from softquery.text import Reading, TextConfig, build_pipeline, pipeline_from_words
+from softquery.text import TextConfig, TextInput, build_pipeline, pipeline_from_words
 
 PIPELINE = build_pipeline(["a b c d."], TextConfig(max_tokens=3))
-READINGS = [Reading(), Reading(tokens="words"), Reading(max_sentences=2)]
+READINGS = [TextInput(), TextInput(tokens="words"), TextInput(max_sentences=2)]
 few = settings(max_examples=100, deadline=None)
 
 
@@ -17,24 +17,24 @@ def ids(text):
 
 
 def test_one_sentence_is_cut_at_the_limit():
-    read = Reading().read(["a b. C d", "a"], PIPELINE)
+    read = TextInput().encode(["a b. C d", "a"], PIPELINE)
     assert [each.sentences for each in read] == [[ids("a b.")], [ids("a")]]
     assert [each.num_cut for each in read] == [2, 0]
 
 
 def test_words_are_read_as_they_are_spelt():
-    read = Reading(tokens="words").read(["A B’s", "Ärger"], PIPELINE)
+    read = TextInput(tokens="words").encode(["A B’s", "Ärger"], PIPELINE)
     assert [each.sentences for each in read] == [[["A", "B", "’s"]], [["Ärger"]]]
 
 
 def test_a_long_sentence_goes_on_in_the_next():
-    read = Reading(max_sentences=9).read(["A b c d. A."], PIPELINE)[0]
+    read = TextInput(max_sentences=9).encode(["A b c d. A."], PIPELINE)[0]
     assert read.sentences == [ids("a b c"), ids("d."), ids("a.")]
     assert read.num_cut == 0
 
 
 def test_too_many_sentences_are_cut_and_counted():
-    read = Reading(max_sentences=2).read(["A b! C! D a.", "A."], PIPELINE)
+    read = TextInput(max_sentences=2).encode(["A b! C! D a.", "A."], PIPELINE)
     assert [len(each.sentences) for each in read] == [2, 1]
     assert [each.num_cut for each in read] == [3, 0]
 
@@ -42,7 +42,7 @@ def test_too_many_sentences_are_cut_and_counted():
 @pytest.mark.parametrize("text", ["", " ", "\u200b", "\n\n", "\u200b \u00ad\n"])
 def test_what_cannot_be_seen_is_not_read(text):
     for reading in READINGS:
-        read = reading.read([text], PIPELINE)[0]
+        read = reading.encode([text], PIPELINE)[0]
         assert not any(read.sentences)
         assert read.num_cut == 0
         assert not any(reading.shown(text, PIPELINE))
@@ -50,15 +50,15 @@ def test_what_cannot_be_seen_is_not_read(text):
 
 def test_boundaries_are_read_and_named():
     pipeline = build_pipeline(["a b"], TextConfig(boundaries=True))
-    assert Reading().shown("A zebra", pipeline) == [["<bos>", "A", "zebra", "<eos>"]]
-    assert Reading().read(["a b"], pipeline)[0].sentences == [[2, 4, 5, 3]]
+    assert TextInput().shown("A zebra", pipeline) == [["<bos>", "A", "zebra", "<eos>"]]
+    assert TextInput().encode(["a b"], pipeline)[0].sentences == [[2, 4, 5, 3]]
 
 
 @few
 @given(st.text(max_size=40))
 def test_what_is_shown_is_what_is_read(text):
     for reading in READINGS:
-        read, shown = reading.read([text], PIPELINE)[0].sentences, reading.shown(text, PIPELINE)
+        read, shown = reading.encode([text], PIPELINE)[0].sentences, reading.shown(text, PIPELINE)
         assert [len(sentence) for sentence in read] == [len(sentence) for sentence in shown]
 
 
@@ -66,16 +66,16 @@ def test_what_is_shown_is_what_is_read(text):
 @given(st.lists(st.text(max_size=30), max_size=4))
 def test_company_changes_nothing(texts):
     for reading in READINGS:
-        together = reading.read(texts, PIPELINE)
-        assert together == [reading.read([text], PIPELINE)[0] for text in texts]
+        together = reading.encode(texts, PIPELINE)
+        assert together == [reading.encode([text], PIPELINE)[0] for text in texts]
 
 
 @few
 @given(st.text(st.sampled_from("ab. \nA!"), max_size=40))
-def test_what_is_surely_whole_is_not_cut(text):
+def test_what_surely_fits_is_not_cut(text):
     for reading in READINGS:
-        if reading.is_surely_whole(text, PIPELINE):
-            assert reading.read([text], PIPELINE)[0].num_cut == 0
+        if reading.surely_fits(text, PIPELINE):
+            assert reading.encode([text], PIPELINE)[0].num_cut == 0
 
 
 @pytest.mark.parametrize("unit", ["characters", "jieba", "bpe", "wordpiece"])
@@ -84,15 +84,15 @@ def test_every_unit_can_be_read(unit):
         pytest.importorskip("jieba")
     text = "我爱北京天安门。Don't panic! A B c d e f."
     pipeline = build_pipeline([text] * 3, TextConfig(unit=unit, max_tokens=4))
-    for reading in (Reading(), Reading(max_sentences=3)):
-        read, shown = reading.read([text], pipeline)[0], reading.shown(text, pipeline)
+    for reading in (TextInput(), TextInput(max_sentences=3)):
+        read, shown = reading.encode([text], pipeline)[0], reading.shown(text, pipeline)
         assert [len(each) for each in read.sentences] == [len(each) for each in shown]
         assert read.num_cut > 0
 
 
 def test_a_hundred_thousand_tokens_are_read():
     text = "A b c. " * 25_000
-    read = Reading(max_sentences=64).read([text], PIPELINE)[0]
+    read = TextInput(max_sentences=64).encode([text], PIPELINE)[0]
     assert len(read.sentences) == 64
     assert read.num_cut == 100_000 - sum(map(len, read.sentences))
 

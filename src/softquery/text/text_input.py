@@ -1,7 +1,7 @@
-"""What a model reads of a text that it answers about as a whole: one sentence, or all of them.
+"""Texts as the input of a classifier: one sentence, or a document of several sentences.
 
-A text becomes a list of sentences of tokens, which are ids of the vocabulary or, where characters
-are read, words as they are spelt. What is beyond the model's limits is cut and counted.
+A text becomes a list of sentences of tokens: ids of the vocabulary or, for character models, words.
+Tokens beyond the model's limits are cut and counted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,57 +17,57 @@ Tokens = Sequence[Sequence[int]] | Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
-    """One text as a model reads it."""
+class EncodedText:
+    """One text as input of a model."""
 
     sentences: Tokens
     num_cut: int
-    """Tokens that were beyond the limits."""
+    """How many tokens were cut."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
-    """How a model reads its texts."""
+class TextInput:
+    """What a model takes as input of a text."""
 
     tokens: Literal["ids", "words"] = "ids"
-    """Numbers of the vocabulary, or words to be spelt."""
+    """Ids of the vocabulary, or words for a character model."""
     max_sentences: int | None = None
-    """How many sentences are read; None for texts that are read as one sentence."""
+    """The most sentences of a text; None for texts that are taken as one sentence."""
 
-    def read(self, texts: Sequence[str], pipeline: TextPipeline) -> list[ReadText]:
-        """Every text as sentences of tokens.
+    def encode(self, texts: Sequence[str], pipeline: TextPipeline) -> list[EncodedText]:
+        """Encode texts as sentences of tokens.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> pipeline = build_pipeline(["a b"], TextConfig(max_tokens=2))
-        >>> Reading().read(["a b a"], pipeline)
-        [Read(sentences=[[4, 5]], num_cut=1)]
-        >>> Reading(max_sentences=2).read(["a b a. B. A."], pipeline)
-        [Read(sentences=[[4, 5], [4, 1]], num_cut=4)]
+        >>> TextInput().encode(["a b a"], pipeline)
+        [EncodedText(sentences=[[4, 5]], num_cut=1)]
+        >>> TextInput(max_sentences=2).encode(["a b a. B. A."], pipeline)
+        [EncodedText(sentences=[[4, 5], [4, 1]], num_cut=4)]
         """
         if self.max_sentences is not None:
             return self._documents(texts, pipeline, self.max_sentences)
         if self.tokens == "words":
             limit = pipeline.config.max_tokens
-            spelt = pipeline.written_words(texts)
-            return [ReadText([words[:limit]], max(0, len(words) - limit)) for words in spelt]
+            words_of = pipeline.written_words(texts)
+            return [EncodedText([words[:limit]], max(0, len(words) - limit)) for words in words_of]
         ids, cuts = pipeline.encode_ids_with_cuts(texts)
-        return [ReadText([each], cut) for each, cut in zip(ids, cuts, strict=True)]
+        return [EncodedText([each], cut) for each, cut in zip(ids, cuts, strict=True)]
 
-    def is_surely_whole(self, text: str, pipeline: TextPipeline) -> bool:
-        """Whether it can be told without reading that nothing of a text is cut."""
+    def surely_fits(self, text: str, pipeline: TextPipeline) -> bool:
+        """Whether a text is known to fit without encoding it; False may still fit."""
         limit = pipeline.config.max_tokens
-        if not text.isascii():  # one character of others may stand for several tokens
+        if not text.isascii():  # one character may become several tokens
             return False
         if self.max_sentences is None:
             return len(text) <= limit - 2 * pipeline.config.boundaries
         return len(split_sentences(text)) + len(text) // limit <= self.max_sentences
 
     def shown(self, text: str, pipeline: TextPipeline) -> list[list[str]]:
-        """The tokens that are read, as they stand in the text.
+        """The tokens of the input, as written in the text.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> pipeline = build_pipeline(["a b"], TextConfig(max_tokens=2))
-        >>> Reading(max_sentences=9).shown("A b. Zebra!", pipeline)
+        >>> TextInput(max_sentences=9).shown("A b. Zebra!", pipeline)
         [['A', 'b'], ['.'], ['Zebra', '!']]
         """
         if self.max_sentences is not None:
@@ -80,20 +80,22 @@ class Reading:
         found = zip(encoded.tokens, encoded.offsets, strict=True)
         return [[text[start:end] or _named(token) for token, (start, end) in found]]
 
-    def _documents(self, texts: Sequence[str], pipeline: TextPipeline, most: int) -> list[ReadText]:
-        """Sentences that are too long go on in the next one; only too many are cut."""
+    def _documents(
+        self, texts: Sequence[str], pipeline: TextPipeline, most: int
+    ) -> list[EncodedText]:
+        """Long sentences become several; only sentences beyond `most` are cut."""
         split = [split_sentences(text) for text in texts]
         stream = iter(pipeline.encode_whole([each for sentences in split for each in sentences]))
         found = []
         for sentences in split:
             ids = [next(stream) for _ in sentences]
             parts = list(_filled(ids, pipeline.config.max_tokens))
-            found.append(ReadText(parts[:most], sum(map(len, parts[most:]))))
+            found.append(EncodedText(parts[:most], sum(map(len, parts[most:]))))
         return found
 
 
 def _filled(sentences: Sequence[Sequence[Any]], limit: int) -> Iterator[Sequence[Any]]:
-    """Long sentences in parts, and none without a token."""
+    """Sentences in parts of at most `limit` tokens, without empty ones."""
     return (part for part in in_parts(sentences, limit) if part)
 
 
