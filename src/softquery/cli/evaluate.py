@@ -146,7 +146,7 @@ def _evaluate_bilm(model: str, data: Path, rename: dict[str, str] | None) -> dic
     if softmax.get("kind", "none") == "none":
         raise ConfigError(f"{model}: has no softmax to foresee words with; use softquery embed")
     try:
-        from softquery.export.perplexity import perplexity
+        from softquery.runtime.embed.likelihood import perplexity
     except ImportError:
         raise MissingExtra("train", needed_for="measuring perplexity") from None
     texts = list(read_texts([data], rename=rename))

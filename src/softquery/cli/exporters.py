@@ -68,7 +68,7 @@ def _require_torch() -> None:
 def _matcher(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_matcher
-    from softquery.runtime.bert.backends import is_bert
+    from softquery.runtime.bert.backend import is_bert
 
     rows = _labelled(wish, "sentence1", "sentence2", "label")
     if is_bert(wish.bundle):
@@ -79,7 +79,7 @@ def _matcher(wish: Wish) -> "ExportReport":
 def _classifier(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_classifier
-    from softquery.runtime.bert.backends import is_bert
+    from softquery.runtime.bert.backend import is_bert
 
     rows = _labelled(wish, "text", "label")
     if is_bert(wish.bundle):
@@ -107,7 +107,7 @@ def _reader(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_reader
     from softquery.files import read_questions
-    from softquery.runtime.bert.backends import is_bert
+    from softquery.runtime.bert.backend import is_bert
 
     rows = [] if wish.data is None else list(read_questions(wish.data, rename=wish.rename))
     if is_bert(wish.bundle):
@@ -119,7 +119,7 @@ def _tagger(wish: Wish) -> "ExportReport":
     _require_torch()
     from softquery.export import export_tagger
     from softquery.files import read_tagged
-    from softquery.runtime.bert.backends import is_bert
+    from softquery.runtime.bert.backend import is_bert
 
     rows = [] if wish.data is None else list(read_tagged(wish.data, rename=wish.rename))
     if is_bert(wish.bundle):

@@ -22,6 +22,7 @@ from softquery.measure.arrays import (
     require_same_length,
 )
 from softquery.measure.calibration_error import MAX_TEMPERATURE, MIN_TEMPERATURE, fit_temperature
+from softquery.softmax import softmax
 
 Form = Literal["temperature", "bias", "growth"]
 FORMS: tuple[Form, ...] = ("temperature", "bias", "growth")
@@ -150,10 +151,7 @@ def _bounded(point: Numbers, form: Form) -> Numbers:
 
 
 def _shares(features: Numbers, point: Numbers) -> Numbers:
-    scaled = features @ point
-    powers = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    shares: Numbers = powers / powers.sum(axis=1, keepdims=True)
-    return shares
+    return softmax(features @ point, axis=1)
 
 
 def _loss(features: Numbers, gold: Labels, point: Numbers) -> float:

@@ -16,7 +16,7 @@ from softquery.data import (
 )
 from softquery.errors import ConfigError
 from softquery.recipes.run import Files, Run
-from softquery.runtime.classify.network import class_logits
+from softquery.runtime.classify.torch import class_logits
 from softquery.tasks import TextClassification
 
 NO_LIMIT = 2**62

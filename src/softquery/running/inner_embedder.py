@@ -16,8 +16,7 @@ from softquery.models import AttentiveConfig, BiDafConfig, BiLstmTaggerConfig, E
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes.run import Run
 from softquery.running.adapter import Say
-from softquery.runtime.base_bundle import base_weights
-from softquery.runtime.inner.reads import PREFIX
+from softquery.runtime.inner.inner_weights import PREFIX, base_weights
 from softquery.runtime.torch_models import load_embedder
 from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import Training

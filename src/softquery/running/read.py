@@ -16,7 +16,7 @@ from softquery.models import BertReaderConfig, BiDafConfig
 from softquery.recipes.run import ReadSettings, Run
 from softquery.running.adapter import Folder, Prepared, Say, SourceRows
 from softquery.running.read_plan import ReadPlan
-from softquery.runtime.read.network import span_scores
+from softquery.runtime.read.torch import span_scores
 from softquery.runtime.torch_models import max_characters
 from softquery.tasks import SpanReading
 from softquery.text import TextPipeline, build_pipeline

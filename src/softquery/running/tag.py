@@ -16,7 +16,7 @@ from softquery.models import BertTaggerConfig
 from softquery.recipes.run import Run, TagSettings
 from softquery.running.adapter import Folder, Prepared, Say, SourceRows
 from softquery.running.tag_plan import TagPlan
-from softquery.runtime.tag.decode_tags import decode_tags
+from softquery.runtime.tag.backend import decode_tags
 from softquery.runtime.tag.schemes import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores
 from softquery.tasks import Tagging

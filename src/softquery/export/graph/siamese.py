@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.blocks import (
+    MatchRanges,
     is_real,
     masked_softmax,
     max_pool,
@@ -19,13 +20,12 @@ from softquery.export.graph.blocks import (
     sentence_steps,
 )
 from softquery.export.graph.builder import Graph
-from softquery.export.match_ranges import Ranges
 
 
 def encode_graph(
     weights: dict[str, NDArray[Any]],
     pooling: str,
-    ranges: Ranges,
+    ranges: MatchRanges,
     places: Collection[str] = (),
 ) -> Graph:
     """Sentences, as `sentence_steps` takes them, to vectors [B, 2 S]."""
@@ -57,7 +57,7 @@ def _attentive_pool(graph: Graph, states: str, lengths: str) -> str:
 
 
 def compare_graph(
-    weights: dict[str, NDArray[Any]], head: str, outputs: int, ranges: Ranges
+    weights: dict[str, NDArray[Any]], head: str, outputs: int, ranges: MatchRanges
 ) -> Graph:
     """Two vectors [B, 2 S] to logits; the first may be one for all pairs."""
     graph = Graph("compare", weights)

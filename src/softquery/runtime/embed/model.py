@@ -9,16 +9,12 @@ from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 from softquery.files import LONGEST_LINE
 from softquery.runtime.backend_choice import Backend
 from softquery.runtime.embed.backend import ContextState, EmbedBackend
+from softquery.runtime.embed.elmo import sizes_of
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
-from softquery.runtime.embed.word_cache import CACHE_BYTES
-from softquery.runtime.embed.word_layers import (
-    WordsInContext,
-    is_nested,
-    learnt_mix,
-    sizes_of,
-)
+from softquery.runtime.embed.word_layers import CACHE_BYTES, WordsInContext, learnt_mix
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.inner.mixed import open_context
+from softquery.runtime.inner.inner_weights import has_inner
+from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.match.backend import Floats
 from softquery.runtime.opened import Source, opened
 from softquery.text import SUBWORDS, TextPipeline
@@ -189,7 +185,7 @@ def open_embedder(
     elif device is not None:
         raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
     else:
-        inside = open_context(bundle, threads, cache_bytes=cache_bytes)
+        inside = open_inner(bundle, threads, cache_bytes=cache_bytes)
         words = inside or WordsInContext.open(bundle, threads=threads, cache_bytes=cache_bytes)
     return ContextEmbedder(bundle, words, learnt_mix(bundle))
 
@@ -202,7 +198,7 @@ def _on_torch(bundle: Bundle, device: str | None, threads: int | None) -> EmbedB
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
             raise MissingExtra("train", needed_for="running a model on torch") from None
         raise
-    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)  # type: ignore[union-attr]
+    model = load_task_model(bundle).embedder.bilm if has_inner(bundle) else load_embedder(bundle)  # type: ignore[union-attr]
     return TorchEmbedBackend(model, device, threads)  # type: ignore[arg-type]
 
 
