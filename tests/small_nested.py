@@ -11,7 +11,7 @@ from small_bundles import TASKS, WORDS
 from softquery.bundle import BundleConfig, read_bundle, weights_fingerprint, write_bundle
 from softquery.models import Elmo
 from softquery.nn import ElmoSettings
-from softquery.runtime.base_bundle import base_weights
+from softquery.runtime.inner.inner_weights import base_weights
 from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, pipeline_from_words
 from softquery.zoo import resolve

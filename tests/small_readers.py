@@ -13,7 +13,7 @@ from softquery.export import ExportReport, export_reader
 from softquery.files import AskedQuestion, GoldAnswer
 from softquery.models import BiDaf, BiDafConfig, Elmo, SpellingConfig
 from softquery.nn import ElmoEmbedder, ElmoSettings
-from softquery.runtime.base_bundle import base_weights
+from softquery.runtime.inner.inner_weights import base_weights
 from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, TextPipeline, build_pipeline
 from softquery.zoo import resolve

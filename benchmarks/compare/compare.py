@@ -46,8 +46,8 @@ from benchmarks.shared.side_by_side import read_rows
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError, SoftqueryError
 from softquery.runtime import load
-from softquery.runtime.base_bundle import open_base
 from softquery.runtime.graph_weights import SCALE
+from softquery.runtime.inner.inner_weights import open_base
 
 HERE = Path(__file__).parent
 ROUNDS = 5

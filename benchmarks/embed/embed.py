@@ -44,11 +44,10 @@ from softquery.export.graph.elmo import _step, context_graph
 from softquery.files import read_texts
 from softquery.models import Elmo, SoftmaxConfig
 from softquery.models.elmo import presets
-from softquery.runtime.embed.bilm_sizes import BiLmSizes
-from softquery.runtime.embed.bilm_weights import fitting
+from softquery.runtime.embed.elmo import BiLmSizes, bilm_weights
 from softquery.runtime.embed.onnx import OnnxEmbedBackend
 from softquery.runtime.embed.word_layers import WordsInContext
-from softquery.runtime.onnx_session import FOLDER, USED, open_session
+from softquery.runtime.graphs import FOLDER, USED, open_session
 from softquery.text import TextConfig, pipeline_from_words
 
 STEPS = 25
@@ -341,7 +340,7 @@ def forms(options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for size in options.sizes:
         sizes, stored = built(size)
-        ways = fitting(stored, sizes)[1:]
+        ways = bilm_weights(stored, sizes)[1:]
         made = {name: [form(way, sizes) for way in ways] for name, form in FORMS.items()}
         kept = {name: both for name, both in made.items() if None not in both}
         for batch in options.batches:
@@ -396,7 +395,9 @@ def cache(options: argparse.Namespace) -> list[dict[str, Any]]:
         sizes, stored = built(size)
         with tempfile.TemporaryDirectory() as folder:
             write_graphs(Path(folder), bilm_graphs(stored, sizes))
-            backend = OnnxEmbedBackend(Path(folder), sizes, fitting(stored, sizes), options.threads)
+            backend = OnnxEmbedBackend(
+                Path(folder), sizes, bilm_weights(stored, sizes), options.threads
+            )
         with_cache, without = (
             WordsInContext(backend, sizes, **kept) for kept in ({}, {"cache_bytes": 0})
         )

@@ -126,7 +126,7 @@ TRAIN_HEADS = [
     Case(
         title="int8 of an encoder without a head for hidden words",
         command="export base --int8 --output new --data test.tsv",
-        said="int8 is judged by hidden words, and this encoder has no head to foretell them; "
+        said="int8 is judged by hidden words, and this encoder has no head to predict them; "
         "export what was fine-tuned for a task",
         damage=behead,
         needs=BASE,

@@ -130,7 +130,7 @@ MATCH = [
         title="a list of weights that names a file",
         command=ONE,
         damage=changed("model/onnx/weights.json", "encode", to=["/etc/passwd"]),
-        said="model/onnx/weights.json: encode takes '/etc/passwd', which the bundle has not",
+        said="model/onnx/weights.json: encode takes '/etc/passwd', which the bundle lacks",
     ),
     Case(
         title="weights that are not finite",

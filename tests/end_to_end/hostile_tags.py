@@ -438,7 +438,7 @@ TAG = [
         command=ONE,
         needs=EXPORTED,
         damage=changed("tagger/onnx/weights.json", "tag", to=["/etc/passwd"]),
-        said="tagger/onnx/weights.json: tag takes '/etc/passwd', which the bundle has not",
+        said="tagger/onnx/weights.json: tag takes '/etc/passwd', which the bundle lacks",
     ),
     Case(
         title="weights that are not finite, on ONNX Runtime",

@@ -19,8 +19,8 @@ from softquery.bundle import read_bundle, weights_fingerprint, write_bundle
 from softquery.errors import BundleError
 from softquery.export import export_embedder
 from softquery.export.quantise import quantise
-from softquery.runtime.base_bundle import base_weights, open_base
 from softquery.runtime.graph_weights import dequantised
+from softquery.runtime.inner.inner_weights import base_weights, open_base
 
 SHORT = {"training__max_epochs": 1, "data__tune_share": 0.1}
 SENTENCES = [["Ada", "reads"], ["Zo\u00eb"]]

@@ -16,8 +16,7 @@ from softquery.bundle import read_bundle
 from softquery.export import export_bert_head
 from softquery.files import Row
 from softquery.interop.bert_config import names
-from softquery.runtime.bert.backends import open_bert
-from softquery.runtime.bert.rows import BertRow
+from softquery.runtime.bert.backend import BertRow, open_bert
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 KINDS = {

@@ -78,7 +78,7 @@ def test_company_and_threads_change_nothing(both):
 
 
 class TorchLayers:
-    """A biLM that gives all layers, as `softquery.runtime.inner.mixed.Context` asks for them."""
+    """A biLM that gives all layers, as `ContextLayers` of the runtime asks for them."""
 
     def __init__(self, bilm):
         self.bilm = bilm

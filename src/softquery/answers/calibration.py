@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import BundleError
+from softquery.softmax import softmax
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,9 +58,7 @@ class Calibration:
         wide = wide * (1 / self.temperature + self.growth * spread)
         if self.bias is not None:
             wide = wide + np.array(self.bias)
-        powers = np.exp(wide - wide.max(axis=1, keepdims=True))
-        shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
-        return shares
+        return softmax(wide, axis=1)
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The label of each row: by the threshold where there is one, otherwise the likeliest.

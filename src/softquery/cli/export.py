@@ -117,7 +117,7 @@ class ExportWish:
 
 def export_kind(wish: ExportWish) -> "ExportReport":
     """Export a bundle as its kind is exported."""
-    from softquery.runtime.bert.backends import is_bert
+    from softquery.runtime.bert.backend import is_bert
     from softquery.runtime.kinds import Lazy, kind_of
     from softquery.runtime.task_rows import ParseOptions
 

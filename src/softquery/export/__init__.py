@@ -12,8 +12,9 @@ from softquery.runtime.kinds import KINDS, Lazy
 if TYPE_CHECKING:
     from softquery.export.bert import export_bert_head, export_encoder
     from softquery.export.classify import export_classifier
-    from softquery.export.embed import bilm_graphs, export_embedder
+    from softquery.export.embed import export_embedder
     from softquery.export.generate import export_generator
+    from softquery.export.graph.elmo import bilm_graphs
     from softquery.export.match import export_matcher
     from softquery.export.read import export_reader
     from softquery.export.tag import export_tagger

@@ -34,6 +34,21 @@ class AccuracyGate:
     n: int
     accepted: bool
 
+    @classmethod
+    def decide(
+        cls, *, metric: str, float32: float, int8: float, lost: float, limit: float, n: int
+    ) -> "AccuracyGate":
+        """Accept int8 where it lost no more than the limit."""
+        return cls(
+            metric=metric,
+            float32=float32,
+            int8=int8,
+            lost_points=lost,
+            limit_points=limit,
+            n=n,
+            accepted=lost <= limit,
+        )
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ExportReport:

@@ -1,40 +1,79 @@
 """Export a BERT: write its graph, check it against torch, quantise it behind the gate.
 
 A head multiplies as int8 and is judged by its task. A bare encoder only stores int8, so that its
-states are those of torch with the same weights, and is judged by how well it foretells hidden
+states are those of torch with the same weights, and is judged by how well it predicts hidden
 words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.answers import make_windows
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError
 from softquery.export.accuracy_gate import ExportReport, per_cent_grown
-from softquery.export.bert_judges import Judge, judge_of
 from softquery.export.embed import GATE_WORDS, first_words
-from softquery.export.graph.bert import answer_graph, encode_graph, measure_bert_limits
+from softquery.export.graph.bert import answer_graph, encode_graph
+from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
-from softquery.export.trial import CHECKED, Trial, Weights, check_wish
+from softquery.export.ranges import as_limits, watched_sessions
+from softquery.export.trial import (
+    CHECKED,
+    Difference,
+    Form,
+    Trial,
+    Weights,
+    by_score,
+    check_wish,
+    completed,
+)
+from softquery.export.trial import Judge as GateJudge
 from softquery.files import DocumentLine
 from softquery.models import Bert
-from softquery.runtime.bert.backends import open_bert
-from softquery.runtime.bert.rows import BertRow
+from softquery.runtime.bert.backend import BertReadBackend, BertRow, open_bert, padded
+from softquery.runtime.bert.onnx import OnnxBertEncoder
+from softquery.runtime.bert.torch import TorchBertEncoder
+from softquery.runtime.classify.evaluate import evaluate_classifier
+from softquery.runtime.classify.model import load_classifier
 from softquery.runtime.embed.hidden_words import HiddenWords, hidden_words
-from softquery.runtime.embed.onnx_pieces import OnnxPieces
-from softquery.runtime.embed.torch_pieces import TorchPieces
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import arrange, dequantised
+from softquery.runtime.match.evaluate import evaluate
+from softquery.runtime.match.model import load_matcher
+from softquery.runtime.read.evaluate import evaluate_reader
+from softquery.runtime.read.model import load_reader
+from softquery.runtime.tag.evaluate import evaluate_tagger
+from softquery.runtime.tag.model import load_tagger
 from softquery.runtime.torch_models import config_of, load_bert_head, load_encoder
+from softquery.softmax import softmax
+from softquery.text import PieceEncoder
 
 WATCHED_ROWS = 256
 """Rows by which ranges are measured."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeadJudge:
+    """How a head is judged by labelled rows of its task."""
+
+    metric: str
+    """That int8 must not lose."""
+    rows: Callable[[Sequence[Any]], list[BertRow]]
+    """From rows of files to rows of pieces."""
+    report: Callable[[Path, Sequence[Any]], dict[str, Any]]
+    """The metrics of an exported bundle."""
+    is_over_pieces: bool = False
+    """Whether probabilities are shared among pieces rather than classes."""
+
+    def score(self, exported: Path, rows: Sequence[Any]) -> float:
+        """An exported bundle's figure."""
+        return float(self.report(exported, rows)[self.metric] or 0.0)
 
 
 def export_bert_head(
@@ -51,25 +90,34 @@ def export_bert_head(
     """
     check_wish(bundle, bundle.config.kind, int8=int8, limit=limit, rows=rows)
     settings = config_of(load_bert_head(bundle))
-    config = replace(bundle.config, model={**bundle.config.model, "config": settings})
-    weights: Weights = dequantised(bundle.read_weights())
+    config = completed(bundle, settings)
+    weights = dequantised(bundle.read_weights())
     judge = judge_of(bundle)
-    given = judge.rows(rows[:CHECKED])
-    made = given or _made_up(bundle)
-    limits = None
+    made = judge.rows(rows[:CHECKED]) or _made_up(bundle)
+    limits: dict[str, float] | None = None
     if int8:
-        kind = bundle.config.kind
-        limits = measure_bert_limits(arrange(weights), kind, settings, made[:WATCHED_ROWS])
+        arranged = arrange(weights, config.model["name"])
+        limits = _limits(answer_graph(arranged, config.kind, settings), arranged, made)
     trial = Trial(
         bundle=bundle,
-        config=config,
-        graphs=lambda some: [answer_graph(some, bundle.config.kind, settings, limits)],
-        difference=lambda exported: _difference(bundle, exported, made, judge),
-        score=lambda exported: judge.score(exported, rows),
-        metric=judge.metric,
-        num_rows=len(rows),
+        difference=lambda exported: Difference(_difference(bundle, exported, made, judge)),
+        judge=by_score(lambda exported: judge.score(exported, rows), judge.metric, len(rows)),
     )
-    return trial.run(output, weights, quantise(weights) if int8 else None, limit)
+    plain, *smaller = (
+        Form.around(
+            bundle, config, some, lambda each: [answer_graph(each, config.kind, settings, limits)]
+        )
+        for some in ((weights, quantise(weights)) if int8 else (weights,))
+    )
+    return trial.run(output, plain, smaller, limit)
+
+
+def _limits(graph: Graph, weights: Weights, rows: Sequence[BertRow]) -> dict[str, float]:
+    """The largest absolute value that each linear layer reads of rows, one by one, unpadded."""
+    with watched_sessions([graph], weights) as ((session,), found):
+        for row in rows[:WATCHED_ROWS]:
+            session.run([], padded([row]))
+        return as_limits(found)
 
 
 def export_encoder(
@@ -91,29 +139,32 @@ def export_encoder(
     """
     check_wish(bundle, "encoder", int8=False, limit=limit, rows=())
     model = load_encoder(bundle)
-    settings, made = config_of(model), _made_up(bundle)
-    weights: Weights = dequantised(bundle.read_weights())
+    config, made = completed(bundle, config_of(model)), _made_up(bundle)
+    weights = dequantised(bundle.read_weights())
     # The same whatever the weights are stored as, for it computes in float32.
-    graph = encode_graph(arrange(weights), settings)
-    trial = Trial(
-        bundle=bundle,
-        config=replace(bundle.config, model={**bundle.config.model, "config": settings}),
-        graphs=lambda some: [graph],
-        difference=lambda exported: _states_difference(bundle, exported, made),
-        score=lambda exported: 0.0,
-        metric="mlm_perplexity",
-        num_rows=0,
-        cost=per_cent_grown,
-    )
-    if not int8:
-        return trial.run(output, weights, None, limit)
-    with _hidden(bundle, model, lines) as hidden:
-        judged = replace(
-            trial,
-            score=lambda exported: hidden.scores(load_encoder(read_bundle(exported))).perplexity,
-            num_rows=hidden.num_words(),
+    graph = encode_graph(arrange(weights, config.model["name"]), config.model["config"])
+
+    def form(some: Weights) -> Form:
+        return Form(config=config, weights=some, graphs=lambda: [graph])
+
+    def trial(judge: GateJudge) -> Trial:
+        return Trial(
+            bundle=bundle,
+            difference=lambda exported: Difference(_states_difference(bundle, exported, made)),
+            judge=judge,
         )
-        return judged.run(output, weights, quantise(weights), limit)
+
+    metric = "mlm_perplexity"
+    if not int8:
+        return trial(by_score(lambda _: 0.0, metric, 0)).run(output, form(weights), [], limit)
+    with _hidden(bundle, model, lines) as hidden:
+        judge = by_score(
+            lambda exported: hidden.scores(load_encoder(read_bundle(exported))).perplexity,
+            metric,
+            hidden.num_words(),
+            cost=per_cent_grown,
+        )
+        return trial(judge).run(output, form(weights), [form(quantise(weights))], limit)
 
 
 def _hidden(
@@ -122,7 +173,7 @@ def _hidden(
     """The text of the gate with words hidden in it."""
     if model.word_head is None:
         raise ConfigError(
-            "int8 is judged by hidden words, and this encoder has no head to foretell them; export "
+            "int8 is judged by hidden words, and this encoder has no head to predict them; export "
             "what was fine-tuned for a task"
         )
     some = first_words(lines, GATE_WORDS, read=lambda line: line.text)
@@ -131,7 +182,7 @@ def _hidden(
     return hidden_words(model, fitting_pipeline(bundle), lambda: some, source="the gate's text")
 
 
-def _difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow], judge: Judge) -> float:
+def _difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow], judge: HeadJudge) -> float:
     """The largest difference in a probability between torch and the graph."""
     ours = open_bert(read_bundle(exported), "onnx", None, None).answers(rows)
     theirs = open_bert(bundle, "torch", None, "cpu").answers(rows)
@@ -139,21 +190,18 @@ def _difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow], judge: 
     return max(float(np.abs(_shares(one, judge) - _shares(two, judge)).max()) for one, two in pairs)
 
 
-def _shares(answer: NDArray[Any], judge: Judge) -> NDArray[Any]:
+def _shares(answer: NDArray[Any], judge: HeadJudge) -> NDArray[Any]:
     """Probabilities: over the classes, or over the pieces."""
     if answer.shape[-1] == 1:
         squashed: NDArray[Any] = 1 / (1 + np.exp(-answer))
         return squashed
-    axis = 0 if judge.is_over_pieces else -1
-    raised = np.exp(answer - answer.max(axis=axis, keepdims=True))
-    shares: NDArray[Any] = raised / raised.sum(axis=axis, keepdims=True)
-    return shares
+    return softmax(answer, axis=0 if judge.is_over_pieces else -1)
 
 
 def _states_difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow]) -> float:
     """The largest difference in a state, by the largest state."""
-    ours = OnnxPieces(read_bundle(exported)).states(rows)
-    theirs = TorchPieces(bundle, "cpu").states(rows)
+    ours = OnnxBertEncoder(read_bundle(exported)).states(rows)
+    theirs = TorchBertEncoder(bundle, "cpu").states(rows)
     pairs = zip(ours, theirs, strict=True)
     return max(float(np.abs(one - two).max() / np.abs(two).max()) for one, two in pairs)
 
@@ -169,3 +217,73 @@ def _made_up(bundle: Bundle) -> list[BertRow]:
                 size if place % 2 else size // 2)
         for place, size in enumerate(sizes.tolist())
     ]  # fmt: skip
+
+
+def judge_of(bundle: Bundle) -> HeadJudge:
+    """The judge of a bundle's task."""
+    return {
+        "classifier": _classes,
+        "matcher": _pairs,
+        "tagger": _tags,
+        "reader": _answers,
+    }[bundle.config.kind](bundle)
+
+
+def _classes(bundle: Bundle) -> HeadJudge:
+    pipeline = fitting_pipeline(bundle)
+    return HeadJudge(
+        metric=bundle.config.task.get("metric", "accuracy"),
+        rows=lambda rows: [
+            BertRow.of(ids) for ids in pipeline.encode_ids([row.values["text"] for row in rows])
+        ],
+        report=lambda path, rows: evaluate_classifier(
+            load_classifier(path, backend="onnx"), rows
+        ).report(),
+    )
+
+
+def _pairs(bundle: Bundle) -> HeadJudge:
+    pipeline = fitting_pipeline(bundle)
+
+    def made(rows: Sequence[Any]) -> list[BertRow]:
+        sides = [
+            pipeline.encode_ids([row.values[name] for row in rows])
+            for name in ("sentence1", "sentence2")
+        ]
+        return [BertRow.of(*pair) for pair in zip(*sides, strict=True)]
+
+    return HeadJudge(
+        metric="accuracy" if "labels" in bundle.config.task else "spearman",
+        rows=made,
+        report=lambda path, rows: evaluate(load_matcher(path, backend="onnx"), rows).report(),
+    )
+
+
+def _tags(bundle: Bundle) -> HeadJudge:
+    cutting = PieceEncoder(fitting_pipeline(bundle))
+    tags = load_tagger(bundle, backend="torch", device="cpu").tags
+    return HeadJudge(
+        metric="f1" if tags.has_spans else "accuracy",
+        rows=lambda rows: [
+            BertRow.of(row.ids) for parts in cutting.rows([each.tokens for each in rows])
+            for row in parts
+        ],
+        report=lambda path, rows: evaluate_tagger(load_tagger(path, backend="onnx"), rows).report(),
+    )  # fmt: skip
+
+
+def _answers(bundle: Bundle) -> HeadJudge:
+    reader = load_reader(bundle, backend="torch", device="cpu")
+
+    def made(rows: Sequence[Any]) -> list[BertRow]:
+        pairs = [(row.question, row.context) for row in rows]
+        windows = make_windows(pairs, reader.pipeline, reader.window).windows
+        backend = reader.backend
+        return backend.rows(windows) if isinstance(backend, BertReadBackend) else []
+
+    return HeadJudge(
+        metric="f1",
+        rows=made,
+        report=lambda path, rows: evaluate_reader(load_reader(path, backend="onnx"), rows).report(),
+        is_over_pieces=True,
+    )

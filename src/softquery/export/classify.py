@@ -1,28 +1,35 @@
 """Export a classifier: write its graphs, check them against torch, quantise behind the gate."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
 
-from softquery.bundle import Bundle, BundleConfig
+from softquery.bundle import Bundle
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.attentive import classify_graph, judge_graph, read_graph
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
-from softquery.export.trial import CHECKED, Trial, Weights, check_wish
+from softquery.export.ranges import WatchedModule, watching
+from softquery.export.trial import (
+    CHECKED,
+    Difference,
+    Form,
+    Trial,
+    Weights,
+    by_score,
+    check_wish,
+    completed,
+    entry_of,
+)
 from softquery.files import Row
 from softquery.models import Hierarchical
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.classify.model import Classifier, load_classifier
-from softquery.runtime.classify.network import load_classifier_model
-from softquery.runtime.classify.torch import TorchClassifyBackend
+from softquery.runtime.classify.torch import TorchClassifyBackend, load_classifier_model
 from softquery.runtime.graph_weights import dequantised
-from softquery.runtime.inner.reads import NESTED
-from softquery.runtime.inner.sentences import check_spelling
+from softquery.runtime.inner.inner_weights import check_spelling, inner_places
 from softquery.runtime.torch_models import config_of
 
 
@@ -34,7 +41,7 @@ def export_classifier(
     limit: float = 0.5,
     rows: Sequence[Row] = (),
 ) -> ExportReport:
-    """Write an exported bundle, whole or not at all.
+    """Write an exported classifier, whole or not at all.
 
     Args:
         bundle: What was trained.
@@ -45,56 +52,52 @@ def export_classifier(
     """
     check_wish(bundle, "classifier", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle, "classifier")
-    config = _complete(bundle)
-    weights: Weights = dequantised(bundle.read_weights())
+    make = entry_of(bundle, SYSTEMS)
+    config = completed(bundle, config_of(load_classifier_model(bundle)))
+    settings, weights = config.model["config"], dequantised(bundle.read_weights())
     trained = load_classifier(bundle.path, backend="torch")
     texts = [row.values["text"] for row in rows[:CHECKED]] or _made_up_texts(trained)
     largest = _largest_input(trained, texts)
+    metric = trained.metric
     trial = Trial(
         bundle=bundle,
-        config=config,
-        graphs=lambda arranged: _graphs(config, arranged, largest),
-        difference=lambda exported: _difference(trained, exported, texts),
-        score=lambda exported: _score(exported, rows, trained.metric),
-        metric=trained.metric,
-        num_rows=len(rows),
+        difference=lambda exported: Difference(_difference(trained, exported, texts)),
+        judge=by_score(lambda exported: _score(exported, rows, metric), metric, len(rows)),
     )
-    is_lstm = config.model["config"]["cell"] == "lstm"
-    return trial.run(output, weights, quantise(weights, recurrent=is_lstm) if int8 else None, limit)
+
+    def form(some: Weights) -> Form:
+        return Form.around(bundle, config, some, lambda each: make(each, settings, largest))
+
+    is_lstm = settings.get("cell", "lstm") == "lstm"
+    smaller = [form(quantise(weights, recurrent=is_lstm))] if int8 else []
+    return trial.run(output, form(weights), smaller, limit)
 
 
-def _complete(bundle: Bundle) -> BundleConfig:
-    """The config with every setting of the model, after a check that its weights fit."""
-    settings = config_of(load_classifier_model(bundle))
-    return replace(bundle.config, model={**bundle.config.model, "config": settings})
+def _attentive_graphs(weights: Weights, settings: dict[str, Any], largest: float) -> list[Graph]:
+    return [classify_graph(weights, settings["merge"], largest, inner_places(settings))]
 
 
-def _graphs(config: BundleConfig, arranged: Weights, largest: float) -> list[Graph]:
-    if config.model["name"] == "hierarchical":
-        return [read_graph(arranged, largest), judge_graph(arranged)]
-    settings = config.model["config"]
-    places = settings.get(NESTED, {}).get("settings", {}).get("places", ())
-    return [classify_graph(arranged, settings["merge"], largest, places)]
+def _hierarchical_graphs(weights: Weights, settings: dict[str, Any], largest: float) -> list[Graph]:
+    return [read_graph(weights, largest), judge_graph(weights)]
+
+
+SYSTEMS: dict[str, Callable[[Weights, dict[str, Any], float], list[Graph]]] = {
+    "attentive": _attentive_graphs,
+    "hierarchical": _hierarchical_graphs,
+}
+"""The graphs of every classifier that has some of its own, by its name."""
 
 
 def _largest_input(classifier: Classifier, texts: Sequence[str]) -> float:
     """The largest absolute value that the first recurrent layer reads of these texts."""
-    backend, found = classifier.backend, 0.0
+    backend = classifier.backend
     if not isinstance(backend, TorchClassifyBackend):
         raise TypeError(f"ranges are measured in torch, got a classifier on {backend.name}")
-
-    def watch(module: nn.Module, inputs: Any) -> None:
-        nonlocal found
-        found = max(found, float(inputs[0].abs().max()))
-
     model = backend.model
     encoder = model.words.encoder if isinstance(model, Hierarchical) else model.encoder
-    handle = encoder.register_forward_pre_hook(watch)
-    try:
+    with watching([WatchedModule("embedded", encoder)]) as found:
         classifier.logits(texts)
-    finally:
-        handle.remove()
-    return found or 1.0
+    return found["embedded"] or 1.0
 
 
 def _difference(theirs: Classifier, exported: Path, texts: Sequence[str]) -> float:

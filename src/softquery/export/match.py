@@ -1,30 +1,44 @@
-"""Export a matching bundle: fold, write its graphs, check them against torch, quantise."""
+"""Export a matcher: write its graphs, check them against torch, quantise behind the gate."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from softquery.bundle import Bundle, BundleConfig
+from softquery.bundle import Bundle
 from softquery.errors import ConfigError
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph import esim, siamese
+from softquery.export.graph.blocks import MatchRanges
 from softquery.export.graph.builder import Graph
-from softquery.export.match_ranges import Ranges, measure_ranges
 from softquery.export.quantise import quantise
-from softquery.export.trial import CHECKED, Trial, Weights, check_wish
+from softquery.export.ranges import WatchedModule, measure_ranges
+from softquery.export.trial import (
+    CHECKED,
+    Difference,
+    Form,
+    Trial,
+    Weights,
+    by_score,
+    check_wish,
+    completed,
+    entry_of,
+)
 from softquery.files import Row
-from softquery.runtime.embed.word_layers import is_nested
+from softquery.nn import Embedded
 from softquery.runtime.graph_weights import dequantised
-from softquery.runtime.inner.reads import NESTED
-from softquery.runtime.inner.sentences import check_spelling
+from softquery.runtime.inner.inner_weights import check_spelling, has_inner, inner_places
 from softquery.runtime.match.evaluate import evaluate
-from softquery.runtime.match.model import Matcher, load_matcher
+from softquery.runtime.match.model import Matcher, Pair, load_matcher
+from softquery.runtime.match.torch import TorchMatchBackend
 from softquery.runtime.torch_models import config_of, load_matcher_model
 
 UNHEARD_OF = ["Unheard-of", "naïve", "漢字", "\U0001f44d"]
 """Words that no table holds, for models that spell them."""
+Settings = dict[str, Any]
 
 
 def export_matcher(
@@ -35,7 +49,7 @@ def export_matcher(
     limit: float = 0.5,
     rows: Sequence[Row] = (),
 ) -> ExportReport:
-    """Write an exported bundle, whole or not at all.
+    """Write an exported matcher, whole or not at all.
 
     Args:
         bundle: What was trained.
@@ -46,52 +60,106 @@ def export_matcher(
     """
     check_wish(bundle, "matcher", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle)
-    config, weights = _folded(_complete(bundle), dequantised(bundle.read_weights()))
+    system = entry_of(bundle, SYSTEMS)
+    settings, weights = system.folded(
+        config_of(load_matcher_model(bundle)), dequantised(bundle.read_weights())
+    )
+    config = completed(bundle, settings)
     trained = load_matcher(bundle.path, backend="torch")
     pairs = _pairs(rows[:CHECKED]) or _made_up_pairs(trained)
-    ranges = measure_ranges(trained, pairs)
+    ranges = measure_match_ranges(trained, pairs)
     metric = "spearman" if trained.is_graded else "accuracy"
     trial = Trial(
         bundle=bundle,
-        config=config,
-        graphs=lambda arranged: _graphs(config, arranged, ranges),
-        difference=lambda exported: _difference(trained, exported, pairs),
-        score=lambda exported: _score(exported, rows, metric),
-        metric=metric,
-        num_rows=len(rows),
+        difference=lambda exported: Difference(_difference(trained, exported, pairs)),
+        judge=by_score(lambda exported: _score(exported, rows, metric), metric, len(rows)),
     )
-    is_lstm = config.model["config"]["cell"] == "lstm"
-    return trial.run(output, weights, quantise(weights, recurrent=is_lstm) if int8 else None, limit)
+
+    def form(some: Weights) -> Form:
+        return Form.around(bundle, config, some, lambda each: system.graphs(each, settings, ranges))
+
+    is_lstm = settings.get("cell", "lstm") == "lstm"
+    smaller = [form(quantise(weights, recurrent=is_lstm))] if int8 else []
+    return trial.run(output, form(weights), smaller, limit)
 
 
-def _complete(bundle: Bundle) -> BundleConfig:
-    """The config with every setting of the model, after a check that its weights fit."""
-    settings = config_of(load_matcher_model(bundle))
-    return replace(bundle.config, model={**bundle.config.model, "config": settings})
+def measure_match_ranges(matcher: Matcher, pairs: Sequence[Pair]) -> MatchRanges:
+    """Watch a torch model answer these pairs."""
+    backend = matcher.backend
+    if not isinstance(backend, TorchMatchBackend):
+        raise TypeError(f"ranges are measured in torch, got a matcher on {backend.name}")
+    watched = entry_of(matcher.bundle, SYSTEMS).watched(backend.model)
+    return measure_ranges(MatchRanges, watched, lambda: matcher.logits(pairs))
 
 
-def _folded(config: BundleConfig, weights: Weights) -> tuple[BundleConfig, Weights]:
+def _folded_esim(settings: Settings, weights: Weights) -> tuple[Settings, Weights]:
     """ESIM with its projection folded is still an ESIM, of fewer parts."""
-    if config.model["name"] != "esim":
-        return config, weights
-    settings = config.model["config"]
     parts = tuple(settings["parts"])
     if parts == ("own",):
         raise ConfigError("an ESIM without alignment (parts = own) is not exported")
     folded = esim.fold_projection(weights["project.0.weight"], parts).astype(np.float32)
-    model = {"name": "esim", "config": {**settings, "parts": list(esim.FOLDED)}}
-    return replace(config, model=model), {**weights, "project.0.weight": folded}
+    return {**settings, "parts": list(esim.FOLDED)}, {**weights, "project.0.weight": folded}
 
 
-def _graphs(config: BundleConfig, arranged: Weights, ranges: Ranges) -> list[Graph]:
-    settings = config.model["config"]
-    places = settings.get(NESTED, {}).get("settings", {}).get("places", ())
-    if config.model["name"] == "esim":
-        return [esim.encode_graph(arranged, ranges, places), esim.compare_graph(arranged, ranges)]
+def _watched_esim(model: Any) -> list[WatchedModule]:
+    parts, watched = model.config.parts, [WatchedModule("embedded", model.encoder)]
+    for name, part in (("states", "own"), ("product", "product")):
+        if part in parts:
+            chosen = _part(parts.index(part), len(parts))
+            watched.append(WatchedModule(name, model.project, chosen))
+    if "own" not in parts:
+        watched.append(WatchedModule("states", model.embedder, _beside_states, "output"))
     return [
-        siamese.encode_graph(arranged, settings["pooling"], ranges, places),
-        siamese.compare_graph(arranged, settings["head"], settings["output_size"], ranges),
+        *watched,
+        WatchedModule("local", model.composer),
+        WatchedModule("pooled", model.classifier),
     ]
+
+
+def _part(place: int, count: int) -> Callable[[Any], Sequence[Tensor]]:
+    """One of the parts that stand side by side in a module's first input."""
+    return lambda given: (given[0].chunk(count, dim=-1)[place],)
+
+
+def _beside_states(output: Any) -> Sequence[Tensor]:
+    """What an embedder lays beside states, which themselves reach 1."""
+    if not isinstance(output, Embedded) or output.at_output is None:
+        return ()
+    return torch.ones(1), output.at_output
+
+
+def _esim_graphs(weights: Weights, settings: Settings, ranges: MatchRanges) -> list[Graph]:
+    encode = esim.encode_graph(weights, ranges, inner_places(settings))
+    return [encode, esim.compare_graph(weights, ranges)]
+
+
+def _watched_siamese(model: Any) -> list[WatchedModule]:
+    return [WatchedModule("embedded", model.encoder), WatchedModule("pooled", model.head)]
+
+
+def _siamese_graphs(weights: Weights, settings: Settings, ranges: MatchRanges) -> list[Graph]:
+    places = inner_places(settings)
+    return [
+        siamese.encode_graph(weights, settings["pooling"], ranges, places),
+        siamese.compare_graph(weights, settings["head"], settings["output_size"], ranges),
+    ]
+
+
+class System(NamedTuple):
+    """What is particular to the export of one model."""
+
+    graphs: Callable[[Weights, Settings, MatchRanges], list[Graph]]
+    watched: Callable[[Any], list[WatchedModule]]
+    """The modules of the torch model whose inputs int8 has to hold."""
+    folded: Callable[[Settings, Weights], tuple[Settings, Weights]] = lambda *given: given
+    """What its graphs are made from, where that is not the trained model as it is."""
+
+
+SYSTEMS = {
+    "esim": System(_esim_graphs, _watched_esim, _folded_esim),
+    "siamese": System(_siamese_graphs, _watched_siamese),
+}
+"""Every matcher that has graphs of its own, by its name."""
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
@@ -107,7 +175,7 @@ def _difference(theirs: Matcher, exported: Path, pairs: Sequence[tuple[str, str]
 def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
     """Pairs of random words of the vocabulary, where no data was given."""
     words = matcher.pipeline.vocabulary()
-    words += UNHEARD_OF if is_nested(matcher.bundle) else []
+    words += UNHEARD_OF if has_inner(matcher.bundle) else []
     generator = np.random.default_rng(0)
     sides = [
         [" ".join(generator.choice(words, size)) for size in generator.integers(1, 30, 64)]

@@ -1,30 +1,43 @@
 """Export a reading bundle: write its graphs, check them against torch, quantise behind a gate."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from softquery.answers import ContextWindow, SpanScores, make_windows
 from softquery.bundle import Bundle
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.bidaf import ReadRanges, encode_graph, read_graph
+from softquery.export.graph.builder import Graph
 from softquery.export.quantise import SMALLEST, quantise
-from softquery.export.trial import Trial, Weights, check_wish
+from softquery.export.ranges import WatchedModule, measure_ranges
+from softquery.export.trial import (
+    Difference,
+    Form,
+    Trial,
+    Weights,
+    by_score,
+    check_wish,
+    completed,
+)
 from softquery.files import AskedQuestion
 from softquery.models import BiDaf
 from softquery.runtime.graph_weights import dequantised
-from softquery.runtime.inner.mixed import without_bilm
-from softquery.runtime.inner.reads import PREFIX, PROJECTIONS
-from softquery.runtime.inner.sentences import check_spelling
+from softquery.runtime.inner.inner_weights import (
+    PREFIX,
+    PROJECTIONS,
+    check_spelling,
+    without_inner,
+)
 from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import Reader, load_reader
 from softquery.runtime.read.torch import TorchReadBackend
 from softquery.runtime.torch_models import config_of
+from softquery.softmax import softmax
 
 CHECKED = 64
 """Questions on which the graphs are compared with torch."""
@@ -38,7 +51,7 @@ def export_reader(
     limit: float = 0.5,
     rows: Sequence[AskedQuestion] = (),
 ) -> ExportReport:
-    """Write an exported bundle, whole or not at all.
+    """Write an exported reader, whole or not at all.
 
     Args:
         bundle: What was trained.
@@ -50,23 +63,23 @@ def export_reader(
     check_wish(bundle, "reader", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle, "reader")
     trained = load_reader(bundle, backend="torch", device="cpu")
-    model = _model(trained)
-    config = replace(bundle.config, model={**bundle.config.model, "config": config_of(model)})
+    config = completed(bundle, config_of(_model(trained)))
     weights = dequantised(bundle.read_weights())
     windows = _windows(trained, rows[:CHECKED]) or _made_up(trained)
     ranges = measure_read_ranges(trained, windows)
     trial = Trial(
         bundle=bundle,
-        config=config,
-        graphs=lambda arranged: [
-            make(arranged, config.model["config"], ranges) for make in (encode_graph, read_graph)
-        ],
-        difference=lambda exported: _difference(trained, exported, windows),
-        score=lambda exported: _score(exported, rows),
-        metric="f1",
-        num_rows=len(rows),
+        difference=lambda exported: Difference(_difference(trained, exported, windows)),
+        judge=by_score(lambda exported: _score(exported, rows), "f1", len(rows)),
     )
-    return trial.run(output, weights, quantise_reader(weights) if int8 else None, limit)
+
+    def graphs(arranged: Weights) -> list[Graph]:
+        settings = config.model["config"]
+        return [make(arranged, settings, ranges) for make in (encode_graph, read_graph)]
+
+    smaller = [quantise_reader(weights)] if int8 else []
+    plain, *others = (Form.around(bundle, config, each, graphs) for each in (weights, *smaller))
+    return trial.run(output, plain, others, limit)
 
 
 def quantise_reader(weights: Weights) -> Weights:
@@ -82,7 +95,7 @@ def quantise_reader(weights: Weights) -> Weights:
         or name == "meeting.score.query_projection.weight"
         or name.startswith((PREFIX, PROJECTIONS))
     }
-    around = without_bilm(weights)
+    around = without_inner(weights)
     pairs = {name.split(".forwards.")[0] for name in around if ".forwards." in name}
     for pair in pairs - {"spelling.reader.recurrent"}:
         own = {name: values for name, values in weights.items() if name.startswith(f"{pair}.")}
@@ -95,30 +108,18 @@ def quantise_reader(weights: Weights) -> Weights:
 def measure_read_ranges(reader: Reader, windows: Sequence[ContextWindow]) -> ReadRanges:
     """Watch a torch model read these windows."""
     model = _model(reader)
-    watched: list[tuple[str, nn.Module]] = [
-        ("inputs", model.encoder),
-        ("states", model.meeting),
-        ("aware", model.modelling[0]),
-        *(("embedded", layer) for layer in model.highways),
+    watched = [
+        WatchedModule("inputs", model.encoder, _numbers),
+        WatchedModule("states", model.meeting, _numbers),
+        WatchedModule("aware", model.modelling[0], _numbers),
+        *(WatchedModule("embedded", layer, _numbers) for layer in model.highways),
     ]
-    found = dict.fromkeys(ReadRanges.__dataclass_fields__, 0.0)
+    return measure_ranges(ReadRanges, watched, lambda: reader.backend.scores(windows))
 
-    def watch(name: str) -> Callable[[nn.Module, Any], None]:
-        def hook(module: nn.Module, inputs: Any) -> None:
-            tensors = [
-                each for each in inputs if isinstance(each, Tensor) and each.is_floating_point()
-            ]
-            found[name] = max([found[name], *(float(each.abs().max()) for each in tensors)])
 
-        return hook
-
-    handles = [module.register_forward_pre_hook(watch(name)) for name, module in watched]
-    try:
-        reader.backend.scores(windows)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return ReadRanges(**{name: value or 1.0 for name, value in found.items()})
+def _numbers(given: Any) -> Sequence[Tensor]:
+    """All of a module's inputs that are no masks or ids."""
+    return [each for each in given if isinstance(each, Tensor) and each.is_floating_point()]
 
 
 def _model(reader: Reader) -> BiDaf:
@@ -151,10 +152,7 @@ def _difference(theirs: Reader, exported: Path, windows: Sequence[ContextWindow]
 
 
 def _shares(scores: SpanScores) -> NDArray[np.float32]:
-    both = np.stack([scores.start, scores.end])
-    raised = np.exp(both - both.max(axis=1, keepdims=True))
-    shares: NDArray[np.float32] = raised / raised.sum(axis=1, keepdims=True)
-    return shares
+    return softmax(np.stack([scores.start, scores.end]))
 
 
 def _score(exported: Path, rows: Sequence[AskedQuestion]) -> float:

@@ -4,15 +4,11 @@ int8 is accepted only inside the gate: where it costs more F1, or accuracy where
 spans, than allowed, float32 is kept and the report says so.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from torch import nn
 
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
@@ -20,15 +16,25 @@ from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.builder import Graph
 from softquery.export.graph.tagger import TagRanges, spell_graph, tag_graph
 from softquery.export.quantise import quantise
-from softquery.export.trial import Trial, Weights, check_wish
+from softquery.export.ranges import WatchedModule, measure_ranges
+from softquery.export.trial import (
+    Difference,
+    Form,
+    Trial,
+    Weights,
+    by_score,
+    check_wish,
+    completed,
+)
 from softquery.files import TaggedSentence
-from softquery.models import BiLstmTagger as TaggerModel
+from softquery.models import BiLstmTagger
 from softquery.runtime.graph_weights import dequantised
-from softquery.runtime.inner.reads import PREFIX, PROJECTIONS
+from softquery.runtime.inner.inner_weights import PREFIX, PROJECTIONS
 from softquery.runtime.tag.evaluate import evaluate_tagger
 from softquery.runtime.tag.model import Tagger, load_tagger
 from softquery.runtime.tag.torch import TorchTagBackend
 from softquery.runtime.torch_models import config_of
+from softquery.softmax import softmax
 
 CHECKED = 256
 """Sentences on which the graphs are compared with torch."""
@@ -42,7 +48,7 @@ def export_tagger(
     limit: float = 0.5,
     rows: Sequence[TaggedSentence] = (),
 ) -> ExportReport:
-    """Write an exported bundle, whole or not at all.
+    """Write an exported tagger, whole or not at all.
 
     Args:
         bundle: What was trained.
@@ -55,21 +61,23 @@ def export_tagger(
         raise ConfigError("int8 needs tagged sentences for its gate; name a file with --data")
     check_wish(bundle, "tagger", int8=int8, limit=limit, rows=rows)
     trained = load_tagger(bundle.path, backend="torch", device="cpu")
-    settings = config_of(_model(trained))
-    weights: Weights = dequantised(bundle.read_weights())
+    config = completed(bundle, config_of(_model(trained)))
+    weights = dequantised(bundle.read_weights())
     sentences = [row.tokens for row in rows[:CHECKED]] or _made_up(trained)
     ranges = measure_tag_ranges(trained, sentences)
     metric = "f1" if trained.tags.has_spans else "accuracy"
     trial = Trial(
         bundle=bundle,
-        config=replace(bundle.config, model={**bundle.config.model, "config": settings}),
-        graphs=lambda arranged: _graphs(arranged, settings, ranges),
-        difference=lambda exported: _difference(trained, exported, sentences),
-        score=lambda exported: _score(exported, rows, metric),
-        metric=metric,
-        num_rows=len(rows),
+        difference=lambda exported: Difference(_difference(trained, exported, sentences)),
+        judge=by_score(lambda exported: _score(exported, rows, metric), metric, len(rows)),
     )
-    return trial.run(output, weights, quantise_tagger(weights) if int8 else None, limit)
+
+    def form(some: Weights) -> Form:
+        settings = config.model["config"]
+        return Form.around(bundle, config, some, lambda each: _graphs(each, settings, ranges))
+
+    smaller = [form(quantise_tagger(weights))] if int8 else []
+    return trial.run(output, form(weights), smaller, limit)
 
 
 def quantise_tagger(weights: Weights) -> Weights:
@@ -90,32 +98,14 @@ def quantise_tagger(weights: Weights) -> Weights:
 def measure_tag_ranges(tagger: Tagger, sentences: Sequence[Sequence[str]]) -> TagRanges:
     """Watch a torch model tag these sentences."""
     model = _model(tagger)
-    watched = {"embedded": model.layers[0], "states": model.output}
-    with _watching(watched) as found:
-        tagger.backend.scores(sentences)
-    return TagRanges(**{name: value or 1.0 for name, value in found.items()})
+    watched = [
+        WatchedModule("embedded", model.layers[0]),
+        WatchedModule("states", model.output),
+    ]
+    return measure_ranges(TagRanges, watched, lambda: tagger.backend.scores(sentences))
 
 
-@contextmanager
-def _watching(watched: Mapping[str, nn.Module]) -> Iterator[dict[str, float]]:
-    """The largest absolute value that each module was given."""
-    found = dict.fromkeys(watched, 0.0)
-
-    def hook(name: str) -> Any:
-        def look(module: nn.Module, inputs: Any) -> None:
-            found[name] = max(found[name], float(inputs[0].abs().max()))
-
-        return look
-
-    handles = [each.register_forward_pre_hook(hook(name)) for name, each in watched.items()]
-    try:
-        yield found
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def _model(tagger: Tagger) -> TaggerModel:
+def _model(tagger: Tagger) -> BiLstmTagger:
     backend = tagger.backend
     if not isinstance(backend, TorchTagBackend):
         raise TypeError(f"expected a tagger on torch, got one on {backend.name}")
@@ -133,13 +123,7 @@ def _difference(theirs: Tagger, exported: Path, sentences: Sequence[Sequence[str
     """The largest difference in a tag's probability between torch and the graphs."""
     ours = load_tagger(exported, backend="onnx")
     pairs = zip(ours.backend.scores(sentences)[0], theirs.backend.scores(sentences)[0], strict=True)
-    return max(float(np.abs(_shares(one) - _shares(other)).max()) for one, other in pairs)
-
-
-def _shares(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
-    shares: NDArray[np.float32] = raised / raised.sum(axis=-1, keepdims=True)
-    return shares
+    return max(float(np.abs(softmax(one) - softmax(other)).max()) for one, other in pairs)
 
 
 def _made_up(tagger: Tagger) -> list[list[str]]:

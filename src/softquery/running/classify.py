@@ -26,8 +26,8 @@ from softquery.running.adapter import (
 )
 from softquery.running.match import TEACHER
 from softquery.running.options import Say
-from softquery.runtime.classify.inputs import limit_of, reading_of
-from softquery.runtime.classify.network import class_logits, packed
+from softquery.runtime.classify.backend import limit_of, reading_of
+from softquery.runtime.classify.torch import class_logits, packed
 from softquery.tasks import TextClassification
 from softquery.text import TextInput, TextPipeline
 from softquery.training import TrainingPlan

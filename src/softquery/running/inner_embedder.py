@@ -15,7 +15,7 @@ from softquery.models import AttentiveConfig, BiDafConfig, BiLstmTaggerConfig, E
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes import Run
 from softquery.running.options import Say
-from softquery.runtime.base_bundle import base_weights
+from softquery.runtime.inner.inner_weights import base_weights
 from softquery.runtime.torch_models import load_embedder
 from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import Loss, Training

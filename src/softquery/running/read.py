@@ -32,7 +32,7 @@ from softquery.running.adapter import (
     vocabulary_of,
 )
 from softquery.running.options import Say
-from softquery.runtime.read.network import span_scores
+from softquery.runtime.read.torch import span_scores
 from softquery.runtime.torch_models import max_characters
 from softquery.tasks import SpanReading
 from softquery.text import TextPipeline

@@ -26,7 +26,7 @@ from softquery.running.adapter import (
     vocabulary_of,
 )
 from softquery.running.options import Say
-from softquery.runtime.tag.decode_tags import decode_tags
+from softquery.runtime.tag.backend import decode_tags
 from softquery.runtime.tag.schemes import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores
 from softquery.tasks import Tagging

@@ -47,7 +47,7 @@ from softquery.running.run_folder import (
 from softquery.running.start import fill, freeze
 from softquery.running.tag import TagAdapter
 from softquery.running.train_word2vec import train_word2vec
-from softquery.runtime.inner.reads import PREFIX
+from softquery.runtime.inner.inner_weights import PREFIX
 from softquery.runtime.torch_models import build_model, config_of
 from softquery.training import BEST, Trainer, TrainingPlan, draw_curves, leave, load_tensors
 

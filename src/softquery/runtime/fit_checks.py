@@ -6,7 +6,7 @@ from softquery.answers import Calibration, ReadingRules, TagSet
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.measure import ClassMetric, relations_of
-from softquery.runtime.classify.inputs import reading_of
+from softquery.runtime.classify.backend import reading_of
 from softquery.text import TextConfig, TextInput, TextPipeline
 
 

@@ -3,6 +3,17 @@
 A bundle holds its weights once, under torch's names, either as float32 or as int8 with one scale a
 row (`NAME:scale`). The graphs in `onnx/` hold none: they are handed these arrays when a session is
 made, with LSTM gates in ONNX's order and matrices laid out for multiplication from the right.
+
+An int8 LSTM also gets scales that never depend on the batch. ONNX Runtime takes the range of its
+inputs, and at every step that of its states, from the batch at hand. So each LSTM is given two more
+inputs and two more units, which no gate of the others reads (their weights are 0), and whose values
+are the ends of the range:
+
+- the two inputs are the constants that the graph cuts its real inputs to;
+- one unit has all gates open and writes 1 at every step, the other writes -1. A cell cannot grow
+  faster, so at step t their states, tanh(t) and -tanh(t), are the ends of what any state can be.
+
+What a row's state is quantised by is thus a matter of its step alone.
 """
 
 from collections.abc import Mapping
@@ -11,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import BundleError
-from softquery.runtime.bounded_lstm import bounded
 
 Array = NDArray[np.generic]
 Weights = Mapping[str, Array]
@@ -26,6 +36,11 @@ TABLES = (
 )
 """How the names of tables end, which are looked up and not multiplied."""
 
+EXTRA = 2
+"""Inputs and units that are added to each direction of an int8 LSTM."""
+_OPEN = 20.0
+"""A gate's bias for which its sigmoid, or tanh, is 1 in float32."""
+_LSTM_GATES = 4
 _GATES = {4: (0, 3, 1, 2), 3: (1, 0, 2)}
 """torch's gates in ONNX's order: LSTM i o f c of i f g o, GRU z r h of r z n."""
 
@@ -56,7 +71,7 @@ def kept(weights: Weights, name: str) -> dict[str, Array]:
     return {each: weights[each] for each in (name, name + SCALE) if each in weights}
 
 
-def arrange(weights: Weights) -> dict[str, Array]:
+def arrange(weights: Weights, model: str) -> dict[str, Array]:
     """Every array that a graph may ask for, by the graph's names.
 
     - a matrix `NAME.weight` of a linear layer becomes `NAME.weight` transposed, with its scales;
@@ -65,8 +80,12 @@ def arrange(weights: Weights) -> dict[str, Array]:
       bound them;
     - ESIM's folded projection is cut into `project.own`, `project.aligned`, `project.product`;
     - everything else, embedding tables among it, stays as it is.
+
+    Args:
+        weights: By torch's names.
+        model: The name of the model that they belong to, such as `"esim"`.
     """
-    weights = _cut_projection(weights)
+    weights = _cut_projection(weights) if model == "esim" else weights
     arranged: dict[str, Array] = {}
     pairs = {name.split(".forwards.")[0] for name in weights if ".forwards." in name}
     for name in pairs:
@@ -79,9 +98,8 @@ def arrange(weights: Weights) -> dict[str, Array]:
 
 
 def _cut_projection(weights: Weights) -> Weights:
+    """ESIM's projection of [a; ã; a ⊙ ã] as one matrix for each of the three."""
     name = "project.0.weight"
-    if name not in weights:
-        return weights
     blocks = np.split(weights[name], 3, axis=1)
     cut = {key: value for key, value in weights.items() if not key.startswith("project.0.")}
     for part, block in zip(("own", "aligned", "product"), blocks, strict=True):
@@ -105,7 +123,7 @@ def _recurrent(weights: Weights, name: str) -> dict[str, Array]:
     """Both directions in ONNX's layout; in int8 with what bounds them."""
     arrays = _stacked(weights, name)
     if f"W{SCALE}" in arrays and f"R{SCALE}" in arrays:
-        arrays = bounded(arrays)
+        arrays = _bounded(arrays)
     return {f"{name}.{letter}": values for letter, values in arrays.items()}
 
 
@@ -140,3 +158,34 @@ def _stacked(weights: Weights, name: str) -> dict[str, Array]:
 def _reordered(values: Array, hidden_size: int) -> Array:
     gates = values.reshape(-1, hidden_size, *values.shape[1:])
     return gates[list(_GATES[len(gates)])].reshape(values.shape)
+
+
+def _bounded(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """An int8 LSTM in ONNX's layout, with the inputs and units that bound it.
+
+    Args:
+        arrays: `W` [2, D, 4 S], `R` [2, S, 4 S] as int8; `W:scale`, `W:zero`, `R:scale`, `R:zero`
+            [2, 4 S]; `B` [2, 8 S]. Gates are i, o, f, c.
+    """
+    grown: dict[str, Array] = {}
+    for letter in "WR":
+        wide = _more_units(arrays[letter], 0)
+        grown[letter] = np.pad(wide, ((0, 0), (0, EXTRA), (0, 0)))
+        grown[f"{letter}:scale"] = _more_units(arrays[f"{letter}:scale"], 1)
+        grown[f"{letter}:zero"] = _more_units(arrays[f"{letter}:zero"], 0)
+    input_bias, state_bias = np.split(arrays["B"], 2, axis=1)
+    ends = np.full((_LSTM_GATES, EXTRA), _OPEN)
+    ends[-1] = (_OPEN, -_OPEN)  # what the cell takes up: 1 and -1
+    grown["B"] = np.concatenate(
+        [_more_units(input_bias, ends), _more_units(state_bias, 0)], axis=1
+    ).astype(arrays["B"].dtype)
+    return grown
+
+
+def _more_units(values: Array, filling: float | NDArray[np.float64]) -> Array:
+    """[..., 4 S] to [..., 4 (S + 2)], the new units behind the others of each gate."""
+    gates = values.reshape(*values.shape[:-1], _LSTM_GATES, -1)
+    shape = (*gates.shape[:-1], EXTRA)
+    more = np.broadcast_to(np.asarray(filling), shape).astype(values.dtype)
+    wide: Array = np.concatenate([gates, more], axis=-1)
+    return wide.reshape(*values.shape[:-1], -1)

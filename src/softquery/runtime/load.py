@@ -74,11 +74,11 @@ def choose_backend(
 
 
 @contextmanager
-def needs_torch() -> Iterator[None]:
+def needs_torch(needed_for: str = "running a model on torch") -> Iterator[None]:
     """Around imports of what runs on torch: where it is missing, the extra is named."""
     try:
         yield
     except ImportError as error:
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
-            raise MissingExtra("train", needed_for="running a model on torch") from None
+            raise MissingExtra("train", needed_for=needed_for) from None
         raise

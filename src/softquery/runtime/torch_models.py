@@ -16,8 +16,9 @@ from softquery.models import Bert, BertHead, BiLstmTagger, Elmo, TagOutput, mode
 from softquery.models.registry import ModelEntry
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.runtime.graph_weights import dequantised
-from softquery.runtime.inner.config import KEY, InnerEmbedder, describe, with_base
-from softquery.runtime.tag.decode_tags import Chain, Floats
+from softquery.runtime.inner.inner_weights import INNER as KEY
+from softquery.runtime.inner.torch import InnerEmbedder, describe, with_base
+from softquery.runtime.tag.backend import Chain, Floats
 
 Model = TypeVar("Model", bound=nn.Module)
 TASKS = ("matcher", "tagger", "classifier", "reader", "generator")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
-from softquery.runtime.bert.backends import is_bert
+from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.load import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.texts import SpaceAverages, own_vectors

@@ -205,16 +205,16 @@ def test_graphs_are_written_without_torch(tmp_path):
 
 
 def test_graphs_that_would_differ_are_not_written(tmp_path, monkeypatch):
-    from softquery.export import embed
+    from softquery.export.graph import elmo
 
     plain = read_bundle(write_elmo(tmp_path / "plain", ElmoCase(settings={
         "cell_clip": 0.05, "projection_clip": 0.05}).build().eval()))  # fmt: skip
-    as_is = embed.context_graph
+    as_is = elmo.context_graph
 
     def careless(weights, sizes):
         return as_is(weights, replace(sizes, cell_clip=0.0))
 
-    monkeypatch.setattr(embed, "context_graph", careless)
+    monkeypatch.setattr(elmo, "context_graph", careless)
     with pytest.raises(BundleError, match=r"plain: the exported graphs differ from torch by \d"):
         export_embedder(plain, tmp_path / "out")
     assert not (tmp_path / "out").exists()

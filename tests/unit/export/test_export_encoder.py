@@ -128,7 +128,7 @@ def test_exported_again_nothing_more_is_lost(sound, tmp_path):
 def test_what_cannot_be_judged_is_refused(sound, tmp_path):
     headless = make_encoder(tmp_path / "headless", replace(SMALL, heads="none"))
     for bundle, lines, fault, said in (
-        (headless, LINES, ConfigError, "this encoder has no head to foretell them; export what"),
+        (headless, LINES, ConfigError, "this encoder has no head to predict them; export what"),
         (sound[0], [], ConfigError, "int8 needs text for its gate; name a file with --data"),
         (
             sound[0],

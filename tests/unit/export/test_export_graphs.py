@@ -148,7 +148,7 @@ def test_quantised_weights_are_laid_out_as_their_float_twins():
             ("bias_hh_l0", (256,)),
         )
     }
-    wide, small = arrange(plain), arrange(quantise(plain))
+    wide, small = (arrange(some, "siamese") for some in (plain, quantise(plain)))
     units = np.arange(4 * 66).reshape(4, 66)[:, :64].ravel()  # two more in each gate bound it
     for letter in "WR":
         values, scales = small[f"encoder.{letter}"], small[f"encoder.{letter}:scale"]

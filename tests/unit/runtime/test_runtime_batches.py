@@ -106,7 +106,7 @@ def test_threads_are_obeyed(float_bundle):
     for threads in (1, 3):
         backend = load(float_bundle, threads=threads).backend
         assert backend.threads == threads
-        for session in (backend._encode, backend._compare):
+        for session in backend._graphs.sessions.values():
             options = session.get_session_options()
             assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 

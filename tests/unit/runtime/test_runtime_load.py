@@ -106,7 +106,7 @@ def test_names_in_the_list_are_never_places(damaged, name, monkeypatch):
     used = json.loads(path.read_text())
     used["encode"].append(name)
     path.write_text(json.dumps(used))
-    line = refused(damaged, r"onnx/weights\.json: encode takes .*, which the bundle has not$")
+    line = refused(damaged, r"onnx/weights\.json: encode takes .*, which the bundle lacks$")
     assert "\0" not in line
 
 
@@ -168,7 +168,7 @@ def test_float_graphs_over_int8_weights(damaged, int8_bundle):
 def test_int8_graphs_over_float_weights(damaged, int8_bundle):
     shutil.rmtree(damaged / "onnx")
     shutil.copytree(int8_bundle / "onnx", damaged / "onnx")
-    refused(damaged, r"weights\.json: encode takes '.*(scale|zero)', which the bundle has not$")
+    refused(damaged, r"weights\.json: encode takes '.*(scale|zero)', which the bundle lacks$")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_int8_graphs_over_float_weights(damaged, int8_bundle):
             lambda v: v[:, :-1],
             "does not fit the graphs|cannot be",
         ),
-        ("embedder.table.weight", lambda v: v[:-1], "cannot be run"),
+        ("embedder.table.weight", lambda v: v[:-1], r"holds vectors of \d+ words"),
         (
             "embedder.table.weight",
             lambda v: v * np.nan,

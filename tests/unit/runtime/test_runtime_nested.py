@@ -10,7 +10,7 @@ from small_nested import make_nested
 from softquery.bundle import read_bundle
 from softquery.runtime import load, open_embedder
 from softquery.runtime.bulk import BulkAnswers, answer_rows
-from softquery.runtime.inner.mixed import MixedContext, open_context, without_bilm
+from softquery.runtime.inner.onnx import MixedContext, open_inner
 from softquery.runtime.match.model import CHUNK
 from softquery.text import TextConfig
 
@@ -93,7 +93,7 @@ def test_it_embeds_as_well(path, matcher):
 
 
 def test_both_ends_have_vectors_too(path):
-    words = open_context(read_bundle(path), company="alone")
+    words = open_inner(read_bundle(path), company="alone")
     lines = [["w1", "zebra"], [], ["w2"]]
     for inner, whole in zip(words.layers(lines), words.layers_with_ends(lines), strict=True):
         np.testing.assert_allclose(whole[:, 1:-1], inner, **SAME)
@@ -103,7 +103,7 @@ def test_both_ends_have_vectors_too(path):
 def test_words_are_read_together_or_alone(path):
     lines = [["w1", "zebra", "w3"], ["w2"] * 3]
     together, alone = (
-        open_context(read_bundle(path), company=company).layers(lines)
+        open_inner(read_bundle(path), company=company).layers(lines)
         for company in ("together", "alone")
     )
     for one, other in zip(together, alone, strict=True):
@@ -111,9 +111,9 @@ def test_words_are_read_together_or_alone(path):
 
 
 def test_a_model_without_a_bilm_has_no_context(float_bundle, path):
-    assert open_context(read_bundle(float_bundle)) is None
+    assert open_inner(read_bundle(float_bundle)) is None
     stored = read_bundle(path).read_weights()
-    outside = without_bilm(stored)
+    outside = without_inner(stored)
     assert {name for name in stored if name not in outside} == {
         name for name in stored if name.startswith("embedder.bilm.")
     }
@@ -123,7 +123,7 @@ def test_mixed_vectors_are_those_of_words_as_they_are_seen(path):
     """The case is kept, and what cannot be seen is not read."""
     bundle = read_bundle(path)
     inside = bundle.config.model["config"]["embedder"]
-    context = open_context(bundle)
+    context = open_inner(bundle)
     mixed = MixedContext(context, inside, bundle.read_weights(), TextConfig())
     plain, hidden, upper = mixed.of([["caf\u00e9"], ["cafe\u0301\u200b"], ["CAF\u00c9"]])
     assert set(plain) == {"at_input", "at_output"}

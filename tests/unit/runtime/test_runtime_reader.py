@@ -245,7 +245,7 @@ def changed(folder, *keys, to):
         (("task", "steps"), 3, "task has no setting 'steps'"),
         (("model", "config", "vocab_size"), 9, "entries, but config.json says 9"),
         (("model", "config", "output_size"), 3, "the model has 3 outputs, but its task needs 2"),
-        (("model", "config", "spelling"), None, "says not how long words are spelt"),
+        (("model", "config", "spelling"), None, "does not say how long words are spelt"),
     ],
 )
 def test_a_damaged_config_is_told(damaged, keys, value, message):
@@ -259,7 +259,7 @@ def test_graphs_of_another_model_are_told(damaged, tmp_path):
     other = exported_reader(make_reader(tmp_path / "o", num_layers=3), tmp_path / "other").bundle
     shutil.copy(other / "onnx/read.onnx", damaged / "onnx/read.onnx")
     shutil.copy(other / "onnx/weights.json", damaged / "onnx/weights.json")
-    with pytest.raises(BundleError, match="read takes 'modelling.2.B', which the bundle has not"):
+    with pytest.raises(BundleError, match="read takes 'modelling.2.B', which the bundle lacks"):
         load_reader(damaged)
 
 

@@ -4,7 +4,7 @@ import torch
 
 from elmo_cases import ElmoCase
 from softquery.nn import ElmoSettings, WordEmbedding
-from softquery.runtime.inner.speller import BLOCK, Speller
+from softquery.runtime.inner.torch import BLOCK, Speller
 from softquery.text import TextConfig, pipeline_from_words
 
 WORDS = ["cat", "sat", *(f"w{number}" for number in range(150))]

@@ -14,10 +14,9 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import Mix, WordsInContext
-from softquery.runtime.embed.backend import short_batches
+from softquery.runtime.batches import length_batches
 from softquery.runtime.embed.onnx import BATCH
-from softquery.runtime.embed.word_cache import ENTRY_BYTES, VectorCache
-from softquery.runtime.embed.word_layers import learnt_mix
+from softquery.runtime.embed.word_layers import ENTRY_BYTES, VectorCache, learnt_mix
 
 SAME = {"rtol": 0, "atol": 1e-6}
 DRAW = np.random.default_rng(1)
@@ -155,11 +154,11 @@ def test_many_streams_at_once(words):
 
 def test_batches_hold_what_they_may():
     lengths = [3, 900, 4, 4, 3, 5, 2, 400]
-    batches = short_batches(lengths, most=3, most_tokens=500)
+    batches = length_batches(lengths, most=3, most_tokens=500)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     assert [len(batch) for batch in batches] == [3, 3, 1, 1]
     assert all(max(lengths[row] for row in batch) * len(batch) <= 500 for batch in batches[:-1])
-    assert short_batches([], most=3, most_tokens=5) == []
+    assert length_batches([], most=3, most_tokens=5) == []
 
 
 class TestCache:

@@ -15,7 +15,7 @@ from softquery.decoding import Beam, Greedy
 from softquery.export import export_generator
 from softquery.models import AskingConfig
 from softquery.runtime import GenerateRequest, load_generator
-from softquery.runtime.generate.decoder_weights import ZERO, writing_weights
+from softquery.runtime.generate.decoder_weights import ZERO, generator_weights
 from softquery.runtime.generate.onnx import padded_sources
 from softquery.runtime.graph_weights import SCALE, dequantised
 
@@ -42,7 +42,7 @@ def exported(request, tmp_path_factory):
 
 def arranged(path):
     bundle = read_bundle(path)
-    return writing_weights(bundle.read_weights(), bundle.config.model["config"])
+    return generator_weights(bundle.read_weights(), bundle.config.model["config"])
 
 
 def as_floats(weights, name):

@@ -3,27 +3,19 @@
 B rows, T pieces, L layers, D width, C scores.
 """
 
-import json
-import tempfile
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from softquery.export.generate_limits import WATCHED, watch
 from softquery.export.graph.blocks import is_real
 from softquery.export.graph.builder import Graph
 from softquery.export.graph.transformer import encoder_block, lowered_rows, normalised
-from softquery.runtime.bert.onnx import GRAPH
-from softquery.runtime.bert.rows import BertRow, padded
-from softquery.runtime.onnx_session import FOLDER, USED, open_session
+from softquery.runtime.bert.onnx import ANSWER, ENCODE
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
-ENCODE = "encode"
-"""The name of a bare encoder's graph."""
 Weights = dict[str, NDArray[Any]]
 
 
@@ -38,7 +30,7 @@ def answer_graph(
         settings: Of the model.
         limits: The largest value that each int8 layer reads.
     """
-    graph = Graph(GRAPH, weights, limits=limits)
+    graph = Graph(ANSWER, weights, limits=limits)
     layers, looks = _encoded(graph, settings["encoder"], "encoder.")
     states = layers[-1]
     if kind in ("classifier", "matcher"):
@@ -83,31 +75,3 @@ def _encoded(graph: Graph, sizes: dict[str, Any], prefix: str) -> tuple[list[str
         states, looks = encoder_block(graph, config, layers[-1], name, hidden)
         layers.append(states)
     return layers, looks
-
-
-def measure_bert_limits(
-    weights: Weights, kind: str, settings: dict[str, Any], rows: Sequence[BertRow]
-) -> dict[str, float]:
-    """The largest absolute value that each linear layer read of these rows.
-
-    Args:
-        weights: In float32, as `arrange` lays them out.
-        kind: Of the bundle.
-        settings: Of the model.
-        rows: Read one by one: padding is no input.
-    """
-    graph = answer_graph(weights, kind, settings)
-    watch(graph)
-    found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / FOLDER
-        folder.mkdir()
-        (folder / f"{GRAPH}.onnx").write_bytes(graph.to_bytes())
-        (folder / USED).write_text(json.dumps({GRAPH: sorted(graph.used)}), encoding="utf-8")
-        session = open_session(Path(scratch), GRAPH, weights)
-        names = [each.name for each in session.get_outputs() if each.name.startswith(WATCHED)]
-        for row in rows:
-            for name, value in zip(names, session.run(names, padded([row])), strict=True):
-                layer = name.removeprefix(WATCHED)
-                found[layer] = max(found.get(layer, 0.0), float(np.abs(value).max(initial=0.0)))
-    return {name: value or 1.0 for name, value in found.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
 from softquery.export.graph.blocks import (
     is_real,
@@ -20,13 +20,12 @@ from softquery.export.graph.blocks import (
     lowered,
     masked_softmax,
     rows_of,
+    spelt_words,
     table_of,
 )
 from softquery.export.graph.builder import Graph
-from softquery.runtime.inner.reads import NESTED
+from softquery.runtime.inner.inner_weights import inner_places
 from softquery.runtime.read.onnx import ENCODE, second_graph
-
-SPELLING = "spelling.reader"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +57,7 @@ def encode_graph(
         ranges: What int8 has to hold.
     """
     graph = Graph(ENCODE, weights)
-    places = settings.get(NESTED, {}).get("settings", {}).get("places", ())
+    places = inner_places(settings)
     table, parts = table_of(graph), []
     words = "" if table is None else graph.input("words", TensorProto.INT64, ["batch", "tokens"])
     lengths = graph.input("lengths", TensorProto.INT32, ["batch"])
@@ -84,8 +83,8 @@ def _spelt(graph: Graph, spelling: dict[str, Any]) -> list[str]:
     places = graph.input("places", TensorProto.INT64, ["batch", "tokens"])
     shape = ["words", spelling["max_characters"]]
     characters = graph.input("characters", TensorProto.INT64, shape)
-    read = _filtered if spelling["kind"] == "cnn" else _read_through
-    return [graph.node("Gather", read(graph, characters), places)]
+    read = spelt_words(graph, characters, spelling["kind"], "spelt_lengths")
+    return [graph.node("Gather", read, places)]
 
 
 def _width(graph: Graph) -> int:
@@ -177,29 +176,3 @@ def _highway(graph: Graph, rows: str, name: str, *, limit: float) -> str:
     gate = graph.node("Sigmoid", graph.linear(rows, f"{name}.gate", limit=limit))
     share = graph.node("Mul", gate, graph.node("Sub", change, rows))
     return graph.node("Add", rows, share)
-
-
-def _filtered(graph: Graph, characters: str) -> str:
-    """The strongest answer of each filter, projected (`softquery.nn.CharacterCnn`): [U, F]."""
-    embedded = graph.table(characters, f"{SPELLING}.table")  # [U, C, E]
-    turned = graph.node("Transpose", embedded, perm=[0, 2, 1])
-    kernel, bias = graph.weight(f"{SPELLING}.kernels.0"), graph.weight(f"{SPELLING}.bias")
-    found = graph.node("Conv", turned, kernel, bias)
-    strongest = graph.node("Relu", graph.node("ReduceMax", found, axes=[2], keepdims=0))
-    return graph.linear(strongest, f"{SPELLING}.projection", limit=1)
-
-
-def _read_through(graph: Graph, characters: str) -> str:
-    """The last states from both ends (`softquery.nn.CharacterLstm`); filling is not read."""
-    steps = graph.table(graph.node("Transpose", characters, perm=[1, 0]), f"{SPELLING}.table")
-    lengths = graph.input("spelt_lengths", TensorProto.INT32, ["words"])
-    name = f"{SPELLING}.recurrent"
-    weights = [graph.weight(f"{name}.{letter}") for letter in "WRB"]
-    size = graph.hidden_size(name)
-    settings: dict[str, Any] = {"hidden_size": size, "direction": "bidirectional"}
-    # Of the operator's outputs the second: each direction's state at its own end.
-    graph.nodes.append(
-        helper.make_node("LSTM", [steps, *weights, lengths], ["", "ends"], **settings)
-    )
-    turned = graph.node("Transpose", "ends", perm=[1, 0, 2])
-    return graph.node("Reshape", turned, graph.constant([0, 2 * size], np.int64))

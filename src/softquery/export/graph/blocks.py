@@ -4,16 +4,36 @@ B rows, T tokens, D width, S hidden size. Lengths are int32 [B]; a row may be em
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from softquery.export.graph.builder import Graph
 
+SPELLING = "spelling.reader"
+"""Before the names of what reads a word's characters."""
 LOWEST = -1e4
 """Far below any score or state, and within half precision."""
 TABLES = ("embedder.table", "embedder.words.table")
 """Where the table of words is: by itself, or beside a biLM."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MatchRanges:
+    """The largest absolute values that were met; larger ones are cut to them."""
+
+    embedded: float = 1.0
+    """Of word vectors, and of a biLM's at the input."""
+    states: float = 1.0
+    """Of the first BiLSTM's states, and of a biLM's vectors beside them."""
+    product: float = 1.0
+    """Of ESIM's a ⊙ ã."""
+    local: float = 1.0
+    """Of ESIM's projection, which the second BiLSTM reads."""
+    pooled: float = 1.0
+    """Of what the classifier reads."""
 
 
 def table_of(graph: Graph) -> str | None:
@@ -112,3 +132,48 @@ def max_pool(graph: Graph, rows: str, lengths: str) -> str:
 def _column(graph: Graph, lengths: str) -> str:
     wide = graph.node("Unsqueeze", lengths, graph.constant([1], np.int64))
     return graph.node("Cast", wide, to=TensorProto.FLOAT)
+
+
+def log_probabilities(graph: Graph, states: str) -> str:
+    """Of every token, from states [N, D], by the table that is handed in turned."""
+    return graph.node("LogSoftmax", graph.linear(states, "words.turned"), axis=-1)
+
+
+def spelt_words(graph: Graph, characters: str, kind: str, lengths: str) -> str:
+    """What the characters [U, C] of distinct words say: [U, F].
+
+    Args:
+        graph: To which it is added.
+        characters: What is read.
+        kind: `"cnn"` or `"lstm"`.
+        lengths: What the input of the words' lengths is called, which an LSTM needs.
+    """
+    if kind == "cnn":
+        return _filtered(graph, characters)
+    if kind == "lstm":
+        return _read_through(graph, characters, lengths)
+    raise ValueError(f"no graph reads characters by {kind!r}")
+
+
+def _filtered(graph: Graph, characters: str) -> str:
+    """The strongest answer of each filter, projected (`softquery.nn.CharacterCnn`)."""
+    embedded = graph.table(characters, f"{SPELLING}.table")  # [U, C, E]
+    turned = graph.node("Transpose", embedded, perm=[0, 2, 1])
+    kernel, bias = graph.weight(f"{SPELLING}.kernels.0"), graph.weight(f"{SPELLING}.bias")
+    found = graph.node("Conv", turned, kernel, bias)
+    strongest = graph.node("Relu", graph.node("ReduceMax", found, axes=[2], keepdims=0))
+    return graph.linear(strongest, f"{SPELLING}.projection", limit=1)
+
+
+def _read_through(graph: Graph, characters: str, lengths: str) -> str:
+    """The last states from both ends (`softquery.nn.CharacterLstm`); filling is not read."""
+    steps = graph.table(graph.node("Transpose", characters, perm=[1, 0]), f"{SPELLING}.table")
+    given = graph.input(lengths, TensorProto.INT32, ["words"])
+    name = f"{SPELLING}.recurrent"
+    weights = [graph.weight(f"{name}.{letter}") for letter in "WRB"]
+    size = graph.hidden_size(name)
+    settings: dict[str, Any] = {"hidden_size": size, "direction": "bidirectional"}
+    # Of the operator's outputs the second: each direction's state at its own end.
+    graph.nodes.append(helper.make_node("LSTM", [steps, *weights, given], ["", "ends"], **settings))
+    turned = graph.node("Transpose", "ends", perm=[1, 0, 2])
+    return graph.node("Reshape", turned, graph.constant([0, 2 * size], np.int64))

@@ -1,5 +1,6 @@
 """A small writer of ONNX graphs whose weights stay outside."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,8 +9,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from softquery.runtime.bounded_lstm import EXTRA
-from softquery.runtime.graph_weights import SCALE
+from softquery.runtime.graph_weights import EXTRA, SCALE
+from softquery.runtime.graphs import USED
 
 OPSET = 17
 IR_VERSION = 9
@@ -215,6 +216,13 @@ class Graph:
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         model.producer_name = "softquery"
         return bytes(model.SerializeToString(deterministic=True))
+
+
+def graph_files(graphs: Sequence[Graph]) -> dict[str, bytes]:
+    """The files of a bundle's `onnx/` folder: every graph, and which weights each of them uses."""
+    files = {f"{graph.name}.onnx": graph.to_bytes() for graph in graphs}
+    used = {graph.name: sorted(graph.used) for graph in graphs}
+    return {**files, USED: (json.dumps(used, indent=1) + "\n").encode()}
 
 
 def _elsewhere(name: str, array: NDArray[Any]) -> onnx.TensorProto:

@@ -15,10 +15,22 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.builder import Graph
-from softquery.runtime.embed.bilm_sizes import BiLmSizes
+from softquery.runtime.embed.elmo import BiLmSizes, bilm_weights
 
 LAST = np.iinfo(np.int64).max
 """The end of a slice that goes to the end."""
+
+
+def bilm_graphs(stored: dict[str, NDArray[Any]], sizes: BiLmSizes, prefix: str = "") -> list[Graph]:
+    """The graphs `read` and `context` of a biLM, for its own bundle or for one around it.
+
+    Args:
+        stored: As float32, by torch's names.
+        sizes: The biLM's.
+        prefix: What stands before the names of its weights.
+    """
+    reader, ahead, _ = bilm_weights(stored, sizes, prefix)
+    return [read_graph(reader, sizes), context_graph(ahead, sizes)]
 
 
 def read_graph(weights: dict[str, NDArray[Any]], sizes: BiLmSizes) -> Graph:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.blocks import (
+    MatchRanges,
     is_real,
     laid_beside,
     masked_softmax,
@@ -26,7 +27,6 @@ from softquery.export.graph.blocks import (
     sentence_steps,
 )
 from softquery.export.graph.builder import Graph
-from softquery.export.match_ranges import Ranges
 
 FOLDED = ("own", "aligned", "product")
 
@@ -49,7 +49,7 @@ def fold_projection(weight: NDArray[np.float32], parts: tuple[str, ...]) -> NDAr
 
 
 def encode_graph(
-    weights: dict[str, NDArray[Any]], ranges: Ranges, places: Collection[str] = ()
+    weights: dict[str, NDArray[Any]], ranges: MatchRanges, places: Collection[str] = ()
 ) -> Graph:
     """Sentences to encodings [B, T, D + 2 S].
 
@@ -73,7 +73,7 @@ def encode_graph(
     return graph
 
 
-def compare_graph(weights: dict[str, NDArray[Any]], ranges: Ranges) -> Graph:
+def compare_graph(weights: dict[str, NDArray[Any]], ranges: MatchRanges) -> Graph:
     """Two encodings to logits and both alignments; the first side may be one for all pairs."""
     graph = Graph("compare", weights)
     width, _, size = _bounds(graph)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from softquery.export.graph.blocks import LOWEST
+from softquery.export.graph.blocks import LOWEST, log_probabilities
 from softquery.export.graph.builder import Graph
-from softquery.export.graph.transformer_step import log_probabilities
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 _WAYS = {"forwards": "forward", "backwards": "reverse", "both": "bidirectional"}
@@ -33,7 +32,7 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
     states = graph.node("Transpose", steps, perm=[1, 0, 2])  # [N, S, E]
     for layer, end in enumerate(ends):
         for part, value in zip(("hidden", "cell"), end, strict=False):
-            first = _bridged(graph, value, f"bridge.{part}.{layer}", bends=part == "hidden")
+            first = _bridged(graph, value, f"bridge.{part}.{layer}", is_activated=part == "hidden")
             graph.output(first, f"past_{part}_{layer}", FLOAT, ["N", config["hidden_size"]])
     if config["context"] == "attention":
         graph.output(_keys(graph, config, states), "source_keys", FLOAT, ["N", "S", "F"])
@@ -57,29 +56,29 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     ]
     vectors = graph.table(tokens, "words.target")
     share = graph.linear(vectors, "layers.0.input")
-    told = weights = None
+    context = weights = None
     if asker == "previous":
-        told, weights = _Source(graph, config).ask(past[-1][0])
+        context, weights = _Source(graph, config).ask(past[-1][0])
     elif config["context"] == "every_step":
-        told = graph.input("source_shares", FLOAT, ["N", "A"])
-    if told is not None:
+        context = graph.input("source_shares", FLOAT, ["N", "A"])
+    if context is not None:
         widths = [graph.width("layers.0.added"), graph.width("readout.source")]
-        added, told = graph.split(told, widths, axis=-1)
+        added, context = graph.split(context, widths, axis=-1)
         share = graph.node("Add", share, added)
     elif asker == "current" and config["attention"]["input_feeding"]:
         fed = graph.input("past_fed", FLOAT, ["N", size])
         share = graph.node("Add", share, graph.linear(fed, "layers.0.added", bias=False))
-    new = _climbed(graph, config, share, past)
+    new = _stepped(graph, config, share, past)
     states = top = new[-1][0]
     if asker == "current":
-        told, weights = _Source(graph, config).ask(top)
+        context, weights = _Source(graph, config).ask(top)
         own = graph.linear(top, "readout.own", bias=False)
-        states = graph.node("Tanh", graph.node("Add", told, own))
+        states = graph.node("Tanh", graph.node("Add", context, own))
         if config["attention"]["input_feeding"]:
             graph.output(states, "next_fed", FLOAT, ["N", size])
-    elif told is not None:
+    elif context is not None:
         own = graph.linear(graph.node("Concat", top, vectors, axis=-1), "readout.own")
-        states = _larger(graph, graph.node("Add", own, told))
+        states = _larger(graph, graph.node("Add", own, context))
     for layer, values in enumerate(new):
         for part, value in zip(parts, values, strict=True):
             graph.output(value, f"next_{part}_{layer}", FLOAT, ["N", size])
@@ -133,8 +132,10 @@ class _Source:
         if self.score in ("additive", "concat"):
             name = "query_projection" if self.score == "additive" else "query_part"
             asked = graph.linear(query, f"asking.score.{name}", bias=False)
-            bent = graph.node("Tanh", graph.node("Add", graph.node("Unsqueeze", asked, one), keys))
-            energy = graph.linear(bent, "asking.score.energy", bias=False)
+            activated = graph.node(
+                "Tanh", graph.node("Add", graph.node("Unsqueeze", asked, one), keys)
+            )
+            energy = graph.linear(activated, "asking.score.energy", bias=False)
             return graph.node("Transpose", energy, perm=[0, 2, 1])
         query = graph.node("Unsqueeze", query, one)
         if self.score == "cosine":
@@ -176,11 +177,11 @@ def _read(
     return (states, *ends)
 
 
-def _bridged(graph: Graph, value: str, name: str, *, bends: bool) -> str:
+def _bridged(graph: Graph, value: str, name: str, *, is_activated: bool) -> str:
     if not graph.has(f"{name}.weight"):
         return value
     brought = graph.linear(value, name)
-    return graph.node("Tanh", brought) if bends else brought
+    return graph.node("Tanh", brought) if is_activated else brought
 
 
 def _keys(graph: Graph, config: dict[str, Any], states: str) -> str:
@@ -202,7 +203,7 @@ def _keys(graph: Graph, config: dict[str, Any], states: str) -> str:
     return graph.node("Concat", graph.node("Mul", states, product), alone, axis=2)
 
 
-def _climbed(
+def _stepped(
     graph: Graph, config: dict[str, Any], share: str, past: list[list[str]]
 ) -> list[list[str]]:
     """One step of every layer."""

@@ -12,19 +12,19 @@ from onnx import TensorProto
 
 from softquery.export.graph.attentive import learned_query
 from softquery.export.graph.blocks import (
+    MatchRanges,
     max_pool,
     mean_pool,
     rows_of,
     sentence_steps,
 )
 from softquery.export.graph.builder import Graph
-from softquery.export.match_ranges import Ranges
 
 
 def encode_graph(
     weights: dict[str, NDArray[Any]],
     pooling: str,
-    ranges: Ranges,
+    ranges: MatchRanges,
     places: Collection[str] = (),
 ) -> Graph:
     """Sentences, as `sentence_steps` takes them, to vectors [B, 2 S]."""
@@ -41,7 +41,7 @@ def encode_graph(
 
 
 def compare_graph(
-    weights: dict[str, NDArray[Any]], head: str, outputs: int, ranges: Ranges
+    weights: dict[str, NDArray[Any]], head: str, outputs: int, ranges: MatchRanges
 ) -> Graph:
     """Two vectors [B, 2 S] to logits; the first may be one for all pairs."""
     graph = Graph("compare", weights)

@@ -1,7 +1,7 @@
 """A tagger as two graphs: `spell` reads words by their characters, `tag` sentences by their words.
 
 Which tags go together, and the best sequence of them, is no matter of a graph: see
-`softquery.runtime.tag.decode_tags`.
+`softquery.runtime.tag.backend`.
 
 U distinct words, C characters of each, F features of their spelling, B sentences, T tokens, E width
 of a biLM's vectors, L tags.
@@ -10,14 +10,19 @@ of a biLM's vectors, L tags.
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
+from onnx import TensorProto
 
-from softquery.export.graph.blocks import given_steps, joined_steps, laid_beside, rows_of, table_of
+from softquery.export.graph.blocks import (
+    given_steps,
+    joined_steps,
+    laid_beside,
+    rows_of,
+    spelt_words,
+    table_of,
+)
 from softquery.export.graph.builder import Graph
-
-READER = "spelling.reader"
+from softquery.runtime.inner.inner_weights import inner_places
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,35 +46,9 @@ def spell_graph(weights: dict[str, NDArray[Any]], kind: str, length: int) -> Gra
     graph = Graph("spell", weights)
     shape = ["words", length]
     characters = graph.input("characters", TensorProto.INT64, shape)
-    features = (_filtered if kind == "cnn" else _read_through)(graph, characters)
+    features = spelt_words(graph, characters, kind, "lengths")
     graph.output(features, "spelt", TensorProto.FLOAT, ["words", "features"])
     return graph
-
-
-def _filtered(graph: Graph, characters: str) -> str:
-    """The strongest answer of each filter, projected (`softquery.nn.CharacterCnn`)."""
-    embedded = graph.table(characters, f"{READER}.table")  # [U, C, E]
-    turned = graph.node("Transpose", embedded, perm=[0, 2, 1])
-    kernel, bias = graph.weight(f"{READER}.kernels.0"), graph.weight(f"{READER}.bias")
-    found = graph.node("Conv", turned, kernel, bias)
-    strongest = graph.node("Relu", graph.node("ReduceMax", found, axes=[2], keepdims=0))
-    return graph.linear(strongest, f"{READER}.projection", limit=1)
-
-
-def _read_through(graph: Graph, characters: str) -> str:
-    """The last states from both ends (`softquery.nn.CharacterLstm`); filling is not read."""
-    steps = graph.table(graph.node("Transpose", characters, perm=[1, 0]), f"{READER}.table")
-    lengths = graph.input("lengths", TensorProto.INT32, ["words"])
-    name = f"{READER}.recurrent"
-    weights = [graph.weight(f"{name}.{letter}") for letter in "WRB"]
-    size = graph.hidden_size(name)
-    settings: dict[str, Any] = {"hidden_size": size, "direction": "bidirectional"}
-    # Of the operator's outputs the second: each direction's state at its own end.
-    graph.nodes.append(
-        helper.make_node("LSTM", [steps, *weights, lengths], ["", "ends"], **settings)
-    )
-    turned = graph.node("Transpose", "ends", perm=[1, 0, 2])
-    return graph.node("Reshape", turned, graph.constant([0, 2 * size], np.int64))
 
 
 def tag_graph(
@@ -86,7 +65,7 @@ def tag_graph(
         ranges: What int8 has to hold.
     """
     graph = Graph("tag", weights)
-    places = settings.get("embedder", {}).get("settings", {}).get("places", ())
+    places = inner_places(settings)
     parts = []
     table = table_of(graph)
     if table is not None:

@@ -1,94 +1,95 @@
-"""A BERT with a head on ONNX Runtime: torch-free, and safe from many threads."""
+"""A BERT on ONNX Runtime, with a head or without: torch-free, and safe from many threads."""
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.bert.rows import BertRow, Floats, batches, padded, unpadded
-from softquery.runtime.graph_weights import arrange
-from softquery.runtime.match.onnx import stored_weights
-from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
-from softquery.runtime.tag.decode_tags import Chain
+from softquery.runtime.batches import Floats
+from softquery.runtime.bert.backend import BertRow, padded, row_batches, unpadded
+from softquery.runtime.graph_weights import arrange, dequantised
+from softquery.runtime.graphs import OnnxGraphs, fitting_graphs, laid_out, stored_weights
+from softquery.runtime.tag.backend import Chain
 
-GRAPH = "answer"
-"""The name of the graph."""
-WORDS = "encoder.embedding.words.weight"
+ANSWER, ENCODE = "answer", "encode"
+"""The names of the graphs, with a head and without."""
 
 
-class OnnxBert:
-    """The `answer` graph of an exported bundle; threads take whole batches.
+class OnnxBertHead:
+    """The `answer` graph of an exported bundle.
 
     Args:
         bundle: With its `onnx/` folder.
-        threads: How many batches are computed at a time; None for one a core.
+        threads: How many batches are computed at a time; None for one per core.
     """
 
     def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
         stored = stored_weights(bundle)
-        try:
-            weights = arrange(stored)
-            found = len(stored[WORDS])
-            self.chain = _chain(stored)
-        except (KeyError, ValueError, IndexError, TypeError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
-            place = bundle.weights_path
-            raise BundleError(f"{place}: does not fit the graphs ({reason})") from None
-        settings = bundle.config.model["config"]
-        if found != settings["encoder"].get("vocab_size"):
-            raise BundleError(
-                f"{bundle.weights_path}: holds vectors of {found} pieces, "
-                f"but config.json says {settings['encoder'].get('vocab_size')}"
-            )
-        self._session = open_session(bundle.path, GRAPH, weights)
-        self._outputs = {each.name for each in self._session.get_outputs()}
-        count = threads or os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(count, "softquery") if count > 1 else None
-        self._try_out(bundle, found, settings.get("output_size"))
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return "onnx"
+        weights, settings = laid_out(bundle, stored), bundle.config.model["config"]
+        with fitting_graphs(bundle):
+            self.chain = Chain.read(stored)
+        self._graphs = OnnxGraphs.of(bundle, (ANSWER,), weights, threads)
+        self.name = self._graphs.name
+        (found,) = self._graphs.try_out(lambda: self.answers([_last_piece(settings["encoder"])]))
+        self._graphs.check_outputs(found, settings.get("output_size"))
 
     def answers(self, rows: Sequence[BertRow]) -> list[Floats]:
         """What the head says of each row: [C], or [T, C] where every piece is judged."""
-        found: list[Floats] = [np.empty(0, dtype=np.float32)] * len(rows)
-        places = batches(rows)
 
-        def answered(some: list[int]) -> list[Floats]:
-            chosen = [rows[place] for place in some]
-            return unpadded(self._session.run(["answer"], padded(chosen))[0], chosen)
+        def answered(some: Sequence[BertRow]) -> list[Floats]:
+            return unpadded(self._graphs.run(ANSWER, ["answer"], padded(some))[0], some)
 
-        run = map if self._pool is None or len(places) == 1 else self._pool.map
-        for some, answers in zip(places, run(answered, places), strict=True):
-            for place, answer in zip(some, answers, strict=True):
-                found[place] = answer
-        return found
+        return _of_each(self._graphs, rows, answered)
 
     def looks(self, row: BertRow) -> Floats:
         """Whom the first piece of one row asked in the highest layer: [T]."""
-        weights: Floats = self._session.run(["weights"], padded([row]))[0][0]
+        weights: Floats = self._graphs.run(ANSWER, ["weights"], padded([row]))[0][0]
         return weights
 
-    def _try_out(self, bundle: Bundle, vocab_size: int, output_size: int | None) -> None:
-        """Answer once, so that a graph and weights that do not belong together are found now."""
-        place = bundle.path / FOLDER
+
+class OnnxBertEncoder:
+    """The `encode` graph of an exported bundle: the states of pieces on every layer.
+
+    int8 is a way of storing its weights; it computes in float32. The arguments are those of
+    `OnnxBertHead`.
+    """
+
+    def __init__(self, bundle: Bundle, threads: int | None = None) -> None:
+        model = bundle.config.model
         try:
-            (found,) = self.answers([BertRow([vocab_size - 1], 1)])
-        except Exception as error:  # the library raises several kinds, none of them public
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        if found.shape[-1:] != (output_size,):
-            raise BundleError(
-                f"{place}: the graphs give {found.shape[-1]} outputs, "
-                f"but config.json says {output_size}"
-            )
+            wide = dequantised(stored_weights(bundle))
+        except BundleError as error:
+            raise BundleError(f"{bundle.weights_path}: {error}") from None
+        self._graphs = OnnxGraphs.of(bundle, (ENCODE,), arrange(wide, model["name"]), threads)
+        self.name = self._graphs.name
+        self._graphs.try_out(lambda: self.states([_last_piece(model["config"])]))
+
+    def states(self, rows: Sequence[BertRow]) -> list[Floats]:
+        """Of each row: [L, T, D]."""
+
+        def read(some: Sequence[BertRow]) -> list[Floats]:
+            states = self._graphs.run(ENCODE, ["states"], padded(some))[0]
+            return [states[:, place, : len(row.ids)] for place, row in enumerate(some)]
+
+        return _of_each(self._graphs, rows, read)
 
 
-def _chain(stored: dict[str, Floats]) -> Chain | None:
-    if "crf.between" not in stored:
-        return None
-    return Chain(*(stored[f"crf.{name}"].astype(np.float32) for name in Chain._fields))
+def _last_piece(sizes: dict[str, int]) -> BertRow:
+    """A row of the last piece of the vocabulary alone."""
+    return BertRow([sizes["vocab_size"] - 1], 1)
+
+
+def _of_each(
+    graphs: OnnxGraphs,
+    rows: Sequence[BertRow],
+    answered: Callable[[Sequence[BertRow]], list[Floats]],
+) -> list[Floats]:
+    """What is answered of every row, in their order; rows of like length share a batch."""
+    found: list[Floats] = [np.empty(0, dtype=np.float32)] * len(rows)
+    places = row_batches(rows)
+    batches = [[rows[place] for place in some] for some in places]
+    for some, answers in zip(places, graphs.beside(answered, batches), strict=True):
+        for place, answer in zip(some, answers, strict=True):
+            found[place] = answer
+    return found

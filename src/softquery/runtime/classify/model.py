@@ -11,9 +11,8 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
-from softquery.runtime.bert.backends import BertClassifyBackend, is_bert, open_bert
-from softquery.runtime.classify.backend import ClassifyBackend, Floats
-from softquery.runtime.classify.inputs import limit_of
+from softquery.runtime.bert.backend import BertClassifyBackend, is_bert, open_bert
+from softquery.runtime.classify.backend import ClassifyBackend, Floats, limit_of
 from softquery.runtime.fit_checks import (
     fitting_calibration,
     fitting_pipeline,
@@ -127,12 +126,12 @@ def load_classifier(
         return Classifier(bundle, pipeline, chosen)
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.classify.onnx import OnnxClassifyBackend
-        from softquery.runtime.inner.mixed import open_context
-        from softquery.runtime.inner.sentences import check_spelling
+        from softquery.runtime.inner.inner_weights import check_spelling
+        from softquery.runtime.inner.onnx import open_inner
 
         check_spelling(bundle, "classifier")
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
-        context = open_context(bundle, threads, company="alone")
+        context = open_inner(bundle, threads, company="alone")
         if (reading.tokens == "words") != (context is not None):
             raise BundleError(
                 f"{bundle.path / 'config.json'}: max_characters is for a classifier with ELMo "

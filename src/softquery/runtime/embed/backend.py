@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.runtime.match.backend import Floats
+from softquery.runtime.batches import Floats
 
 Characters = NDArray[np.int16]
 
@@ -69,22 +69,3 @@ def zero_state(num_layers: int, num_streams: int, width: int, hidden_size: int) 
         for _ in range(2)
     ]
     return ContextState(*ways)
-
-
-def short_batches(lengths: Sequence[int], *, most: int, most_tokens: int) -> list[list[int]]:
-    """Rows in batches of like length: at most so many, and so many tokens with padding.
-
-    >>> short_batches([9, 2, 9, 3], most=2, most_tokens=100)
-    [[1, 3], [0, 2]]
-    >>> short_batches([9, 2, 9, 3], most=4, most_tokens=12)
-    [[1, 3], [0], [2]]
-    """
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        batch = batches[-1] if batches else []
-        # The row is as long as any before it, so that the batch grows to its length.
-        if not batch or len(batch) == most or (len(batch) + 1) * lengths[row] > most_tokens:
-            batches.append([row])
-        else:
-            batch.append(row)
-    return batches

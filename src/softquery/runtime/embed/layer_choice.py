@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import ConfigError
 from softquery.runtime.match.backend import Floats
+from softquery.softmax import softmax
 
 Choice = Literal["all", "mix", "top", "average"]
 CHOICES = ("all", "mix", "top", "average")
@@ -59,8 +60,7 @@ class Mix:
         >>> Mix((0.0, 0.0)).shares
         [0.5, 0.5]
         """
-        raised = np.exp(np.array(self.weights) - max(self.weights))
-        shares: list[float] = (raised / raised.sum()).tolist()
+        shares: list[float] = softmax(np.array(self.weights)).tolist()
         return shares
 
     def of(self, layers: Floats) -> Floats:

@@ -7,16 +7,12 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
 from softquery.files import LONGEST_LINE
 from softquery.runtime.embed.backend import ContextState, EmbedBackend
+from softquery.runtime.embed.elmo import sizes_of
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
-from softquery.runtime.embed.word_cache import CACHE_BYTES
-from softquery.runtime.embed.word_layers import (
-    WordsInContext,
-    is_nested,
-    learnt_mix,
-    sizes_of,
-)
+from softquery.runtime.embed.word_layers import CACHE_BYTES, WordsInContext, learnt_mix
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.inner.mixed import open_context
+from softquery.runtime.inner.inner_weights import has_inner
+from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats
 from softquery.text import SUBWORDS, TextPipeline
@@ -177,7 +173,7 @@ def open_embedder(
         computes = _on_torch(bundle, device, threads)
         words = WordsInContext(computes, sizes, cache_bytes=cache_bytes)
     else:
-        inside = open_context(bundle, threads, cache_bytes=cache_bytes)
+        inside = open_inner(bundle, threads, cache_bytes=cache_bytes)
         words = inside or WordsInContext.open(bundle, threads=threads, cache_bytes=cache_bytes)
     return ContextEmbedder(bundle, words, learnt_mix(bundle))
 
@@ -186,7 +182,7 @@ def _on_torch(bundle: Bundle, device: str | None, threads: int | None) -> EmbedB
     with needs_torch():
         from softquery.runtime.embed.torch import TorchEmbedBackend
         from softquery.runtime.torch_models import load_embedder, load_task_model
-    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)
+    model = load_task_model(bundle).embedder.bilm if has_inner(bundle) else load_embedder(bundle)
     return TorchEmbedBackend(model, device, threads)
 
 

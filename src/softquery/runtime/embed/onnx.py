@@ -1,26 +1,17 @@
-"""A biLM's graphs on ONNX Runtime: torch-free, and safe from many threads."""
+"""A biLM's graphs on ONNX Runtime: `read` tokens by themselves, and `context` for a direction."""
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from softquery.errors import BundleError
-from softquery.runtime.embed.backend import (
-    Characters,
-    ContextState,
-    DirectionState,
-    short_batches,
-    zero_state,
-)
-from softquery.runtime.embed.bilm_sizes import BiLmSizes
-from softquery.runtime.match.backend import Floats
-from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
+from softquery.runtime.batches import Floats, length_batches
+from softquery.runtime.embed.backend import Characters, ContextState, DirectionState, zero_state
+from softquery.runtime.embed.elmo import DIRECTIONS, BiLmSizes
+from softquery.runtime.graphs import OnnxGraphs
 from softquery.text import spell_sentences
 
 READ, CONTEXT = "read", "context"
@@ -29,8 +20,6 @@ BATCH = 32
 """The most sentences that a direction reads side by side."""
 TOKENS = 32 * BATCH
 """The most tokens of a batch, padding included, unless one sentence alone has more."""
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class OnnxEmbedBackend:
@@ -43,8 +32,8 @@ class OnnxEmbedBackend:
         folder: The bundle, with its `onnx/` folder.
         sizes: The biLM's.
         weights: Those of the reader and of each direction, as
-            `softquery.runtime.embed.bilm_weights.fitting` gives them.
-        threads: How many batches are computed at a time; None for one a core.
+            `softquery.runtime.embed.elmo.bilm_weights` gives them.
+        threads: How many batches are computed at a time; None for one per core.
     """
 
     def __init__(
@@ -54,17 +43,11 @@ class OnnxEmbedBackend:
         weights: Sequence[dict[str, NDArray[Any]]],
         threads: int | None = None,
     ) -> None:
-        self._read = open_session(folder, READ, weights[0])
-        self._ways = [open_session(folder, CONTEXT, each) for each in weights[1:]]
-        self._sizes = sizes
-        count = threads or os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(count, "softquery") if count > 1 else None
-        self._try_out(folder, sizes.max_characters)
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return "onnx"
+        self._ways = [f"{CONTEXT}:{direction}" for direction in DIRECTIONS]
+        named = dict(zip((READ, *self._ways), weights, strict=True))
+        self._graphs = OnnxGraphs(folder, named, threads)
+        self.name, self._sizes = self._graphs.name, sizes
+        self._try_out(sizes.max_characters)
 
     def initial_state(self, num_streams: int) -> ContextState:
         """Zeros, from which so many streams are read."""
@@ -76,10 +59,10 @@ class OnnxEmbedBackend:
 
         def read_group(characters: Characters) -> Floats:
             feed = {"characters": characters.astype(np.int32)}
-            vectors: Floats = self._read.run(["vectors"], feed)[0]
+            vectors: Floats = self._graphs.run(READ, ["vectors"], feed)[0]
             return vectors
 
-        return self._beside(read_group, groups)
+        return self._graphs.beside(read_group, groups)
 
     def contextualise(
         self, sentences: Sequence[Floats], state: ContextState | None = None
@@ -87,14 +70,15 @@ class OnnxEmbedBackend:
         """Every LSTM layer of sentences that were read, each by itself."""
         start = state or self.initial_state(len(sentences))
         lengths = [len(sentence) for sentence in sentences]
-        batches = short_batches(lengths, most=BATCH, most_tokens=TOKENS)
+        batches = length_batches(lengths, most=BATCH, most_tokens=TOKENS)
 
         def run(task: tuple[int, list[int]]) -> tuple[list[Floats], DirectionState]:
             way, rows = task
             read = [sentences[row][:: -1 if way else 1] for row in rows]
             return self._run(self._ways[way], read, start[way].of(rows))
 
-        results = iter(self._beside(run, [(way, rows) for rows in batches for way in (0, 1)]))
+        tasks = [(way, rows) for rows in batches for way in (0, 1)]
+        results = iter(self._graphs.beside(run, tasks))
         found: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
         last = self.initial_state(len(sentences))
         for rows, ahead, back in zip(batches, results, results, strict=True):
@@ -118,10 +102,7 @@ class OnnxEmbedBackend:
         return ContextState(*ways)
 
     def _run(
-        self,
-        session: onnxruntime.InferenceSession,
-        sentences: Sequence[Floats],
-        state: DirectionState,
+        self, way: str, sentences: Sequence[Floats], state: DirectionState
     ) -> tuple[list[Floats], DirectionState]:
         """Layers [T, B, P] of one direction, in its reading order."""
         lengths = np.array([len(sentence) for sentence in sentences])
@@ -130,27 +111,19 @@ class OnnxEmbedBackend:
             steps[: len(sentence), place] = sentence
         is_real = np.arange(len(steps))[:, None] < lengths
         names = [f"layer_{place + 1}" for place in range(self._sizes.num_layers)]
-        *layers, hidden, cell = session.run(
+        *layers, hidden, cell = self._graphs.run(
+            way,
             [*names, "last_hidden", "last_cell"],
             {"vectors": steps, "is_real": is_real[..., None], **state._asdict()},
         )
         return layers, DirectionState(hidden, cell)
 
-    def _beside(self, act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Act on every item, several at a time where there are several."""
-        if self._pool is None or len(items) == 1:
-            return [act(item) for item in items]
-        return list(self._pool.map(act, items))
-
-    def _try_out(self, folder: Path, longest: int) -> None:
-        """Read one word, so that graphs and weights that do not belong together are found now."""
+    def _try_out(self, longest: int) -> None:
+        """Read one word."""
         characters, _ = spell_sentences([["a"]], longest)
-        try:
-            (layers,), _ = self.contextualise(self.read([characters[0]]))
-        except Exception as error:  # the library raises several kinds, none of them public
-            raise BundleError(f"{folder / FOLDER}: cannot be run ({short_reason(error)})") from None
+        (layers,), _ = self._graphs.try_out(lambda: self.contextualise(self.read([characters[0]])))
         if layers.shape != (self._sizes.num_layers, characters.shape[1], 2 * self._sizes.width):
-            raise BundleError(f"{folder / FOLDER}: the graphs do not fit config.json")
+            raise BundleError(f"{self._graphs.place}: the graphs do not fit config.json")
 
 
 def _within(values: Floats, limit: float) -> Floats:

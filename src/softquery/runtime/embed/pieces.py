@@ -8,7 +8,8 @@ from typing import Protocol
 
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
-from softquery.runtime.bert.rows import BertRow, Floats
+from softquery.runtime.batches import Floats
+from softquery.runtime.bert.backend import BertRow
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind
@@ -103,9 +104,9 @@ def open_pieces(
     bundle = opened(name_or_path)
     check_kind(bundle, "encoder")
     if choose_backend(bundle, backend, threads, device) == "onnx":
-        from softquery.runtime.embed.onnx_pieces import OnnxPieces
+        from softquery.runtime.bert.onnx import OnnxBertEncoder
 
-        return PieceEmbedder(bundle, OnnxPieces(bundle, threads))
+        return PieceEmbedder(bundle, OnnxBertEncoder(bundle, threads))
     with needs_torch():
-        from softquery.runtime.embed.torch_pieces import TorchPieces
-    return PieceEmbedder(bundle, TorchPieces(bundle, device, threads))
+        from softquery.runtime.bert.torch import TorchBertEncoder
+    return PieceEmbedder(bundle, TorchBertEncoder(bundle, device, threads))

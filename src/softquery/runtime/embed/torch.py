@@ -9,14 +9,9 @@ from torch import Tensor
 from softquery.models import Elmo
 from softquery.models.elmo import BiLmState
 from softquery.nn import LstmState
-from softquery.runtime.embed.backend import (
-    Characters,
-    ContextState,
-    short_batches,
-    zero_state,
-)
-from softquery.runtime.match.backend import Floats, padded_rows
-from softquery.runtime.torch_device import on_device
+from softquery.runtime.batches import Floats, length_batches, padded_rows
+from softquery.runtime.embed.backend import Characters, ContextState, zero_state
+from softquery.runtime.torch_device import TorchModel
 
 BATCH = 64
 """The most sentences that are read side by side."""
@@ -25,21 +20,11 @@ TOKENS = 64 * BATCH
 
 
 class TorchEmbedBackend:
-    """A biLM as a torch module on one device.
-
-    Args:
-        model: In evaluation mode.
-        device: `"cpu"`, `"cuda"`, or None for a GPU where there is one.
-        threads: How many threads torch may use, in the whole process; None leaves it as it is.
-    """
+    """A biLM as a torch module, in evaluation mode; `TorchModel` has the other arguments."""
 
     def __init__(self, model: Elmo, device: str | None = None, threads: int | None = None) -> None:
-        self.model, self.device = on_device(lambda: model, device, threads)
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return f"torch on {self.device.type}"
+        self._torch = TorchModel(lambda: model, device, threads)
+        self.model, self.name = self._torch.module, self._torch.name
 
     def initial_state(self, num_streams: int) -> ContextState:
         """Zeros, from which so many streams are read."""
@@ -51,10 +36,7 @@ class TorchEmbedBackend:
     @torch.inference_mode()
     def read(self, groups: Sequence[Characters]) -> list[Floats]:
         """Vectors of tokens by themselves, group by group."""
-        return [
-            _array(self.model.read_tokens(torch.from_numpy(group).to(self.device)))
-            for group in groups
-        ]
+        return [_array(self.model.read_tokens(self._torch.put(group))) for group in groups]
 
     @torch.inference_mode()
     def contextualise(
@@ -64,12 +46,11 @@ class TorchEmbedBackend:
         lengths = [len(sentence) for sentence in sentences]
         found: list[Floats] = [np.empty(0, np.float32)] * len(sentences)
         last = self.initial_state(len(sentences))
-        for rows in short_batches(lengths, most=BATCH, most_tokens=TOKENS):
+        for rows in length_batches(lengths, most=BATCH, most_tokens=TOKENS):
             vectors, counts = padded_rows([sentences[row] for row in rows])
-            mask = torch.arange(vectors.shape[1]) < torch.from_numpy(counts).unsqueeze(1)
             output = self.model.contextualise(
-                torch.from_numpy(vectors).to(self.device),
-                mask.to(self.device),
+                self._torch.put(vectors),
+                self._torch.mask(counts, vectors.shape[1]),
                 None if state is None else self._state(state, rows),
             )
             layers = output.layers[1:].cpu().numpy()
@@ -80,10 +61,7 @@ class TorchEmbedBackend:
         return found, None if state is None else last
 
     def _state(self, state: ContextState, rows: Sequence[int]) -> BiLmState:
-        ways = [
-            LstmState(*(torch.from_numpy(part).to(self.device) for part in way.of(rows)))
-            for way in state
-        ]
+        ways = [LstmState(*(self._torch.put(part) for part in way.of(rows))) for way in state]
         return BiLmState(*ways)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.graph_weights import SCALE, Array, Weights, dequantised, kept
-from softquery.runtime.onnx_session import used_weights
+from softquery.runtime.graphs import used_weights
 
 TABLES = ("words.source.weight", "words.target.weight")
 READER = "reader."
@@ -28,7 +28,7 @@ _ORDER = {"rnn": (0,), "gru": (1, 0, 2), "lstm": (0, 3, 1, 2)}
 """torch's gates in ONNX's order."""
 
 
-def writing_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
+def generator_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, Array]:
     """Every array that a generator's graphs may ask for, by their names.
 
     Matrices are laid out for multiplication from the right, those that are stored as int8 with
@@ -77,7 +77,7 @@ def fitting_weights(bundle: Bundle) -> dict[str, Array]:
     try:
         if not any(name.endswith(SCALE) for name in used_weights(bundle.path, "step")):
             stored = dequantised(stored)
-        return writing_weights(stored, bundle.config.model["config"])
+        return generator_weights(stored, bundle.config.model["config"])
     except (KeyError, ValueError, IndexError, TypeError) as error:
         missing = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise BundleError(f"{bundle.weights_path}: does not fit config.json ({missing})") from None

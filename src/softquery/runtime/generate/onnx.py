@@ -6,7 +6,7 @@ what the step before gave as `next_*`, and zeros (or nothing, along a time axis)
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -24,11 +24,10 @@ from softquery.decoding import (
     decode,
     likelihood,
 )
-from softquery.errors import BundleError
+from softquery.runtime.batches import padded_ids
 from softquery.runtime.generate.decoder_weights import LONGEST, fitting_weights
 from softquery.runtime.generate.model import Ids, Tell
-from softquery.runtime.match.backend import padded_ids
-from softquery.runtime.onnx_session import open_session, short_reason
+from softquery.runtime.graphs import OnnxGraphs
 
 Arrays = dict[str, NDArray[Any]]
 BATCH = 16
@@ -42,10 +41,10 @@ class Session(Protocol):
     """What is used of an ONNX Runtime session."""
 
     def get_inputs(self) -> Sequence[Any]:
-        """With `name` and `shape`."""
+        """What the graph takes, each with `name` and `shape`."""
 
     def get_outputs(self) -> Sequence[Any]:
-        """Likewise."""
+        """What the graph gives, each with `name` and `shape`."""
 
     def run(self, names: Sequence[str], given: Mapping[str, Any], /) -> Sequence[Any]:
         """These outputs for these inputs."""
@@ -136,43 +135,39 @@ class OnnxStep:
 
 
 class OnnxGenerateBackend:
-    """What computes for a writer, without torch.
+    """The `encode` and `step` graphs of an exported bundle.
 
     Args:
         bundle: With its `onnx/` folder.
         vocab_size: V.
-        threads: Batches that are decoded at a time; None for one a core.
+        threads: Batches that are decoded at a time; None for one per core.
     """
 
     def __init__(self, bundle: Bundle, vocab_size: int, threads: int | None = None) -> None:
         config = bundle.config.model["config"]
         weights = fitting_weights(bundle)
-        self.threads = threads or os.cpu_count() or 1
-        share = min(self.threads, SHARING)
+        share = min(threads or os.cpu_count() or 1, SHARING)
         # The library's recurrent operators lose more by sharing their short steps than they win.
         reading = 1 if "cell" in config else share
-        encode = open_session(bundle.path, "encode", weights, threads=reading)
-        step = open_session(bundle.path, "step", weights, threads=share)
-        self.step = OnnxStep(encode, step, vocab_size)
+        self._graphs = OnnxGraphs(
+            bundle.path,
+            {"encode": weights, "step": weights},
+            threads,
+            shared={"encode": reading, "step": share},
+        )
+        self.name, self.threads = self._graphs.name, self._graphs.threads
+        sessions = self._graphs.sessions
+        self.step = OnnxStep(sessions["encode"], sessions["step"], vocab_size)
         learned = config.get("positions") == "learned"
-        self._most = config["max_length"] - 1 if learned else LONGEST - 1
-        self._most_or_any = None if "cell" in config else self._most
-        self._try_out(bundle)
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return "onnx"
+        most = config["max_length"] - 1 if learned else LONGEST - 1
+        self.max_length = None if "cell" in config else most
+        """Positions end; recurrent decoders do not."""
+        self._graphs.try_out(lambda: self.log_likelihoods([[2, 3]], [[2, 3]]))
 
     @property
     def attends(self) -> bool:
         """Whether its decoder looks at the source."""
         return self.step.attends
-
-    @property
-    def max_length(self) -> int | None:
-        """Positions end; recurrent decoders do not."""
-        return self._most_or_any
 
     def write(
         self,
@@ -204,7 +199,7 @@ class OnnxGenerateBackend:
             for row, each in zip(rows, texts, strict=True):
                 found[row] = [_trimmed(one, len(sources[row]), weights) for one in each]
 
-        self._beside(some, _batches([len(source) for source in sources]))
+        self._graphs.beside(some, _batches([len(source) for source in sources]))
         return found
 
     def log_likelihoods(self, sources: Ids, targets: Ids) -> NDArray[np.float64]:
@@ -217,26 +212,12 @@ class OnnxGenerateBackend:
             scores = likelihood(self.step, self.step.begin(ids, mask), texts)
             found[list(rows)] = [each.log_probability for each in scores]
 
-        self._beside(some, _batches([len(target) for target in targets]))
+        self._graphs.beside(some, _batches([len(target) for target in targets]))
         return found
-
-    def _beside(self, act: Any, batches: list[list[int]]) -> None:
-        if self.threads == 1 or len(batches) == 1:
-            for batch in batches:
-                act(batch)
-            return
-        with ThreadPoolExecutor(self.threads, "softquery") as pool:
-            list(pool.map(act, batches))
-
-    def _try_out(self, bundle: Bundle) -> None:
-        """Find out now, in one line, whether graphs and weights fit each other."""
-        try:
-            self.log_likelihoods([[2, 3]], [[2, 3]])
-        except Exception as error:  # the library raises several kinds, none of them public
-            raise BundleError(f"{bundle.path}: cannot be run ({short_reason(error)})") from None
 
 
 def _batches(lengths: list[int]) -> list[list[int]]:
+    """Rows of like length together, the longest first, which is decoded for longest."""
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
 
@@ -256,10 +237,6 @@ def _nothing(shape: Sequence[Any], num_rows: int) -> NDArray[np.float32]:
 def _trimmed(found: Hypothesis, length: int, weights: Literal["hidden", "shown"]) -> Hypothesis:
     """Attention to the source's own tokens, where it was asked for."""
     attention = found.attention
-    return Hypothesis(
-        tokens=found.tokens,
-        score=found.score,
-        log_probability=found.log_probability,
-        is_cut=found.is_cut,
-        attention=attention[..., :length] if attention is not None and weights == "shown" else None,
-    )
+    if attention is None or weights == "hidden":
+        return replace(found, attention=None)
+    return replace(found, attention=attention[..., :length])

@@ -1,7 +1,7 @@
-"""Models that write, in torch, on a CPU or a GPU."""
+"""Generators in torch, on a CPU or a GPU."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,9 +12,10 @@ from torch import nn
 from softquery.bundle import Bundle
 from softquery.data import Sentences, Translations, in_order
 from softquery.decoding import Hypothesis, Rules, Strategy, WatchedStep, decode
-from softquery.errors import BundleError, ConfigError
-from softquery.models import GeneratorModel, Seq2Seq, TorchStep, Transformer
+from softquery.errors import BundleError
+from softquery.models import Seq2Seq, TorchStep, Transformer
 from softquery.runtime.generate.model import Ids, Tell
+from softquery.runtime.torch_device import TorchModel, evaluating
 from softquery.runtime.torch_models import load_task_model
 from softquery.tasks import TokenLikelihood, token_losses
 
@@ -28,24 +29,21 @@ def load_generator_model(
     bundle: Bundle, device: str | None, threads: int | None
 ) -> Seq2Seq | Transformer:
     """A bundle's model on its device, in evaluation mode."""
-    if threads is not None:
-        torch.set_num_threads(threads)
-    chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    model = load_task_model(bundle)
-    if not isinstance(model, (Seq2Seq, Transformer)):
-        raise BundleError(f"{bundle.path}: expected a generator, found a {bundle.config.kind}")
-    try:
-        return model.to(torch.device(chosen))
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+
+    def load() -> Seq2Seq | Transformer:
+        model = load_task_model(bundle)
+        if not isinstance(model, (Seq2Seq, Transformer)):
+            raise BundleError(f"{bundle.path}: expected a generator, found a {bundle.config.kind}")
+        return model
+
+    return TorchModel(load, device, threads).module
 
 
 class TorchGenerateBackend:
     """A generator as a torch module.
 
     Args:
-        model: On its device; put into evaluation mode for as long as it writes.
+        model: On its device; put into evaluation mode for as long as it generates.
         batch_size: Sources that are decoded side by side.
     """
 
@@ -90,7 +88,7 @@ class TorchGenerateBackend:
         packed = Sentences.pack(sources).to(self.device)
         lengths = packed.lengths.cpu()
         found: list[list[Hypothesis]] = [[] for _ in sources]
-        with _measuring(self.model) as model:
+        with evaluating(self.model) as model:
             plain = TorchStep(model, weights=shown)
             step: Any = plain if tell is None else WatchedStep(plain, tell)
             for slot in in_order(lengths, batch_size=self.batch_size, pad_multiple=1):
@@ -114,7 +112,7 @@ class TorchGenerateBackend:
         """Log P(target | source) of every row, the end included."""
         rows = Translations(Sentences.pack(sources), Sentences.pack(targets)).to(self.device)
         found = np.zeros(len(rows))
-        with _measuring(self.model) as model:
+        with evaluating(self.model) as model:
             for slot in in_order(rows.lengths().cpu(), batch_size=MEASURED):
                 batch = rows.batch(slot.rows.to(self.device), slot.length)
                 lost = token_losses(model(batch), batch).double().sum(dim=1)
@@ -127,32 +125,15 @@ def token_likelihood(model: nn.Module, rows: Translations) -> TokenLikelihood:
     """How likely the model finds every target, on the device where both lie."""
     total = TokenLikelihood()
     device = next(model.parameters()).device
-    with _measuring(model) as ready:
+    with evaluating(model) as ready:
         for slot in in_order(rows.lengths().cpu(), batch_size=MEASURED):
             batch = rows.batch(slot.rows.to(device), slot.length)
             total.add(ready(batch), batch)
     return total
 
 
-@contextmanager
-def _measuring(model: Any) -> Iterator[GeneratorModel]:
-    """A model in evaluation mode for a while."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield model
-    finally:
-        model.train(was_training)
-
-
 def _trimmed(found: Hypothesis, length: int) -> Hypothesis:
     """Attention to the source's own tokens, without the padding beside them."""
     if found.attention is None:
         return found
-    return Hypothesis(
-        tokens=found.tokens,
-        score=found.score,
-        log_probability=found.log_probability,
-        is_cut=found.is_cut,
-        attention=found.attention[..., :length],
-    )
+    return replace(found, attention=found.attention[..., :length])

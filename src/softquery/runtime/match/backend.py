@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Ids = Sequence[Sequence[int]]
 Read = Sequence[Sequence[Any]]
 """Sentences as a backend takes them: ids, or words where its model spells them."""
 
@@ -38,26 +37,3 @@ class MatchBackend(Protocol):
 
     def pair_logits(self, first: Read, second: Read) -> Floats:
         """Logits [B, C] straight from sentences, for bulk work."""
-
-
-def padded_ids(sentences: Ids) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Sentences side by side, zeros behind, and their lengths.
-
-    >>> padded_ids([[5, 6], [7]])[0].tolist()
-    [[5, 6], [7, 0]]
-    """
-    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int32)
-    ids = np.zeros((len(sentences), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
-    for row, sentence in zip(ids, sentences, strict=True):
-        row[: len(sentence)] = sentence
-    return ids, lengths
-
-
-def padded_rows(encodings: Sequence[Floats]) -> tuple[Floats, NDArray[np.int32]]:
-    """Encodings [T, D] side by side as float32, zeros behind, and their lengths."""
-    lengths = np.array([len(encoding) for encoding in encodings], dtype=np.int32)
-    shape = (len(encodings), max(1, int(lengths.max(initial=0))), encodings[0].shape[1])
-    rows: NDArray[Any] = np.zeros(shape, dtype=np.float32)
-    for row, encoding in zip(rows, encodings, strict=True):
-        row[: len(encoding)] = encoding
-    return rows, lengths

@@ -12,9 +12,9 @@ from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
-from softquery.runtime.bert.backends import BertMatchBackend, is_bert, open_bert
+from softquery.runtime.bert.backend import BertMatchBackend, is_bert, open_bert
 from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
-from softquery.runtime.inner.reads import reads_words
+from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
@@ -289,13 +289,13 @@ def load_matcher(
     if is_bert(bundle):
         return Matcher(bundle, BertMatchBackend(open_bert(bundle, backend, threads, device)))
     if choose_backend(bundle, backend, threads, device) == "onnx":
-        from softquery.runtime.inner.mixed import open_context
-        from softquery.runtime.inner.sentences import check_spelling
+        from softquery.runtime.inner.inner_weights import check_spelling
+        from softquery.runtime.inner.onnx import open_inner
         from softquery.runtime.match.onnx import OnnxMatchBackend
 
         check_spelling(bundle)
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
-        context = open_context(bundle, threads, company="alone")
+        context = open_inner(bundle, threads, company="alone")
         return Matcher(bundle, OnnxMatchBackend(bundle, threads, context))
     return Matcher(bundle, _torch_backend(bundle, device, threads))
 

@@ -8,14 +8,15 @@ from torch import Tensor
 
 from softquery.bundle import Bundle
 from softquery.data import Pairs, Sentences, Tokens
-from softquery.errors import ConfigError
-from softquery.models import Esim, PairOutput
+from softquery.models import PairOutput
 from softquery.models.esim import EncodedSentence
 from softquery.nn import ElmoEmbedder, Lexicon
+from softquery.runtime.batches import Floats, Ids, padded_ids, padded_rows
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.inner.reads import reads_words
-from softquery.runtime.inner.speller import Speller
-from softquery.runtime.match.backend import Alignment, Floats, Ids, Read, padded_ids, padded_rows
+from softquery.runtime.inner.inner_weights import reads_words
+from softquery.runtime.inner.torch import Speller
+from softquery.runtime.match.backend import Alignment, Read
+from softquery.runtime.torch_device import TorchModel
 from softquery.runtime.torch_models import load_matcher_model, pair_logits
 
 BATCH = 256
@@ -23,44 +24,25 @@ BATCH = 256
 
 
 class TorchMatchBackend:
-    """A bundle's model as a torch module on one device.
-
-    Args:
-        bundle: The model folder.
-        device: `"cpu"`, `"cuda"`, or None for a GPU where there is one.
-        threads: How many threads torch may use, in the whole process; None leaves it as it is.
-    """
+    """A matcher as a torch module; `device` and `threads` are those of `TorchModel`."""
 
     def __init__(
         self, bundle: Bundle, device: str | None = None, threads: int | None = None
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
-        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            self.device = torch.device(chosen)
-            self.model = load_matcher_model(bundle).to(self.device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+        self._torch = TorchModel(lambda: load_matcher_model(bundle), device, threads)
+        self.model, self.name = self._torch.module, self._torch.name
         embedder = self.model.embedder
         self._speller = None
         if reads_words(bundle) and isinstance(embedder, ElmoEmbedder):
             pipeline, longest = fitting_pipeline(bundle), embedder.characters.shape[1]
-            self._speller = Speller(embedder, pipeline, longest, self.device)
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return f"torch on {self.device.type}"
+            self._speller = Speller(embedder, pipeline, longest, self._torch.device)
 
     @torch.inference_mode()
     def encode(self, sentences: Read) -> list[Floats]:
         """What `compare` needs of each sentence."""
         (rows,), lexicon = self._numbered(sentences)
         ids, lengths = padded_ids(rows)
-        mask = torch.arange(ids.shape[1]) < torch.from_numpy(lengths).unsqueeze(1)
-        tokens = Tokens(torch.from_numpy(ids).to(self.device), mask.to(self.device))
+        tokens = Tokens(self._torch.put(ids), self._torch.mask(lengths, ids.shape[1]))
         encoded = self.model.encode(tokens, lexicon)
         if isinstance(encoded, Tensor):
             return list(encoded.cpu().numpy())
@@ -88,11 +70,11 @@ class TorchMatchBackend:
         )
 
     def pair_logits(self, first: Read, second: Read) -> Floats:
-        """Logits straight from sentences, one forward pass a batch."""
+        """Logits straight from sentences, one forward pass per batch."""
         rows, lexicon = self._numbered(first, second)
         sides = [Sentences.pack(side) for side in rows]
         pairs = Pairs(sides[0], sides[1], torch.zeros(len(first)), lexicon=lexicon)
-        answers: Floats = pair_logits(self.model, pairs.to(self.device)).numpy()
+        answers: Floats = pair_logits(self.model, pairs.to(self._torch.device)).numpy()
         return answers
 
     def _numbered(self, *sides: Read) -> tuple[list[Ids], Lexicon | None]:
@@ -106,16 +88,13 @@ class TorchMatchBackend:
     @torch.inference_mode()
     def _compared(self, first: Sequence[Floats], second: Sequence[Floats]) -> PairOutput:
         everyone = list(first) * len(second) if len(first) == 1 else list(first)
-        if isinstance(self.model, Esim):
-            return self.model.compare(self._sentences(everyone), self._sentences(second))
-        sides = [
-            torch.from_numpy(np.stack(side).astype(np.float32)).to(self.device)
-            for side in (everyone, second)
-        ]
-        compared: PairOutput = self.model.compare(sides[0], sides[1])
-        return compared
+        sides = [self._given(side) for side in (everyone, second)]
+        output: PairOutput = self.model.compare(*sides)
+        return output
 
-    def _sentences(self, encodings: Sequence[Floats]) -> EncodedSentence:
+    def _given(self, encodings: Sequence[Floats]) -> EncodedSentence | Tensor:
+        """Encodings as the model compares them: states of every token, or one vector each."""
+        if encodings[0].ndim == 1:
+            return self._torch.put(np.stack(encodings).astype(np.float32))
         rows, lengths = padded_rows(encodings)
-        mask = torch.arange(rows.shape[1]) < torch.from_numpy(lengths).unsqueeze(1)
-        return EncodedSentence(torch.from_numpy(rows).to(self.device), mask.to(self.device))
+        return EncodedSentence(self._torch.put(rows), self._torch.mask(lengths, rows.shape[1]))

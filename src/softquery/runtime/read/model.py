@@ -5,8 +5,6 @@ T words of a window, J of a question.
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from softquery.answers import (
     Answer,
     Calibration,
@@ -19,11 +17,12 @@ from softquery.answers import (
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment
-from softquery.runtime.bert.backends import BertReadBackend, is_bert, open_bert
+from softquery.runtime.bert.backend import BertReadBackend, is_bert, open_bert
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
-from softquery.runtime.read.backend import Floats, ReadBackend
+from softquery.runtime.read.backend import ReadBackend
+from softquery.softmax import softmax
 from softquery.text import TextPipeline
 
 Asked = tuple[str, str]
@@ -97,8 +96,8 @@ class Reader:
             second=context[start:end],
             first_tokens=tuple(window.question),
             second_tokens=tuple(window.words[first : last + 1]),
-            first_to_second=_shares(meeting.T)[:, first : last + 1],
-            second_to_first=_shares(meeting)[first : last + 1],
+            first_to_second=softmax(meeting.T)[:, first : last + 1],
+            second_to_first=softmax(meeting)[first : last + 1],
             label=answer.text,
             score=answer.score,
             probabilities={each.text or "": each.score for each in reversed(named)},
@@ -133,15 +132,6 @@ def _shown(windowed: ContextWindows, answer: Answer) -> tuple[int, int, int]:
     return number, max(0, first - SHOWN), min(len(windowed.windows[number].words) - 1, last + SHOWN)
 
 
-def _shares(scores: Floats) -> Floats:
-    """A softmax over the last axis."""
-    if not scores.size:
-        return scores
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares: Floats = raised / raised.sum(axis=-1, keepdims=True)
-    return shares
-
-
 def load_reader(
     name_or_path: Source,
     *,
@@ -158,13 +148,13 @@ def load_reader(
         network = open_bert(bundle, backend, threads, device)
         return Reader(bundle, pipeline, BertReadBackend(network, pipeline, bundle))
     if choose_backend(bundle, backend, threads, device) == "onnx":
-        from softquery.runtime.inner.mixed import open_context
-        from softquery.runtime.inner.sentences import check_spelling
+        from softquery.runtime.inner.inner_weights import check_spelling
+        from softquery.runtime.inner.onnx import open_inner
         from softquery.runtime.read.onnx import OnnxReadBackend
 
         check_spelling(bundle, "reader")
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
-        context = open_context(bundle, threads, company="alone")
+        context = open_inner(bundle, threads, company="alone")
         return Reader(bundle, pipeline, OnnxReadBackend(bundle, pipeline, threads, context))
     with needs_torch():
         from softquery.runtime.read.torch import TorchReadBackend

@@ -1,12 +1,10 @@
-"""A reader's graphs on ONNX Runtime: torch-free, and safe from many threads.
+"""A reader's graphs on ONNX Runtime: `encode` a question or a context, and read both.
 
 B texts or windows, T words, U distinct words, C characters of each, D width of a state.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +12,15 @@ from numpy.typing import NDArray
 from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.graph_weights import arrange
-from softquery.runtime.inner.mixed import Context, MixedContext, without_bilm
-from softquery.runtime.inner.reads import NESTED
-from softquery.runtime.match.backend import padded_rows
-from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
-from softquery.runtime.read.backend import Floats
+from softquery.runtime.batches import Floats, length_batches, padded_rows
+from softquery.runtime.graphs import OnnxGraphs, fitting_graphs, laid_out, stored_weights
+from softquery.runtime.inner.inner_weights import INNER
+from softquery.runtime.inner.onnx import ContextLayers, MixedContext
 from softquery.text import TextPipeline, spell_tokens, visible_form
 from softquery.text.characters import FILLER
 
 ENCODE, READ, ANSWER = "encode", "read", "answer"
 """The names of the graphs; the second one's depends."""
-TABLES = ("embedder.table.weight", "embedder.words.table.weight")
-"""Where the table of words is: by itself, or beside a biLM."""
 BATCH = 16
 """The most texts or windows that a graph sees at a time."""
 TOKENS = 200 * BATCH
@@ -34,21 +28,18 @@ TOKENS = 200 * BATCH
 GROUP = 64
 """Windows of which the encodings are held at a time."""
 Words = tuple[str, ...]
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class OnnxReadBackend:
     """The `encode` and `read` graphs of an exported bundle.
 
-    A text that several windows have in common is encoded once. Texts of like length share a batch,
-    and threads take whole batches.
+    A text that several windows have in common is encoded once.
 
     Args:
         bundle: With its `onnx/` folder.
-        pipeline: Of the bundle.
-        threads: How many batches are computed at a time; None for one a core.
-        context: The biLM inside, where there is one.
+        pipeline: The bundle's.
+        threads: How many batches are computed at a time; None for one per core.
+        inner: The embedder inside, where there is one.
     """
 
     def __init__(
@@ -56,32 +47,32 @@ class OnnxReadBackend:
         bundle: Bundle,
         pipeline: TextPipeline,
         threads: int | None = None,
-        context: Context | None = None,
+        inner: ContextLayers | None = None,
     ) -> None:
         settings = bundle.config.model["config"]
-        stored = _stored(bundle)
-        weights, self.none = _arranged(bundle, stored)
+        stored = stored_weights(bundle)
+        weights = laid_out(bundle, stored)
         try:
-            longest = int(settings["spelling"]["max_characters"])
+            self._longest = int(settings["spelling"]["max_characters"])
         except (KeyError, TypeError, ValueError):
             place = bundle.path / "config.json"
-            raise BundleError(f"{place}: says not how long words are spelt") from None
-        self.pipeline = pipeline
-        self._context = None
-        if context is not None:
-            self._context = _mixed(bundle, context, stored, pipeline)
-        self._encode = open_session(bundle.path, ENCODE, weights)
-        self._read = open_session(bundle.path, second_graph(settings), weights)
-        self._inputs = {each.name for each in self._encode.get_inputs()}
-        self._longest = longest
-        count = threads or os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(count, "softquery") if count > 1 else None
-        self._try_out(bundle)
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return "onnx"
+            raise BundleError(f"{place}: does not say how long words are spelt") from None
+        self.pipeline, self._context = pipeline, None
+        with fitting_graphs(bundle):
+            none = stored.get("head.none")
+            self.none = None if none is None else (float(none[0]), float(none[1]))
+            if inner is not None:
+                if settings[INNER]["ends"] == "there":
+                    raise ValueError("windows come without their ends")
+                self._context = MixedContext(inner, settings[INNER], stored, pipeline.config)
+        self._read = second_graph(settings)
+        self._graphs = OnnxGraphs.of(bundle, (ENCODE, self._read), weights, threads)
+        self.name, self._inputs = self._graphs.name, self._graphs.inputs(ENCODE)
+        window = ContextWindow(["a"], ["a"])
+        (found,) = self._graphs.try_out(lambda: self.scores([window]))
+        if found.start.shape != (1,) or found.end.shape != (1,):
+            shape = found.start.shape
+            raise BundleError(f"{self._graphs.place}: the graphs give {shape} scores for one word")
 
     def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
         """Where the answer begins and ends, for every window."""
@@ -100,14 +91,14 @@ class OnnxReadBackend:
 
     def _group(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
         encoded = self._encoded(windows)
-        batches = _batches([len(window.words) for window in windows])
+        batches = _batches([window.words for window in windows])
 
-        def act(rows: list[int]) -> list[Floats]:
+        def read(rows: list[int]) -> list[Floats]:
             return self._run_read([windows[row] for row in rows], encoded, ["start", "end"])
 
         nothing = np.empty(0, dtype=np.float32)
         found = [SpanScores(nothing, nothing)] * len(windows)
-        for rows, (start, end) in zip(batches, self._beside(act, batches), strict=True):
+        for rows, (start, end) in zip(batches, self._graphs.beside(read, batches), strict=True):
             for place, row in enumerate(rows):
                 length = len(windows[row].words)
                 found[row] = SpanScores(start[place, :length], end[place, :length], self.none)
@@ -116,11 +107,10 @@ class OnnxReadBackend:
     def _encoded(self, windows: Sequence[ContextWindow]) -> dict[Words, Floats]:
         """The states [T, D] of every distinct text of some windows."""
         texts = list(dict.fromkeys(tuple(words) for window in windows for words in window))
-        batches = [
-            [texts[row] for row in rows] for rows in _batches([len(words) for words in texts])
-        ]
+        batches = [[texts[row] for row in rows] for rows in _batches(texts)]
         found: dict[Words, Floats] = {}
-        for batch, states in zip(batches, self._beside(self._run_encode, batches), strict=True):
+        every = self._graphs.beside(self._run_encode, batches)
+        for batch, states in zip(batches, every, strict=True):
             found.update((words, states[place, : len(words)]) for place, words in enumerate(batch))
         return found
 
@@ -132,7 +122,9 @@ class OnnxReadBackend:
         places = np.zeros((len(texts), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
         for row, words in zip(places, texts, strict=True):
             row[: len(words)] = [types[word] for word in words]
-        feed: dict[str, Any] = {"lengths": lengths, **self._in_context(texts)}
+        feed: dict[str, Any] = {"lengths": lengths}
+        if self._context is not None:
+            feed |= self._context.padded(texts)
         if "words" in self._inputs:
             known = np.array([0, *self.pipeline.look_up(distinct)], dtype=np.int64)
             feed["words"] = known[places]
@@ -141,17 +133,8 @@ class OnnxReadBackend:
         if "spelt_lengths" in self._inputs:
             spelt = feed["characters"]
             feed["spelt_lengths"] = ((spelt != FILLER) & (spelt != 0)).sum(axis=1, dtype=np.int32)
-        states: Floats = self._encode.run(["states"], feed)[0]
+        states: Floats = self._graphs.run(ENCODE, ["states"], feed)[0]
         return states
-
-    def _in_context(self, texts: Sequence[Words]) -> dict[str, Floats]:
-        """What a biLM inside says of the words of every text, [B, T, E] at each place."""
-        if self._context is None:
-            return {}
-        vectors = self._context.of(texts)
-        return {
-            name: padded_rows([each[name] for each in vectors])[0] for name in self._context.mixes
-        }
 
     def _spelt(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Characters [1 + U, C]; the first row is that of padding."""
@@ -169,24 +152,7 @@ class OnnxReadBackend:
         ):
             rows, lengths = padded_rows([encoded[tuple(words)] for words in texts])
             feed |= {side: rows, f"{side}_lengths": lengths}
-        found: list[Floats] = self._read.run(wanted, feed)
-        return found
-
-    def _beside(self, act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Act on every item, several at a time where there are several."""
-        if self._pool is None or len(items) == 1:
-            return [act(item) for item in items]
-        return list(self._pool.map(act, items))
-
-    def _try_out(self, bundle: Bundle) -> None:
-        """Read one word, so that graphs and weights that do not belong together are found now."""
-        place = bundle.path / FOLDER
-        try:
-            (found,) = self.scores([ContextWindow(["a"], ["a"])])
-        except Exception as error:  # the library raises several kinds, none of them public
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        if found.start.shape != (1,) or found.end.shape != (1,):
-            raise BundleError(f"{place}: the graphs give {found.start.shape} scores for one word")
+        return self._graphs.run(self._read, wanted, feed)
 
 
 def second_graph(settings: Mapping[str, Any]) -> str:
@@ -195,71 +161,8 @@ def second_graph(settings: Mapping[str, Any]) -> str:
     >>> second_graph({}), second_graph({"embedder": {}})
     ('read', 'answer')
     """
-    return ANSWER if NESTED in settings else READ
+    return ANSWER if INNER in settings else READ
 
 
-def _stored(bundle: Bundle) -> dict[str, NDArray[Any]]:
-    stored = bundle.read_weights()
-    for name, values in stored.items():
-        if not np.isfinite(values).all():
-            raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
-    return stored
-
-
-def _arranged(
-    bundle: Bundle, stored: dict[str, NDArray[Any]]
-) -> tuple[dict[str, NDArray[Any]], tuple[float, float] | None]:
-    """The weights as the graphs take them, and the scores of no answer."""
-    settings = bundle.config.model["config"]
-    try:
-        weights = arrange(without_bilm(stored))
-        found = [len(weights[name]) for name in TABLES if name in weights]
-        if not found and NESTED not in settings:
-            raise KeyError(TABLES[0])
-        none = None
-        if "head.none" in stored:
-            none = (float(stored["head.none"][0]), float(stored["head.none"][1]))
-    except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise _unfit(bundle, error) from None
-    expected = settings.get("vocab_size")
-    if found and found[0] != expected:
-        raise BundleError(
-            f"{bundle.weights_path}: holds vectors of {found[0]} words, "
-            f"but config.json says {expected}"
-        )
-    return weights, none
-
-
-def _mixed(
-    bundle: Bundle, context: Context, stored: dict[str, NDArray[Any]], pipeline: TextPipeline
-) -> MixedContext:
-    """The biLM inside, mixed as the reader has learnt to."""
-    try:
-        inside = bundle.config.model["config"][NESTED]
-        if inside["ends"] == "there":
-            raise ValueError("windows come without their ends")
-        return MixedContext(context, inside, stored, pipeline.config)
-    except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise _unfit(bundle, error) from None
-
-
-def _unfit(bundle: Bundle, error: Exception) -> BundleError:
-    reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
-    return BundleError(f"{bundle.weights_path}: does not fit the graphs ({reason})")
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Rows of like length together, as many as the limits allow.
-
-    >>> _batches([3, 4000, 1, 3])
-    [[2, 0, 3], [1]]
-    """
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        batch = batches[-1] if batches else []
-        # The row is as long as any before it, so that the batch grows to its length.
-        if not batch or len(batch) == BATCH or (len(batch) + 1) * lengths[row] > TOKENS:
-            batches.append([row])
-        else:
-            batch.append(row)
-    return batches
+def _batches(texts: Sequence[Sequence[str]]) -> list[list[int]]:
+    return length_batches([len(words) for words in texts], most=BATCH, most_tokens=TOKENS)

@@ -1,18 +1,28 @@
-"""A reader in torch, on a CPU or a GPU."""
+"""A reader in torch, on a CPU or a GPU: loaded, and asked for scores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
+from torch import Tensor, nn
 
 from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
-from softquery.data import Questions, encode_windows
-from softquery.errors import BundleError, ConfigError
-from softquery.nn import ElmoEmbedder
-from softquery.runtime.read.backend import Floats
-from softquery.runtime.read.network import load_reader_model, span_scores
-from softquery.runtime.torch_models import max_characters
+from softquery.data import (
+    PieceBatch,
+    PieceWindows,
+    QuestionBatch,
+    Questions,
+    encode_windows,
+    in_order,
+)
+from softquery.errors import BundleError
+from softquery.models import BiDaf
+from softquery.nn import ElmoEmbedder, SpanOutput
+from softquery.runtime.batches import Floats
+from softquery.runtime.torch_device import TorchModel, evaluating
+from softquery.runtime.torch_models import load_task_model, max_characters
 from softquery.text import TextPipeline
 
 BATCH = 32
@@ -20,14 +30,7 @@ BATCH = 32
 
 
 class TorchReadBackend:
-    """A reader as a torch module on one device.
-
-    Args:
-        bundle: The model folder.
-        pipeline: Of the bundle.
-        device: `"cpu"`, `"cuda"`, or None for a GPU where there is one.
-        threads: How many threads torch may use, in the whole process; None leaves it as it is.
-    """
+    """A reader as a torch module; `device` and `threads` are those of `TorchModel`."""
 
     def __init__(
         self,
@@ -36,21 +39,9 @@ class TorchReadBackend:
         device: str | None = None,
         threads: int | None = None,
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
-        chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            self.device = torch.device(chosen)
-            self.model = load_reader_model(bundle).to(self.device)
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
+        self._torch = TorchModel(lambda: load_reader_model(bundle), device, threads)
+        self.model, self.name = self._torch.module, self._torch.name
         self.path, self.pipeline = bundle.path, pipeline
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return f"torch on {self.device.type}"
 
     def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
         """Where the answer begins and ends, for every window."""
@@ -61,7 +52,7 @@ class TorchReadBackend:
         """How well the words of the context and of the question answer each other."""
         made = self._encoded([window])
         length, question_length = int(made.lengths()[0]), max(1, len(window.question))
-        rows = torch.zeros(1, dtype=torch.int64, device=self.device)
+        rows = torch.zeros(1, dtype=torch.int64, device=self._torch.device)
         found = self.model(made.batch(rows, length, question_length=question_length)).scores
         if found is None:
             raise BundleError(f"{self.path}: this model compares no words, so it shows none")
@@ -71,8 +62,55 @@ class TorchReadBackend:
     @torch.inference_mode()
     def _encoded(self, windows: Sequence[ContextWindow]) -> Questions:
         longest = max_characters(self.model.config)
-        made = encode_windows(windows, self.pipeline, max_characters=longest).to(self.device)
+        made = encode_windows(windows, self.pipeline, max_characters=longest).to(self._torch.device)
         embedder = self.model.embedder
         if not isinstance(embedder, ElmoEmbedder):
             return made
         return replace(made, lexicon=embedder.read(made.lexicon))
+
+
+def load_reader_model(bundle: Bundle) -> BiDaf:
+    """The model of a bundle with its weights, in evaluation mode."""
+    model = load_task_model(bundle)
+    if not isinstance(model, BiDaf):
+        raise BundleError(f"{bundle.path}: expected a reader, found a {bundle.config.kind}")
+    return model
+
+
+@torch.inference_mode()
+def span_scores(
+    model: nn.Module, questions: Questions | PieceWindows, *, batch_size: int = 128
+) -> list[SpanScores]:
+    """Where the answer begins and ends, for every window in its order."""
+    device = next(model.parameters()).device
+    firsts, lengths = _contexts(questions)
+    nothing = np.empty(0, dtype=np.float32)
+    scores = [SpanScores(nothing, nothing)] * len(questions)
+    with evaluating(model):
+        for slot in in_order(questions.lengths().cpu(), batch_size=batch_size):
+            output: SpanOutput = model(_batch(questions, slot.rows.to(device), slot.length))
+            start, end = output.start.cpu().numpy(), output.end.cpu().numpy()
+            none = None
+            if output.none is not None:
+                none = output.none.float().expand(len(start), 2).cpu().tolist()
+            for place, row in enumerate(slot.rows.tolist()):
+                inside = slice(firsts[row], firsts[row] + lengths[row])
+                nowhere = None if none is None else (none[place][0], none[place][1])
+                scores[row] = SpanScores(start[place, inside], end[place, inside], nowhere)
+    return scores
+
+
+def _contexts(questions: Questions | PieceWindows) -> tuple[list[int], list[int]]:
+    """Where the context of each window begins in what a model scores, and how long it is."""
+    if isinstance(questions, Questions):
+        return [0] * len(questions), questions.lengths().tolist()
+    # Between the marks of its row, behind the question.
+    return questions.question.lengths.tolist(), (questions.context.lengths - 2).tolist()
+
+
+def _batch(
+    questions: Questions | PieceWindows, rows: Tensor, length: int
+) -> QuestionBatch | PieceBatch:
+    if isinstance(questions, PieceWindows):
+        return questions.batch(rows, length)
+    return questions.batch(rows, length, question_length=questions.question_length())

@@ -5,12 +5,12 @@ from typing import Protocol
 
 from softquery.answers import Tagged, TagSet
 from softquery.bundle import Bundle
-from softquery.runtime.bert.backends import BertTagBackend, is_bert, open_bert
+from softquery.runtime.bert.backend import BertTagBackend, is_bert, open_bert
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.inner.mixed import open_context
+from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
-from softquery.runtime.tag.decode_tags import Chain, Floats, decode_tags
+from softquery.runtime.tag.backend import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
 
 Text = str | Sequence[str]
@@ -104,7 +104,7 @@ def load_tagger(
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.tag.onnx import OnnxTagBackend
 
-        context = open_context(bundle, threads)
+        context = open_inner(bundle, threads)
         return Tagger(bundle, pipeline, OnnxTagBackend(bundle, pipeline, threads, context))
     with needs_torch():
         from softquery.runtime.tag.torch import TorchTagBackend

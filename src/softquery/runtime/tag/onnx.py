@@ -1,26 +1,23 @@
-"""A tagger's graphs on ONNX Runtime: torch-free, and safe from many threads.
+"""A tagger's graphs on ONNX Runtime: `spell` words by their characters, `tag` sentences.
 
-U distinct words, C characters of each, B sentences, T tokens, D width, L tags.
+U distinct words, C characters of each, F features, B sentences, T tokens, D width, L tags.
 """
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.graph_weights import arrange
-from softquery.runtime.inner.mixed import Context, MixedContext, without_bilm
-from softquery.runtime.inner.reads import NESTED
-from softquery.runtime.match.backend import padded_rows
-from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
-from softquery.runtime.tag.decode_tags import Chain, Floats
-from softquery.runtime.tag.word_features import ReadWord, WordFeatures
-from softquery.text import TextPipeline
+from softquery.runtime.batches import Floats, length_batches, padded_rows
+from softquery.runtime.graphs import OnnxGraphs, fitting_graphs, laid_out, stored_weights
+from softquery.runtime.inner.inner_weights import INNER
+from softquery.runtime.inner.onnx import ContextLayers, MixedContext
+from softquery.runtime.tag.backend import Chain
+from softquery.text import TextPipeline, spell_tokens, visible_form
 from softquery.text.characters import FILLER
 
 SPELL, TAG = "spell", "tag"
@@ -31,18 +28,25 @@ TOKENS = 32 * BATCH
 """The most tokens of a batch, padding included, unless one sentence alone has more."""
 WORDS = 1024
 """The most words that are spelt at a time."""
+KEPT = 1 << 15
+"""Words of which the features are kept."""
+
+
+class ReadWord(NamedTuple):
+    """One word: its row in the table of words, and what its characters say, where they are read."""
+
+    word: int
+    spelt: Floats
 
 
 class OnnxTagBackend:
     """The `spell` and `tag` graphs of an exported bundle.
 
-    Sentences of like length share a batch, and threads take whole batches.
-
     Args:
         bundle: With its `onnx/` folder.
-        pipeline: Of the bundle.
-        threads: How many batches are computed at a time; None for one a core.
-        context: The biLM inside, where there is one.
+        pipeline: The bundle's.
+        threads: How many batches are computed at a time; None for one per core.
+        inner: The embedder inside, where there is one.
     """
 
     def __init__(
@@ -50,52 +54,42 @@ class OnnxTagBackend:
         bundle: Bundle,
         pipeline: TextPipeline,
         threads: int | None = None,
-        context: Context | None = None,
+        inner: ContextLayers | None = None,
     ) -> None:
-        settings = bundle.config.model["config"]
-        stored = _stored(bundle)
-        try:
-            weights = arrange(without_bilm(stored))
-            self.chain = _chain(stored)
-            self._context = None
-            if context is not None:
-                inside = settings[NESTED]
-                self._context = MixedContext(context, inside, stored, pipeline.config)
+        settings, stored = bundle.config.model["config"], stored_weights(bundle)
+        weights = laid_out(bundle, stored)
+        with fitting_graphs(bundle):
+            self.chain, self._context = Chain.read(stored), None
+            if inner is not None:
+                self._context = MixedContext(inner, settings[INNER], stored, pipeline.config)
             spelling = settings["spelling"]
             reads, longest = spelling["kind"] != "none", int(spelling["max_characters"])
             self._width = int(spelling["output_size"])
-        except (KeyError, ValueError, IndexError, TypeError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else short_reason(error)
-            place = bundle.weights_path
-            raise BundleError(f"{place}: does not fit the graphs ({reason})") from None
-        self._tag = open_session(bundle.path, TAG, weights)
-        self._inputs = {each.name for each in self._tag.get_inputs()}
-        self._spell = open_session(bundle.path, SPELL, weights) if reads else None
+        names = (TAG, SPELL) if reads else (TAG,)
+        self._graphs = OnnxGraphs.of(bundle, names, weights, threads)
+        self.name, self._inputs = self._graphs.name, self._graphs.inputs(TAG)
         self._words = WordFeatures(pipeline, self._spelt if reads else None, longest)
-        count = threads or os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(count, "softquery") if count > 1 else None
-        self._try_out(bundle, settings)
-
-    @property
-    def name(self) -> str:
-        """What computes."""
-        return "onnx"
+        (found,), _ = self._graphs.try_out(lambda: self.scores([["a"]]))
+        size = settings.get("output_size")
+        self._graphs.check_outputs(found, size)
+        if self.chain is not None and self.chain.between.shape != (size, size):
+            raise BundleError(f"{bundle.weights_path}: crf.between does not fit config.json")
 
     def scores(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Floats], Chain | None]:
         """Scores [T, L] of the tags of every sentence, and of tags in a chain."""
         known = self._words.of(word for sentence in sentences for word in sentence)
         context = self._context.of(sentences) if self._context else [{}] * len(sentences)
-        batches = _batches([len(sentence) for sentence in sentences])
+        lengths = [len(sentence) for sentence in sentences]
+        batches = length_batches(lengths, most=BATCH, most_tokens=TOKENS)
 
         def score(rows: list[int]) -> NDArray[np.float32]:
             read = [[known[word] for word in sentences[row]] for row in rows]
             return self._scored(read, [context[row] for row in rows])
 
         found: list[Floats] = [np.empty((0, 0), dtype=np.float32)] * len(sentences)
-        run = map if self._pool is None or len(batches) == 1 else self._pool.map
-        for rows, logits in zip(batches, run(score, batches), strict=True):
+        for rows, logits in zip(batches, self._graphs.beside(score, batches), strict=True):
             for place, row in enumerate(rows):
-                found[row] = logits[place, : len(sentences[row])]
+                found[row] = logits[place, : lengths[row]]
         return found, self.chain
 
     def _scored(
@@ -114,73 +108,57 @@ class OnnxTagBackend:
             for row, sentence in zip(feed["spelt"], sentences, strict=True):
                 if sentence:
                     row[: len(sentence)] = [each.spelt for each in sentence]
-        for name in self._inputs & {"at_input", "at_output"}:
+        for name in self._inputs.keys() & {"at_input", "at_output"}:
             feed[name] = padded_rows([each[name] for each in context])[0]
-        logits: NDArray[np.float32] = self._tag.run(["logits"], feed)[0]
+        logits: NDArray[np.float32] = self._graphs.run(TAG, ["logits"], feed)[0]
         return logits
 
     def _spelt(self, characters: NDArray[np.int64]) -> Floats:
         """Features of words, some at a time."""
-        if self._spell is None:
-            raise TypeError("this tagger reads no characters")
-        parts = []
+        has_lengths, parts = "lengths" in self._graphs.inputs(SPELL), []
         for start in range(0, len(characters), WORDS):
             some = characters[start : start + WORDS]
             feed: dict[str, Any] = {"characters": some}
-            if len(self._spell.get_inputs()) > 1:
+            if has_lengths:
                 feed["lengths"] = ((some != FILLER) & (some != 0)).sum(axis=1, dtype=np.int32)
-            parts.append(self._spell.run(["spelt"], feed)[0])
+            parts.append(self._graphs.run(SPELL, ["spelt"], feed)[0])
         return np.concatenate(parts)
 
-    def _try_out(self, bundle: Bundle, settings: dict[str, Any]) -> None:
-        """Tag one word, so that graphs and weights that do not belong together are found now."""
-        place = bundle.path / FOLDER
-        try:
-            (found,), _ = self.scores([["a"]])
-        except Exception as error:  # the library raises several kinds, none of them public
-            raise BundleError(f"{place}: cannot be run ({short_reason(error)})") from None
-        size = settings.get("output_size")
-        if found.shape != (1, size):
-            raise BundleError(
-                f"{place}: the graphs give {found.shape[-1]} outputs, but config.json says {size}"
-            )
-        if self.chain is not None and self.chain.between.shape != (size, size):
-            raise BundleError(f"{bundle.weights_path}: crf.between does not fit config.json")
 
+class WordFeatures:
+    """Reads every word once, and keeps what it read. Safe from many threads.
 
-def _stored(bundle: Bundle) -> dict[str, NDArray[Any]]:
-    stored = bundle.read_weights()
-    for name, values in stored.items():
-        if not np.isfinite(values).all():
-            raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
-    for name in ("embedder.table.weight", "embedder.words.table.weight"):
-        expected = bundle.config.model["config"].get("vocab_size")
-        if name in stored and len(stored[name]) != expected:
-            raise BundleError(
-                f"{bundle.weights_path}: holds vectors of {len(stored[name])} words, "
-                f"but config.json says {expected}"
-            )
-    return stored
-
-
-def _chain(stored: dict[str, NDArray[Any]]) -> Chain | None:
-    if "crf.between" not in stored:
-        return None
-    return Chain(*(stored[f"crf.{name}"].astype(np.float32) for name in Chain._fields))
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Rows of like length together, as many as the limits allow.
-
-    >>> _batches([3, 2000, 1, 3])
-    [[2, 0, 3], [1]]
+    Args:
+        pipeline: Knows which words the model's table has.
+        read: From characters [U, C] to features [U, F]; None where characters are not read.
+        max_characters: C.
     """
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        batch = batches[-1] if batches else []
-        # The row is as long as any before it, so that the batch grows to its length.
-        if not batch or len(batch) == BATCH or (len(batch) + 1) * lengths[row] > TOKENS:
-            batches.append([row])
-        else:
-            batch.append(row)
-    return batches
+
+    def __init__(
+        self,
+        pipeline: TextPipeline,
+        read: Callable[[NDArray[np.int64]], Floats] | None,
+        max_characters: int,
+    ) -> None:
+        self.pipeline, self.max_characters = pipeline, max_characters
+        self._read = read
+        self._kept: dict[str, ReadWord] = {}
+        self._lock = threading.Lock()
+
+    def of(self, words: Iterable[str]) -> dict[str, ReadWord]:
+        """What there is to know of these words."""
+        with self._lock:
+            if len(self._kept) > KEPT:
+                self._kept.clear()
+            asked = dict.fromkeys(words)
+            new = [word for word in asked if word not in self._kept]
+            if new:
+                ids = self.pipeline.look_up(new)
+                self._kept.update(zip(new, map(ReadWord, ids, self._spelt(new)), strict=True))
+            return {word: self._kept[word] for word in asked}
+
+    def _spelt(self, words: Sequence[str]) -> Floats:
+        if self._read is None:
+            return np.empty((len(words), 0), dtype=np.float32)
+        seen = [visible_form(word, self.pipeline.config) for word in words]
+        return self._read(spell_tokens(seen, self.max_characters).astype(np.int64))

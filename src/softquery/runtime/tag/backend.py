@@ -1,7 +1,7 @@
-"""From scores of tags to tags. Needs no torch."""
+"""What a tagger's backends give, and how it becomes tags. Needs no torch."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,13 @@ class Chain(NamedTuple):
     between: Floats
     start: Floats
     end: Floats
+
+    @classmethod
+    def read(cls, stored: Mapping[str, NDArray[Any]]) -> "Chain | None":
+        """Of a conditional random field among a bundle's weights; None where there is none."""
+        if "crf.between" not in stored:
+            return None
+        return cls(*(stored[f"crf.{name}"].astype(np.float32) for name in cls._fields))
 
 
 def decode_tags(scores: Sequence[Floats], tags: TagSet, chain: Chain | None) -> list[list[str]]:

@@ -1,23 +1,98 @@
-"""What a BERT with a head computes for each of the four tasks, on torch or on ONNX Runtime.
+"""A BERT with a head, or without: rows of pieces, and what is computed of them for four tasks.
 
-B rows, T pieces or words, C classes or tags.
+B rows, T pieces or words, C classes or tags, L layers, D width. Needs no torch once exported.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.bert.rows import BertNetwork, BertRow, Floats
+from softquery.runtime.batches import Floats, length_batches
 from softquery.runtime.classify.backend import Weighed
 from softquery.runtime.kinds import KINDS
 from softquery.runtime.load import Backend, choose_backend, needs_torch
 from softquery.runtime.match.backend import Alignment, Read
-from softquery.runtime.tag.decode_tags import Chain
+from softquery.runtime.tag.backend import Chain
 from softquery.text import PieceEncoder, TextPipeline, Tokens
+
+BATCH = 32
+"""The most rows that are computed at a time."""
+TOKENS = 2048
+"""The most pieces of a batch, padding included, unless one row alone has more."""
+HEADS = {
+    "classifier": "bert-classifier",
+    "matcher": "bert-matcher",
+    "tagger": "bert-tagger",
+    "reader": "bert-reader",
+}
+"""The model under each kind of bundle, where it is a BERT."""
+
+
+class BertRow(NamedTuple):
+    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]`."""
+
+    ids: Sequence[int]
+    num_first: int
+    """How many of the pieces belong to the first text."""
+
+    @classmethod
+    def of(cls, first: Sequence[int], second: Sequence[int] | None = None) -> "BertRow":
+        """One text, or two, each between its marks.
+
+        >>> BertRow.of([2, 7, 3], [2, 8, 3])
+        BertRow(ids=[2, 7, 3, 8, 3], num_first=3)
+        """
+        return cls([*first, *(second or ())[1:]], len(first))
+
+
+class BertNetwork(Protocol):
+    """An encoder with a head, over rows of pieces."""
+
+    @property
+    def name(self) -> str:
+        """What computes, such as `"onnx"`."""
+
+    @property
+    def chain(self) -> Chain | None:
+        """Scores of tags among themselves, where they are learnt."""
+
+    def answers(self, rows: Sequence[BertRow]) -> list[Floats]:
+        """What the head says of each row: [C], or [T, C] where every piece is judged."""
+
+    def looks(self, row: BertRow) -> Floats:
+        """Whom the first piece of one row asked in the highest layer: [T]."""
+
+
+def padded(rows: Sequence[BertRow]) -> dict[str, NDArray[Any]]:
+    """Rows side by side, zeros behind: `ids`, `segments` and `lengths`.
+
+    >>> padded([BertRow([2, 7, 3, 8, 3], 3), BertRow([2, 3], 2)])["segments"].tolist()
+    [[0, 0, 0, 1, 1], [0, 0, 0, 0, 0]]
+    """
+    lengths = np.array([len(row.ids) for row in rows], dtype=np.int32)
+    shape = (len(rows), max(1, int(lengths.max(initial=0))))
+    ids, segments = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for place, row in enumerate(rows):
+        ids[place, : len(row.ids)] = row.ids
+        segments[place, row.num_first : len(row.ids)] = 1
+    return {"ids": ids, "segments": segments, "lengths": lengths}
+
+
+def row_batches(rows: Sequence[BertRow]) -> list[list[int]]:
+    """Places of rows of like length together, as many as the limits allow."""
+    return length_batches([len(row.ids) for row in rows], most=BATCH, most_tokens=TOKENS)
+
+
+def unpadded(answers: Floats, rows: Sequence[BertRow]) -> list[Floats]:
+    """The answer of each row of a batch, without what was said of padding."""
+    if answers.ndim == 2:
+        return list(answers)
+    return [each[: len(row.ids)] for each, row in zip(answers, rows, strict=True)]
 
 
 def is_bert(bundle: Bundle) -> bool:
@@ -32,12 +107,12 @@ def open_bert(
     """What computes for a bundle; see `softquery.load`."""
     _check_positions(bundle)
     if choose_backend(bundle, backend, threads, device) == "onnx":
-        from softquery.runtime.bert.onnx import OnnxBert
+        from softquery.runtime.bert.onnx import OnnxBertHead
 
-        return OnnxBert(bundle, threads)
+        return OnnxBertHead(bundle, threads)
     with needs_torch():
-        from softquery.runtime.bert.torch import TorchBert
-    return TorchBert(bundle, device, threads)
+        from softquery.runtime.bert.torch import TorchBertHead
+    return TorchBertHead(bundle, device, threads)
 
 
 def _check_positions(bundle: Bundle) -> None:
@@ -52,7 +127,7 @@ def _check_positions(bundle: Bundle) -> None:
         }.get(bundle.config.kind, limit)
         fits = 0 < longest <= known
     except (KeyError, TypeError):
-        raise BundleError(f"{place}: says not how long its texts may be") from None
+        raise BundleError(f"{place}: does not say how long its texts may be") from None
     if not fits:
         raise BundleError(f"{place}: rows of {longest} pieces, but places for {known}")
 
