@@ -14,7 +14,7 @@ from softquery.text import PAD_ID
 
 APART = 1 << 32
 """Added to a word's id once per place, so that equal words at different places differ."""
-STIRRED = ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1))
+HASH_STEPS = ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1))
 """Shifts and factors of the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
 
 
@@ -28,11 +28,11 @@ def sentence_keys(ids: Int[Tensor, "B T"]) -> Int[Tensor, " B"]:
     (True, False)
     """
     places = torch.arange(ids.shape[1], device=ids.device)
-    stirred = ids.long() + APART * places
-    for shift, factor in STIRRED:
+    hashed = ids.long() + APART * places
+    for shift, factor in HASH_STEPS:
         # The shift carries the sign along, which the finaliser's does not.
-        stirred = (stirred ^ ((stirred >> shift) & ((1 << (64 - shift)) - 1))) * factor
-    return stirred.masked_fill(ids == PAD_ID, 0).sum(dim=1)
+        hashed = (hashed ^ ((hashed >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    return hashed.masked_fill(ids == PAD_ID, 0).sum(dim=1)
 
 
 class KnownContexts(NamedTuple):
