@@ -83,9 +83,9 @@ def encode_words(
     >>> texts.batch(torch.tensor([0, 1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
     ([[4, 5], [5, 0]], [0, 1, 2, 3, 1, 4])
     """
-    numbers = WordIds(pipeline)
-    ids = numbers.number(sentences)
-    return Texts(Sentences.pack(ids), numbers.lexicon(max_characters=max_characters))
+    word_ids = WordIds(pipeline)
+    ids = word_ids.encode(sentences)
+    return Texts(Sentences.pack(ids), word_ids.lexicon(max_characters=max_characters))
 
 
 def encode_ids(sentences: Sequence[Sequence[int]], *, vocab_size: int) -> Texts:

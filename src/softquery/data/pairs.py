@@ -111,7 +111,7 @@ def encode_pairs(
             lexicon, and no word is unknown.
     """
     word_ids = WordIds(pipeline)
-    encode = pipeline.encode_ids_with_cuts if max_characters is None else word_ids.number_texts
+    encode = pipeline.encode_ids_with_cuts if max_characters is None else word_ids.encode_texts
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     labels: list[int | float] = []
     taught: dict[int, list[float]] = {}

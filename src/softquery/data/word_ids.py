@@ -50,29 +50,29 @@ class WordIds:
         """The words that were met, in the order of their rows."""
         return list(self.rows)
 
-    def number(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
         """The rows of sentences that are lists of words."""
         return [
             [self.rows.setdefault(word, self._first + len(self.rows)) for word in sentence]
             for sentence in sentences
         ]
 
-    def number_within(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+    def encode_with_ends(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
         """The same, between the two ends of a sentence where the pipeline's texts have them.
 
         >>> from softquery.text import TextConfig, pipeline_from_words
-        >>> WordIds(pipeline_from_words([], TextConfig(boundaries=True))).number_within([["a"]])
+        >>> WordIds(pipeline_from_words([], TextConfig(boundaries=True))).encode_with_ends([["a"]])
         [[2, 4, 3]]
         """
-        rows = self.number(sentences)
+        rows = self.encode(sentences)
         if not self.pipeline.config.boundaries:
             return rows
         return [[BOS_ID, *sentence, EOS_ID] for sentence in rows]
 
-    def number_texts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+    def encode_texts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """The rows of the words of texts, and how many words of each were cut off."""
         words, cuts = self.pipeline.written_words_with_cuts(texts)
-        return self.number_within(words), cuts
+        return self.encode_with_ends(words), cuts
 
     def lexicon(self, *, max_characters: int) -> Lexicon:
         """The table of the words that were met.
