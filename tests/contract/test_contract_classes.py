@@ -193,7 +193,7 @@ def test_an_embedder_can_be_passed_in(case):
     """Any module from ids to vectors serves, even one whose truth value is false."""
 
     class OneHot(torch.nn.Module):
-        output_size = 12
+        output_size, added_size = 12, 0
 
         def __len__(self):
             return 0

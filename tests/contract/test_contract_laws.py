@@ -204,15 +204,15 @@ def is_right(task, logits, label):
 
 @every_model
 def test_an_embedder_can_be_passed_in(case):
-    """Any module from ids to vectors serves, even one whose truth value is false."""
+    """Any `TokenEmbedder` serves, even one whose truth value is false."""
 
     class OneHot(torch.nn.Module):
-        output_size = 12
+        output_size, added_size = 12, 0
 
         def __len__(self):
             return 0
 
-        def forward(self, ids):
+        def forward(self, ids, lexicon=None):
             return torch.nn.functional.one_hot(ids, 12).float()
 
     config, model_class = MATCHERS[case.name]

@@ -1,4 +1,4 @@
-"""Documents of sentences of words, and batches of documents of like shape.
+"""Documents of sentences of words, and batches of documents of similar shape.
 
 N documents in all, M sentences of all of them, B documents of a batch, S sentences, T words.
 """
@@ -16,7 +16,7 @@ from softquery.data.buckets import Slot, round_up
 from softquery.data.tokens import Sentences
 
 MOST_WORDS = (1 << 16) - 1
-"""Of a sentence: a batch's shape is told as one number, S · 2¹⁶ + T."""
+"""The longest sentence: a batch's shape is encoded as one number, S · 2¹⁶ + T."""
 
 
 class DocumentBatch(NamedTuple):
@@ -47,19 +47,19 @@ class DocumentShape(NamedTuple):
     def as_length(self) -> int:
         """Both in the one number that a `Slot` has for the shape of its batch.
 
-        >>> Shape.of_length(Shape(12, 40).as_length)
-        Shape(num_sentences=12, num_words=40)
+        >>> DocumentShape.of_length(DocumentShape(12, 40).as_length)
+        DocumentShape(num_sentences=12, num_words=40)
         """
         return self.num_sentences * (MOST_WORDS + 1) + self.num_words
 
     @classmethod
     def of_length(cls, length: int) -> "DocumentShape":
-        """The shape that `as_length` told."""
+        """The shape that `as_length` encoded."""
         return cls(*divmod(length, MOST_WORDS + 1))
 
     @property
     def num_tokens(self) -> int:
-        """Of one document, padding included."""
+        """Tokens of one document, padding included."""
         return self.num_sentences * self.num_words
 
 
@@ -81,7 +81,7 @@ class Documents:
         """Lay documents of sentences of ids end to end.
 
         >>> packed = Documents.pack([[[7, 8], [9]], []])
-        >>> packed.batch(torch.tensor([0, 1]), Shape(2, 2).as_length).ids.tolist()
+        >>> packed.batch(torch.tensor([0, 1]), DocumentShape(2, 2).as_length).ids.tolist()
         [[[7, 8], [9, 0]], [[0, 0], [0, 0]]]
         """
         counts = torch.tensor([len(document) for document in documents], dtype=torch.int64)
@@ -102,7 +102,7 @@ class Documents:
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> DocumentBatch:
-        """The chosen documents, padded to the shape that `length` tells."""
+        """The chosen documents, padded to the shape that `length` encodes."""
         shape = DocumentShape.of_length(length)
         label = None if self.label is None else self.label[rows]
         size = (len(rows), *shape)

@@ -2,16 +2,16 @@
 
 Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers for Language
 Understanding", NAACL 2019; section numbers below are the paper's. The blocks are those of the
-Transformer's encoder. Every token sees both sides of itself, so that a word to be foretold must be
-hidden first: it would be read off otherwise. With `direction="left"` no token sees what follows,
-nothing has to be hidden, and the same blocks are a language model that reads from left to right.
+Transformer's encoder. Every token sees both sides of itself, so that a word to be predicted must
+be hidden first. With `direction="left"` no token sees what follows, nothing has to be hidden, and
+the same blocks are a language model that reads from left to right.
 
-B sentences, T tokens; N tokens of S sequences end to end; M words to foretell, V words, L layers, H
+B sentences, T tokens; N tokens of S sequences end to end; M words to predict, V words, L layers, H
 heads, D width.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import MultiHead
-from softquery.data import NONE, MaskedBatch, PackedTokens, Tokens
+from softquery.data import MaskedBatch, PackedTokens, Tokens
+from softquery.models.config_checks import check_choices, check_dropout, check_heads, check_positive
 from softquery.nn import (
     BlockActivation,
     EncoderBlock,
@@ -50,70 +51,58 @@ class BertConfig:
     num_segments: int = 2
     activation: BlockActivation = "gelu"
     direction: Direction = "both"
-    """Whom a token sees: all, or those before it."""
+    """Which tokens a token sees: all, or those before it."""
     heads: Heads = "words+next"
-    """What it can answer by itself: which words were hidden, and whether a text follows."""
+    """Heads for pretraining: which words were hidden, and whether a text follows another."""
     pooler: bool = True
-    """Whether there is a layer upon the first token; `words+next` needs it."""
+    """Whether there is a layer on top of the first token; `words+next` needs it."""
     dropout: float = 0.1
     attention_dropout: float = 0.1
     norm_eps: float = 1e-12
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("activation", BlockActivation),
-            ("direction", Direction),
-            ("heads", Heads),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                raise ValueError(
-                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
-                )
-        for name in (
-            "hidden_size", "num_layers", "num_heads", "inner_size", "max_length", "num_segments",
-        ):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"hidden_size ({self.hidden_size}) must be divisible by num_heads "
-                f"({self.num_heads})"
-            )
-        for name in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_choices(self, {"activation": BlockActivation, "direction": Direction, "heads": Heads})
+        check_positive(
+            self,
+            "hidden_size",
+            "num_layers",
+            "num_heads",
+            "inner_size",
+            "max_length",
+            "num_segments",
+        )
+        check_heads(self.hidden_size, self.num_heads)
+        check_dropout(self, "dropout", "attention_dropout")
         if self.heads == "words+next" and not self.pooler:
             raise ValueError("heads 'words+next' need the pooler")
 
 
 class BertOutput(NamedTuple):
-    """The states of every token on every layer, the sum of the tables first."""
+    """The states of every token in every layer, the embeddings first."""
 
     layers: tuple[Float[Tensor, "B T D"], ...]
     mask: Bool[Tensor, "B T"]
 
     @property
     def states(self) -> Float[Tensor, "B T D"]:
-        """Of the highest layer."""
+        """The states of the highest layer."""
         return self.layers[-1]
 
 
 class MaskedOutput(NamedTuple):
-    """How likely the hidden words were, and whether texts belong together."""
+    """What may stand where words were hidden, and whether texts belong together."""
 
-    words: Float[Tensor, " M"]
-    """Log-probability of each word that was to be foretold."""
-    best: Int[Tensor, " M"] | None
-    """The likeliest word; not while training."""
+    logits: Float[Tensor, "M V"]
+    """Of all words at each place that is to be predicted."""
     follows: Float[Tensor, "S 2"] | None
     """Logits of no and yes, where there is a head for it."""
 
 
 class Bert(nn.Module):
-    """Token, position and segment, then blocks in which all tokens ask all (Section 3).
+    """Token, position and segment embeddings, then blocks of self-attention (Section 3).
 
     `encode` reads padded sentences, `encode_packed` sequences end to end; both give the same
-    states. `forward` is the pretraining (Section 3.1).
+    states. `forward` is for pretraining (Section 3.1).
 
     Args:
         config: The sizes.
@@ -142,24 +131,21 @@ class Bert(nn.Module):
         self.apply(_initialise)
 
     def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and what stands on the encoder."""
+        """How many layers lie between a parameter and the encoder's output."""
         part, *path = name.split(".")
         if part == "embedding":
             return self.config.num_layers + 1
         return self.config.num_layers - int(path[0]) if part == "blocks" else 0
 
     def forward(self, batch: MaskedBatch) -> MaskedOutput:
-        """What was hidden, and whether texts belong together (Section 3.1)."""
-        if self.word_head is None:
-            raise ValueError("this model has no heads; it cannot say what was hidden")
+        """Logits of the hidden words, and of whether texts belong together (Section 3.1)."""
         states = self.encode_packed(batch.tokens)
         # Looked up as embeddings are, whose backward pass is made for it.
         logits = self.word_logits(F.embedding(batch.places, states))
-        words = -F.cross_entropy(logits.float(), batch.targets, ignore_index=NONE, reduction="none")
         follows = None
         if self.next_head is not None:
             follows = self.next_head(self.pool(F.embedding(batch.firsts, states)))
-        return MaskedOutput(words, None if self.training else logits.argmax(dim=-1), follows)
+        return MaskedOutput(logits, follows)
 
     def encode(self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None) -> BertOutput:
         """Every layer for padded sentences; a sentence's states depend on its own tokens alone."""
@@ -175,7 +161,7 @@ class Bert(nn.Module):
     def look(
         self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None
     ) -> Float[Tensor, "B L H T T"]:
-        """Who asked whom in every layer and head."""
+        """The attention weights of every layer and head."""
         return torch.stack(self._read(tokens, segments, "shown")[1], dim=1)
 
     def pool(self, first: Float[Tensor, "S D"]) -> Float[Tensor, "S D"]:
@@ -185,7 +171,7 @@ class Bert(nn.Module):
         return torch.tanh(self.pooler(first))
 
     def word_logits(self, states: Float[Tensor, "M D"]) -> Float[Tensor, "M V"]:
-        """How well each word of the vocabulary fits where these states are."""
+        """Logits of all words of the vocabulary at these states."""
         if self.word_head is None:
             raise ValueError("this model has no heads; it cannot say what was hidden")
         logits: Tensor = self.word_head(states, self.embedding.words.weight)
@@ -225,7 +211,7 @@ class Bert(nn.Module):
 def _initialise(module: nn.Module) -> None:
     """Small normal weights and no biases.
 
-    Differs from paper: the published code cuts the normal distribution off at twice its width.
+    Differs from paper: the published code truncates the normal distribution at twice its width.
     """
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=INITIAL_STD)

@@ -35,7 +35,7 @@ def contrast_in_batch(output: PairOutput, label: Shaped[Tensor, "B *C"]) -> Floa
 
     Cross-entropy over the cosines with every second sentence, scaled by 1 / 0.05: those of other
     pairs and of pairs that do not belong together are what it must not find (van den Oord et al.
-    2018, Eq. 4; in batches as Henderson et al. 2017, Section 4.3).
+    2018, Eq. 4; in batches as Henderson et al. 2017).
     """
     if output.first_vector is None or output.second_vector is None:
         raise ValueError("contrast needs one vector per sentence, as siamese gives it")

@@ -8,12 +8,12 @@ import torch
 from softquery.nn import (
     AdaptiveSoftmax,
     CharacterCnn,
-    SpeltVectors,
+    CharacterVectors,
     StoredVectors,
     WordSoftmax,
     log_uniform,
 )
-from softquery.nn.sampled import log_share
+from softquery.nn.sampled_softmax import log_share
 from softquery.nn.softmax import default_cutoffs
 from softquery.text import spell_vocabulary
 
@@ -192,14 +192,14 @@ def spelt(correction_size=2):
     torch.manual_seed(1)
     words = ["<pad>", "<unk>", "<bos>", "<eos>", *(chr(97 + n) * (1 + n % 3) for n in range(26))]
     cnn = CharacterCnn(262, 3, (1, 2), (3, 4), SIZE, num_highways=1)
-    vectors = SpeltVectors(cnn, WORDS, 8, correction_size)
+    vectors = CharacterVectors(cnn, WORDS, 8, correction_size)
     vectors.spell(torch.from_numpy(spell_vocabulary(words, 8)))
     return vectors
 
 
 @pytest.mark.parametrize("correction_size", [2, 0])
 def test_spelt_vectors_are_characters_and_a_correction(correction_size, monkeypatch):
-    monkeypatch.setattr("softquery.nn.word_vectors.CHUNK", 7)
+    monkeypatch.setattr("softquery.nn.softmax.CHUNK", 7)
     vectors = spelt(correction_size)
     wanted = vectors.cnn(vectors.spelling.int())
     if correction_size:

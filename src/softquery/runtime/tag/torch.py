@@ -53,5 +53,5 @@ class TorchTagBackend:
 
     def _read(self, sentences: Sequence[Sequence[str]]) -> Texts:
         numbers = self._speller.numbers()
-        rows = Sentences.pack(numbers.number(sentences)).to(self.device)
+        rows = Sentences.pack(numbers.encode(sentences)).to(self.device)
         return Texts(rows, self._speller.lexicon(numbers.words))

@@ -53,7 +53,7 @@ class PieceBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PiecePairs:
-    """A whole set of pairs, each side between its marks; a batch lays them into one row."""
+    """A whole set of pairs, each side between its marks; a batch joins both in one row."""
 
     first: Sentences
     second: Sentences
@@ -84,14 +84,14 @@ class PiecePairs:
 
 @dataclass(frozen=True, slots=True)
 class PiecePages:
-    """A whole set of pages: a question and a part of its context each, in one row."""
+    """A whole set of context windows, each in one row with its question."""
 
     question: Sentences
     context: Sentences
     label: Int[Tensor, "N 2"] | None = None
-    """The first and the last piece of the answer in the page's context; `NO_ANSWER` twice."""
+    """The first and the last piece of the answer in the window; `NO_ANSWER` twice for none."""
     sheet: ContextWindows | None = None
-    """Where the pages come from."""
+    """Where the windows come from."""
 
     def __len__(self) -> int:
         return len(self.context)
@@ -101,7 +101,7 @@ class PiecePages:
         return self.question.lengths + self.context.lengths - 1
 
     def to(self, device: torch.device | str) -> "PiecePages":
-        """The same pages on another device."""
+        """The same windows on another device."""
         return replace(
             self,
             question=self.question.to(device),
@@ -110,7 +110,7 @@ class PiecePages:
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> PieceBatch:
-        """The chosen pages, padded to `length`; labels count from the beginning of the row."""
+        """The chosen windows, padded to `length`; labels count from the beginning of the row."""
         batch = joined_rows(self.question, self.context, rows, length)
         if self.label is None:
             return batch
@@ -148,12 +148,12 @@ def encode_piece_pages(
     *,
     labels: Sequence[tuple[int, int]] | None = None,
 ) -> PiecePages:
-    """Number the pieces of pages.
+    """Context windows as ids of pieces.
 
     Args:
-        pages: As `softquery.answers.lay_out` makes them of a pipeline that cuts pieces.
-        pipeline: The same one.
-        labels: The first and last piece of the answer on each page, `NO_ANSWER` twice for none.
+        pages: The windows, as `softquery.answers.lay_out` makes them with a pipeline of pieces.
+        pipeline: That pipeline.
+        labels: The first and last piece of the answer in each window, `NO_ANSWER` twice for none.
     """
     cutting = WordCutting(pipeline)
     label = None
@@ -167,7 +167,7 @@ def encode_piece_pages(
 
 
 class WordPieceBatch(NamedTuple):
-    """B sentences as pieces, where the first piece of each word stands, and a tag for each word."""
+    """B sentences as pieces, the place of each word's first piece, and a tag for each word."""
 
     tokens: Tokens
     places: Int[Tensor, "B W"]
@@ -187,7 +187,7 @@ class WordPieces:
     pieces: Sentences
     """Each sentence between its marks."""
     places: Sentences
-    """Of the first piece of each word."""
+    """The place of each word's first piece."""
     label: Sentences | None = None
     """The tag of each word."""
     num_cut: int = 0
