@@ -1,17 +1,21 @@
-"""Which files of softquery run during a command, once it has been imported, and which per batch."""
+"""Which files of softquery run during a command, and which of them run for every batch."""
 
+import os
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import TypeVar
 
 import softquery
 
 HOME = str(Path(softquery.__file__).parent)
-Result = TypeVar("Result")
+STEP = ("training/steps.py", "_run")
+"""The function in whose every call one batch is made, read by the model, and learnt from."""
 
 
 @dataclass
@@ -19,39 +23,40 @@ class TracedFiles:
     """Files whose functions ran, by their path inside `softquery`; module bodies do not count."""
 
     ran: set[str] = field(default_factory=set)
-    per_batch: set[str] = field(default_factory=set)
-    """Those that ran in every one of the spans that `spanned_by` names."""
+    spans: Counter[str] = field(default_factory=Counter)
+    """In how many spans each file ran."""
     num_spans: int = 0
 
+    @property
+    def in_every_span(self) -> set[str]:
+        """Files that ran in each of the spans."""
+        return {file for file, count in self.spans.items() if count == self.num_spans}
 
-def traced_files(
-    action: Callable[[], Result], *, spanned_by: tuple[str, str] | None = None
-) -> tuple[Result, TracedFiles]:
-    """Run an action and say which files of softquery it ran.
+
+def traced_files(action: Callable[[], object], *, span: tuple[str, str] = STEP) -> TracedFiles:
+    """Run an action, in this thread and in those that it starts, and note which files run.
 
     Args:
-        action: What to run.
-        spanned_by: A file and the function in it whose every call is one span, such as
-            `("training/steps.py", "_run")` for a step of training.
+        action: Called twice: what the first call imports and keeps does not count.
+        span: A file and a function in it; what runs inside its calls is counted by call.
     """
-    found, in_spans, depth = TracedFiles(), Counter(), 0
+    action()
+    found, names = TracedFiles(), dict[CodeType, str | None]()
     current: set[str] = set()
-    names: dict[CodeType, str | None] = {}
+    depth = 0
 
     def name_of(code: CodeType) -> str | None:
         if code not in names:
-            ours = code.co_filename.startswith(HOME) and code.co_name != "<module>"
-            names[code] = str(Path(code.co_filename).relative_to(HOME)) if ours else None
+            is_ours = code.co_filename.startswith(HOME) and code.co_name != "<module>"
+            names[code] = Path(code.co_filename).relative_to(HOME).as_posix() if is_ours else None
         return names[code]
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         nonlocal depth
-        if event not in ("call", "return"):
-            return
-        file = name_of(frame.f_code)
+        file = name_of(frame.f_code) if event in ("call", "return") else None
         if file is None:
             return
-        is_span = spanned_by == (file, frame.f_code.co_name)
+        is_span = span == (file, frame.f_code.co_name)
         if event == "call":
             found.ran.add(file)
             if depth:
@@ -61,13 +66,33 @@ def traced_files(
             depth -= 1
             if not depth:
                 found.num_spans += 1
-                in_spans.update(current)
+                found.spans.update(current)
                 current.clear()
 
+    threading.setprofile(note)
     sys.setprofile(note)
     try:
-        result = action()
+        action()
     finally:
         sys.setprofile(None)
-    found.per_batch = {file for file, count in in_spans.items() if count == found.num_spans}
-    return result, found
+        threading.setprofile(None)
+    return found
+
+
+def run_command(*words: object) -> str:
+    """Run `softquery` with these words in this process; what it prints is returned."""
+    from softquery.cli import main
+
+    printed, before, environment, code = StringIO(), sys.argv, dict(os.environ), None
+    sys.argv = ["softquery", *map(str, words)]
+    try:
+        with redirect_stdout(printed), redirect_stderr(printed):
+            main()
+    except SystemExit as end:
+        code = end.code
+    finally:
+        sys.argv = before
+        os.environ.clear()
+        os.environ.update(environment)
+    assert not code, printed.getvalue()
+    return printed.getvalue()

@@ -16,7 +16,7 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 from running import Answer, finish, settings, start, start_warm
 from tiny_pairs import english, write_folder
 
-from softquery.training.checkpoint import NAME
+from softquery.training.run_records import NAME
 
 SETTINGS = settings(
     training={"max_epochs": 4, "log_every": 7, "average_decay": 0.9, "patience": 4},

@@ -56,7 +56,7 @@ def straight_through(
     score: Score = scaled_dot,
     mask: Bool[Tensor, "*#B #Q #K"] | None = None,
 ) -> Attended:
-    """Answer as `hard_attend`, learn as `attend` (Bengio+ 2013, §4, "straight-through").
+    """Answer as `hard_attend`, learn as `attend` (Bengio+ 2013, "straight-through").
 
     The weights are hard in the forward pass and pass their gradient on as if they had been soft.
 

@@ -1,4 +1,4 @@
-"""Which rows make a batch: sentences of like length, or bins that sequences fill.
+"""Which rows make a batch: sentences of similar length, or bins that sequences fill.
 
 The order follows from a seed and an epoch.
 """
@@ -41,15 +41,15 @@ def bucketed(
     pad_multiple: int = 8,
     pool: int = 50,
 ) -> list[Slot]:
-    """Every row once, in shuffled batches of like length.
+    """Every row once, in shuffled batches of similar length.
 
     Rows are shuffled, sorted by length within pools of `pool` batches, cut, and the batches
-    shuffled: noise enough for training, padding little. The same seed and epoch give the same
-    batches, so that an interrupted run goes on exactly.
+    shuffled: random enough for training, with little padding. The same seed and epoch give the same
+    batches, so that an interrupted run continues exactly.
 
     Args:
         lengths: Tokens of each row.
-        batch_size: Rows a batch; the last one may be smaller.
+        batch_size: Rows per batch; the last one may be smaller.
         seed: The run's seed.
         epoch: The epoch's number.
         pad_multiple: Lengths are rounded up to a multiple of it, which keeps the number of distinct
@@ -131,15 +131,15 @@ EMPTY = -1
 def fill_bins(
     sizes: Numbers, capacity: int, *, most: int, draw: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Which sequences share a bin: rows of numbers of sequences, `EMPTY` where there is none.
+    """Which sequences share a bin: one row per bin with their indices, `EMPTY` behind the last.
 
-    The largest sequence that is left opens a bin, and the largest that still fits goes in, again
-    and again. Only how many there are of each size matters for that, so that like bins are filled
+    The largest remaining sequence opens a bin, then the largest that still fits is added until none
+    does. Only the number of sequences of each size matters for that, so that equal bins are filled
     at once, and the time hardly grows with the number of sequences (Krell et al. 2021, Section 3).
 
     Args:
-        sizes: Of every sequence; none above the capacity.
-        capacity: Of a bin.
+        sizes: Size of every sequence; none above the capacity.
+        capacity: Size of a bin.
         most: Sequences that a bin may hold.
         draw: Decides which of the sequences of one size share a bin.
 

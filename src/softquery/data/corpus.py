@@ -1,6 +1,6 @@
-"""A corpus on the disk: every word as the number of its type, read by mapping, never loaded whole.
+"""A corpus on the disk: every word as the id of its type, memory-mapped and never loaded whole.
 
-Numbers are given by frequency. The vocabulary that a language model predicts is thus the beginning
+Ids are ordered by frequency. The vocabulary that a language model predicts is thus the beginning
 of the list of types, and how large it is can be decided later.
 
 word2vec has a form of its own, `softquery.files.write_corpus_file`, which needs no torch: rare
@@ -36,7 +36,7 @@ CHUNK = 4096
 """Texts that are tokenised at a time."""
 NUMBERS = np.dtype("<i4")
 NOTE, TYPES, COUNTS, CHARACTERS = "corpus.json", "types.json", "counts.npy", "characters.npy"
-Texts = Callable[[], Iterable[str]]
+OpenTexts = Callable[[], Iterable[str]]
 """Opens a stream of texts; called again for each pass."""
 
 
@@ -74,24 +74,24 @@ class Corpus:
 def write_corpus(
     folder: Path,
     *,
-    train: Texts,
-    valid: Texts,
+    train: OpenTexts,
+    valid: OpenTexts,
     config: TextConfig,
     known: Sequence[str] = (),
     max_characters: int = MAX_CHARACTERS,
     source: str | PathLike[str] = "the texts",
 ) -> None:
-    """Tokenise two splits and write them as numbers, whole or not at all.
+    """Tokenise two splits and write them as ids; the folder appears complete or not at all.
 
-    The texts are read twice (to count the types, and to number the words) and never held.
+    The texts are read twice (to count the types, and to write the ids) and never held in memory.
 
     Args:
         folder: Where the corpus shall lie.
         train: The text whose words are counted.
         valid: Further text; its new words are added to the types but not to the counts.
         config: What a word is; boundaries are added to every line whatever it says.
-        known: Words that keep the numbers they have here, such as a bundle's vocabulary.
-        max_characters: Symbols to spell a word with.
+        known: Words that keep the ids they have here, such as a bundle's vocabulary.
+        max_characters: Characters stored per word, the two marks at its ends included.
         source: Where the texts come from, for errors.
 
     Raises:
@@ -156,7 +156,7 @@ def _write_split(
     total = 0
     ways = [(folder / f"{split}.{way}.ids").open("wb") for way in ("forwards", "backwards")]
     with ways[0] as forwards, ways[1] as backwards:
-        for lines in _numbered(texts, pipeline):
+        for lines in _encoded(texts, pipeline):
             as_written = _write(forwards, lines)
             _write(backwards, [line[::-1] for line in lines])
             total += len(as_written)
@@ -165,8 +165,8 @@ def _write_split(
     return total
 
 
-def _numbered(texts: Iterable[str], pipeline: TextPipeline) -> Iterator[list[list[int]]]:
-    """Chunks of lines as numbers, without those that hold no word."""
+def _encoded(texts: Iterable[str], pipeline: TextPipeline) -> Iterator[list[list[int]]]:
+    """Chunks of lines as ids, without those that hold no word."""
     stream = iter(texts)
     while chunk := list(islice(stream, CHUNK)):
         yield [line for line in pipeline.encode_ids(chunk) if len(line) > 2]

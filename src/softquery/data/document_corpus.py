@@ -1,6 +1,6 @@
-"""Documents on the disk: every piece as its number, mapped and never loaded, with the vocabulary.
+"""Documents on the disk: every piece as its id, memory-mapped, with the vocabulary.
 
-`write_corpus` is its like for models that read words by their characters.
+`write_corpus` does the same for models that read words by their characters.
 """
 
 import json
@@ -41,7 +41,7 @@ class DocumentCorpus:
     """Pieces of each split."""
 
     def documents(self, split: str) -> DocumentText:
-        """Those of a split, mapped from the disk."""
+        """The documents of a split, mapped from the disk."""
         # Copy-on-write, because torch warns of arrays that may not be written; nothing writes.
         ids = np.memmap(self.folder / f"{split}.ids", NUMBERS, mode="c")
         starts, sentences = (np.load(self.folder / f"{split}.{name}.npy") for name in _PLACES)
@@ -58,7 +58,7 @@ def write_documents(
     *,
     source: str | PathLike[str] = "the texts",
 ) -> None:
-    """Cut texts into pieces and write them as numbers, whole or not at all.
+    """Cut texts into pieces and write their ids; the folder appears complete or not at all.
 
     Args:
         folder: Where the corpus shall lie.
@@ -152,7 +152,7 @@ class _Writer:
         self.total += len(numbers)
 
     def _begins(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
-        """Where a sentence ended just before; closing signs belong to it."""
+        """True where a sentence begins; closing signs belong to the one before."""
         ends, closes = np.isin(numbers, self.ends), np.isin(numbers, self.closers)
         over = ends.copy()
         over[1:] |= closes[1:] & ends[:-1]
@@ -168,7 +168,7 @@ def _chunks(lines: Iterable[DocumentLine]) -> Iterator[list[DocumentLine]]:
 
 
 def _unmarked(pipeline: TextPipeline) -> Any:
-    """A tokenizer of its own that puts no marks around a text."""
+    """A copy of the tokenizer that puts no marks around a text."""
     tokenizer = type(pipeline.tokenizer).from_str(pipeline.tokenizer.to_str())
     tokenizer.post_processor = None
     return tokenizer

@@ -1,7 +1,7 @@
 """Documents as one row of pieces, and the excerpts of them that a model reads.
 
-An excerpt is a stretch of one document, or two of them in a row: the second follows the first, or
-comes from elsewhere, which the model is to tell (Devlin et al. 2019, Section 3.1, Task 2).
+An excerpt is one stretch of a document, or two: the second follows the first or comes from
+elsewhere, which the model must decide (Devlin et al. 2019, Section 3.1, Task 2).
 """
 
 from dataclasses import dataclass, replace
@@ -72,11 +72,12 @@ class DocumentText:
         return found
 
     def pairs(self, size: int, draw: np.random.Generator) -> Numbers:
-        """Likewise, each in two parts; of half of them the second parts are exchanged.
+        """Excerpts in two parts each; for half of them the second parts are exchanged.
 
-        No length gives an exchange away: it happens among parts of the same length, so that nothing
-        is read twice or left out. Where an excerpt is the only one of its length, which is rare in
-        much text, its second part is as long a stretch from the beginning of any other.
+        Parts are exchanged with parts of the same length: the length does not reveal an exchange,
+        and nothing is read twice or left out. Where an excerpt is the only one of its length, which
+        is rare in much text, its second part is replaced by as long a stretch from the beginning of
+        any other.
         """
         found = self.excerpts(size)
         starts, ends = found[:, START], found[:, START] + found[:, SIZE]

@@ -1,4 +1,4 @@
-"""Documents of sentences of words, and batches of documents of like shape.
+"""Documents of sentences of words, and batches of documents of similar shape.
 
 N documents in all, M sentences of all of them, B documents of a batch, S sentences, T words.
 """
@@ -16,7 +16,7 @@ from softquery.data.buckets import Slot, round_up
 from softquery.data.tokens import Sentences
 
 MOST_WORDS = (1 << 16) - 1
-"""Of a sentence: a batch's shape is told as one number, S · 2¹⁶ + T."""
+"""The longest sentence: a batch's shape is encoded as one number, S · 2¹⁶ + T."""
 
 
 class DocumentBatch(NamedTuple):
@@ -54,12 +54,12 @@ class DocumentShape(NamedTuple):
 
     @classmethod
     def of_length(cls, length: int) -> "DocumentShape":
-        """The shape that `as_length` told."""
+        """The shape that `as_length` encoded."""
         return cls(*divmod(length, MOST_WORDS + 1))
 
     @property
     def num_tokens(self) -> int:
-        """Of one document, padding included."""
+        """Tokens of one document, padding included."""
         return self.num_sentences * self.num_words
 
 
@@ -102,7 +102,7 @@ class Documents:
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> DocumentBatch:
-        """The chosen documents, padded to the shape that `length` tells."""
+        """The chosen documents, padded to the shape that `length` encodes."""
         shape = DocumentShape.of_length(length)
         label = None if self.label is None else self.label[rows]
         size = (len(rows), *shape)

@@ -21,7 +21,7 @@ def encode_labels(
     Args:
         rows: As `read_rows` gives them.
         parse_label: From the label's text to a class id; a `ValueError` is reported with the row.
-        parse_distribution: Reads `probabilities`; not read where it is left away.
+        parse_distribution: Reads `probabilities`; omitted, they are ignored.
     """
     label = torch.tensor([parsed_label(row, parse_label) for row in rows], dtype=torch.int64)
     if parse_distribution is None:
@@ -31,7 +31,7 @@ def encode_labels(
 
 
 def parsed_label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
-    """One label; what is wrong with it is told with its row."""
+    """One label; an error names its row."""
     try:
         return parse_label(row.values["label"])
     except ValueError as error:
@@ -53,7 +53,7 @@ def distributions(
 
 
 def softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Tensor:
-    """Class ids as distributions, with what is known better in its place."""
+    """Class ids as one-hot distributions, replaced by a teacher's where there is one."""
     num_classes = len(next(iter(taught.values())))
     soft = torch.nn.functional.one_hot(label, num_classes).float()
     soft[torch.tensor(list(taught))] = torch.tensor(list(taught.values()))

@@ -70,12 +70,12 @@ class Texts:
 def encode_words(
     sentences: Sequence[Sequence[str]], pipeline: TextPipeline, *, max_characters: int
 ) -> Texts:
-    """Number the words of sentences by a lexicon of their own.
+    """Sentences as rows of a lexicon of their own words.
 
     Args:
         sentences: Words as they stand in the text.
         pipeline: Knows which words the model's table has.
-        max_characters: Symbols by which a word is spelt, its two marks included.
+        max_characters: Characters per word, the two marks at its ends included.
 
     >>> from softquery.text import TextConfig, pipeline_from_words
     >>> texts = encode_words([["A", "b"], ["b"]], pipeline_from_words(["b"], TextConfig()),
@@ -83,15 +83,15 @@ def encode_words(
     >>> texts.batch(torch.tensor([0, 1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()
     ([[4, 5], [5, 0]], [0, 1, 2, 3, 1, 4])
     """
-    numbers = WordIds(pipeline)
-    ids = numbers.number(sentences)
-    return Texts(Sentences.pack(ids), numbers.lexicon(max_characters=max_characters))
+    word_ids = WordIds(pipeline)
+    ids = word_ids.encode(sentences)
+    return Texts(Sentences.pack(ids), word_ids.lexicon(max_characters=max_characters))
 
 
 def encode_ids(sentences: Sequence[Sequence[int]], *, vocab_size: int) -> Texts:
     """Sentences whose ids are those of a vocabulary, which is their lexicon as it stands.
 
-    Nothing is spelt here: for models that read a table of words alone.
+    The lexicon has no characters: for models that read a table of words alone.
 
     >>> texts = encode_ids([[4, 5], [5]], vocab_size=6)
     >>> texts.batch(torch.tensor([1]), 2).tokens.ids.tolist(), texts.lexicon.words.tolist()

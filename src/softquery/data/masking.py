@@ -1,12 +1,12 @@
 """Excerpts of documents as batches with hidden words, made on the device, the same everywhere.
 
-Which words are hidden, and what stands in their place, follows from where they stand in the text
-and from a number that changes with the epoch, by a hash and not by a generator: it is drawn anew
-each epoch, a resumed run draws the same, and so do several processes. All shapes are known
-beforehand and nothing is read back, so that a CUDA graph can hold it.
+Which words are hidden, and what replaces them, is a hash of their places in the text and of a salt
+that changes with the epoch, not the output of a generator: each epoch draws differently, a resumed
+run draws the same, and so do several processes. All shapes are known in advance and nothing is read
+back, so that a CUDA graph can record it.
 
-B bins of L tokens each, N = B·L tokens, P excerpts a bin, S = B·(P+1) sequences (the last one of a
-bin is filling), M words to foretell.
+B bins of L tokens each, N = B·L tokens, P excerpts per bin, S = B·(P+1) sequences (the last one of
+a bin is filler), M words to predict.
 """
 
 import math
@@ -35,11 +35,11 @@ from softquery.text import (
 
 MaskedUnit = Literal["pieces", "words"]
 NONE = -100
-"""In place of an answer where there is none; torch's losses leave it out."""
+"""The target where there is none; torch's losses ignore it."""
 COLUMNS = 5
 RANGE = 1 << 32
 _PLACE, _CHOICE, _WORD = 1, 2, 3
-"""What a number is drawn for."""
+"""Purposes for which numbers are drawn."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,13 +47,13 @@ class Masking:
     """Which words are hidden and how (Devlin et al. 2019, Section 3.1, Task 1, and A.1)."""
 
     share: float = 0.15
-    """Of the text, that is foretold."""
+    """Share of the text that is predicted."""
     unit: MaskedUnit = "pieces"
     """`"words"` hides all pieces of a word, or none."""
     as_mask: float = 0.8
-    """Of what is foretold, the share that is hidden behind `[MASK]`."""
+    """Of these, the share that is replaced by `[MASK]`."""
     as_random: float = 0.1
-    """And the share in whose place another word stands; the rest stays as it is."""
+    """Of these, the share that is replaced by a random word; the rest is left unchanged."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
@@ -67,12 +67,12 @@ class Masking:
 
 
 class MaskedBatch(NamedTuple):
-    """Sequences end to end, which of their tokens are foretold, and what these are."""
+    """Sequences end to end, which of their tokens are to be predicted, and what these are."""
 
     tokens: PackedTokens
     places: Int[Tensor, " M"]
     targets: Int[Tensor, " M"]
-    """The tokens there; `NONE` for places that only fill up."""
+    """The tokens there; `NONE` for places that are only filler."""
     firsts: Int[Tensor, " S"]
     """Where each sequence begins."""
     follows: Int[Tensor, " S"]
@@ -87,7 +87,7 @@ class MaskedText:
         ids: The pieces, on the device, or mapped from the disk.
         masking: What is hidden.
         ordinary: All ids but the reserved ones.
-        continues: Whether an id goes on with a word.
+        continues: Whether an id continues a word.
         reserved: The ids of `[CLS]`, `[SEP]`, `[MASK]` and `[PAD]`.
     """
 
@@ -130,7 +130,7 @@ class MaskedText:
         return MaskedBatch(tokens, places, targets, firsts, laid.follows)
 
     def _lay_out(self, rows: Tensor, length: int) -> "_LaidOut":
-        """Where every token of every bin comes from: `[CLS]` first `[SEP]` second `[SEP]`."""
+        """Where each token of each bin comes from: `[CLS]` first `[SEP]` second `[SEP]`."""
         parts = rows[:, 1:].reshape(len(rows), -1, COLUMNS)  # [B, P, 5]
         first, second = parts[..., 1], parts[..., 3]
         sizes = first + 2 + (second + 1) * (second > 0)
@@ -189,7 +189,7 @@ class MaskedText:
     def _choose(self, words: Tensor, laid: "_LaidOut", salt: Tensor) -> tuple[Tensor, Tensor]:
         """The places with the highest draws, and which of them count.
 
-        There are always as many places; where a bin is not full, some of them do not count.
+        The number of places is always the same; where a bin is not full, some do not count.
         """
         origins = laid.origins
         if self.masking.unit == "words":  # the pieces of a word share one draw
@@ -200,7 +200,7 @@ class MaskedText:
         most = min(len(draws) - 1, math.ceil(self.masking.share * len(draws)))
         best, places = draws.topk(most + 1)
         wanted = (self.masking.share * laid.is_text.sum()).round().long().clamp(1, most)
-        # Above the first that is too many: of a word that would be cut, no piece is taken.
+        # Strictly above the first one too many: no piece of a word that would be cut is taken.
         counts = best > best.gather(0, wanted.view(1))
         return places[:-1], counts[:-1]
 
@@ -220,17 +220,17 @@ class _LaidOut(NamedTuple):
 
 
 def drawn(places: Int[Tensor, "*B"], salt: Int[Tensor, "*#B"], purpose: int) -> Int[Tensor, "*B"]:
-    """Numbers from 0 to 2³² that follow from places in a text, a salt and a purpose.
+    """Numbers from 0 to 2³² as a hash of places in a text, a salt and a purpose.
 
     >>> draws = drawn(torch.arange(20_000), torch.tensor([7]), 1).double() / RANGE
     >>> round(float(draws.mean()), 1), round(float((draws < 0.15).double().mean()), 2)
     (0.5, 0.15)
     """
-    return _stirred(_stirred(places + purpose * 0x9E3779B9) ^ _stirred(salt + purpose))
+    return _hashed(_hashed(places + purpose * 0x9E3779B9) ^ _hashed(salt + purpose))
 
 
-def _stirred(numbers: Int[Tensor, "*B"]) -> Int[Tensor, "*B"]:
-    """Every bit changes about half of all bits (the end of MurmurHash3, Appleby 2011)."""
+def _hashed(numbers: Int[Tensor, "*B"]) -> Int[Tensor, "*B"]:
+    """The finaliser of MurmurHash3 (Appleby 2011): every bit changes about half of all bits."""
     numbers = numbers & (RANGE - 1)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         numbers = ((numbers ^ (numbers >> shift)) * factor) & (RANGE - 1)
@@ -240,7 +240,7 @@ def _stirred(numbers: Int[Tensor, "*B"]) -> Int[Tensor, "*B"]:
 def bin_rows(
     excerpts: Numbers, length: int, *, salt: int, draw: np.random.Generator
 ) -> Int[Tensor, "bins K"]:
-    """Excerpts laid together in bins of `length` tokens, in an order that is drawn.
+    """Excerpts packed into bins of `length` tokens, in random order.
 
     A row describes a bin: the salt, and five numbers for each of its excerpts.
     """
@@ -265,6 +265,6 @@ def most_excerpts(length: int) -> int:
 
 
 def bin_slots(rows: Int[Tensor, "bins K"], length: int, batch_size: int) -> list[Slot]:
-    """Batches of bins, all equally large; what is left over is a batch only where it is all."""
+    """Batches of bins, all of one size; a remainder is used only if it is all there is."""
     whole = max(1, len(rows) // batch_size) * batch_size
     return [Slot(part, length) for part in torch.split(rows[:whole], batch_size) if len(part)]

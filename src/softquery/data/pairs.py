@@ -105,13 +105,13 @@ def encode_pairs(
         pipeline: Turns sentences into ids.
         parse_label: From the label's text to a class id or a graded value; a `ValueError` is
             reported with the row.
-        parse_distribution: Reads `probabilities`, which stand for the label in rows that have
-            them: what a teacher thinks of the pair. Not read where it is left away.
-        max_characters: Symbols by which words are spelt, for a model that reads their characters;
-            ids are then rows of a lexicon, and no word is unknown.
+        parse_distribution: Reads `probabilities`, a teacher's distribution that replaces the label
+            in rows that have one; omitted, they are ignored.
+        max_characters: Characters per word, for a model that reads them; ids are then rows of a
+            lexicon, and no word is unknown.
     """
-    numbers = WordIds(pipeline)
-    number = pipeline.encode_ids_with_cuts if max_characters is None else numbers.number_texts
+    word_ids = WordIds(pipeline)
+    encode = pipeline.encode_ids_with_cuts if max_characters is None else word_ids.encode_texts
     sides: tuple[list[list[int]], list[list[int]]] = ([], [])
     labels: list[int | float] = []
     taught: dict[int, list[float]] = {}
@@ -123,7 +123,7 @@ def encode_pairs(
         labels.extend(parsed_label(row, parse_label) for row in chunk)
         for side, column in zip(sides, ("sentence1", "sentence2"), strict=True):
             texts = [row.values[column] for row in chunk]
-            ids, cuts = number(texts)
+            ids, cuts = encode(texts)
             side.extend(ids)
             num_cut += sum(cut > 0 for cut in cuts)
     kind = torch.float32 if any(isinstance(value, float) for value in labels) else torch.int64
@@ -133,12 +133,12 @@ def encode_pairs(
         Sentences.pack(sides[1]),
         softened(label, taught) if taught else label,
         num_cut,
-        None if max_characters is None else numbers.lexicon(max_characters=max_characters),
+        None if max_characters is None else word_ids.lexicon(max_characters=max_characters),
     )
 
 
 def first_sentence(row: Row) -> str:
-    """What pairs are held back together by."""
+    """The key by which pairs are held back together."""
     return row.values["sentence1"]
 
 

@@ -53,7 +53,7 @@ class PieceBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PiecePairs:
-    """A whole set of pairs, each side between its marks; a batch lays them into one row."""
+    """A whole set of pairs, each side between its marks; a batch joins both in one row."""
 
     first: Sentences
     second: Sentences
@@ -84,12 +84,12 @@ class PiecePairs:
 
 @dataclass(frozen=True, slots=True)
 class PieceWindows:
-    """A whole set of windows: a question and a part of its context each, in one row."""
+    """A whole set of context windows, each in one row with its question."""
 
     question: Sentences
     context: Sentences
     label: Int[Tensor, "N 2"] | None = None
-    """The first and the last piece of the answer in the window's context; `NO_ANSWER` twice."""
+    """The first and the last piece of the answer in the window; `NO_ANSWER` twice for none."""
     windowed: ContextWindows | None = None
     """Where the windows come from."""
 
@@ -148,11 +148,11 @@ def encode_piece_windows(
     *,
     labels: Sequence[tuple[int, int]] | None = None,
 ) -> PieceWindows:
-    """Number the pieces of windows.
+    """Context windows as ids of pieces.
 
     Args:
-        windows: As `softquery.answers.make_windows` makes them of a pipeline that cuts pieces.
-        pipeline: The same one.
+        windows: The windows, as `softquery.answers.make_windows` makes them with a pipeline of pieces.
+        pipeline: That pipeline.
         labels: The first and last piece of the answer in each window, `NO_ANSWER` twice for none.
     """
     cutting = PieceEncoder(pipeline)
@@ -167,7 +167,7 @@ def encode_piece_windows(
 
 
 class WordPieceBatch(NamedTuple):
-    """B sentences as pieces, where the first piece of each word stands, and a tag for each word."""
+    """B sentences as pieces, the place of each word's first piece, and a tag for each word."""
 
     tokens: Tokens
     places: Int[Tensor, "B W"]
@@ -187,7 +187,7 @@ class WordPieces:
     pieces: Sentences
     """Each sentence between its marks."""
     places: Sentences
-    """Of the first piece of each word."""
+    """The place of each word's first piece."""
     label: Sentences | None = None
     """The tag of each word."""
     num_cut: int = 0

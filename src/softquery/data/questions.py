@@ -1,4 +1,4 @@
-"""Questions about contexts: windows of words to batches, contexts that are asked twice stored once.
+"""Questions about contexts: windows of words to batches; a shared context is stored once.
 
 N windows in all, B of a batch, T and J padded lengths of contexts and questions.
 """
@@ -40,7 +40,7 @@ class QuestionBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """A whole set of windows, ready to be cut into batches."""
+    """A whole set of windows and their questions, ready to be cut into batches."""
 
     question: Sentences
     context: Sentences
@@ -53,11 +53,11 @@ class Questions:
         return len(self.context)
 
     def lengths(self) -> Int[Tensor, " N"]:
-        """Words of the context of each window."""
+        """Words of each window."""
         return self.context.lengths
 
     def question_length(self) -> int:
-        """To what every batch pads its questions: shapes then follow from the contexts alone."""
+        """The length of questions in every batch: shapes then depend on the contexts alone."""
         longest = int(self.question.lengths.max()) if len(self.question) else 1
         return round_up(longest, QUESTION_MULTIPLE)
 
@@ -88,13 +88,13 @@ def encode_windows(
     max_characters: int,
     labels: Sequence[tuple[int, int]] | None = None,
 ) -> Questions:
-    """Number the words of windows by a lexicon of their own.
+    """Context windows as rows of a lexicon of their own words.
 
     Args:
-        windows: As `softquery.answers.make_windows` makes them; a list of words that several of
-            them have in common is stored once.
+        windows: The windows, as `softquery.answers.make_windows` makes them; a list of words that several
+            of them share is stored once.
         pipeline: Knows which words the model's table has.
-        max_characters: Symbols by which a word is spelt, its two marks included.
+        max_characters: Characters per word, the two marks at its ends included.
         labels: The first and last word of the answer in each window, `NO_ANSWER` twice for none.
 
     >>> from softquery.text import TextConfig, pipeline_from_words
@@ -106,11 +106,11 @@ def encode_windows(
     types: dict[str, int] = {}
     first = len(reserved_tokens("words"))
 
-    def number(words: Sequence[str]) -> list[int]:
+    def ids_of(words: Sequence[str]) -> list[int]:
         return [types.setdefault(word, first + len(types)) for word in words]
 
-    questions = shared_sentences([window.question for window in windows], number)
-    contexts = shared_sentences([window.words for window in windows], number)
+    questions = shared_sentences([window.question for window in windows], ids_of)
+    contexts = shared_sentences([window.words for window in windows], ids_of)
     lexicon = build_lexicon(types, pipeline, max_characters=max_characters)
     label = None
     if labels is not None:
@@ -119,9 +119,9 @@ def encode_windows(
 
 
 def shared_sentences(
-    lists: Sequence[Sequence[str]], number: Callable[[Sequence[str]], list[int]]
+    lists: Sequence[Sequence[str]], encode: Callable[[Sequence[str]], list[int]]
 ) -> Sentences:
-    """Sentences of which those that are the same list lie in the same place.
+    """Sentences as ids; those that are the same list object are stored once.
 
     >>> words = ["a", "b"]
     >>> made = shared_sentences([words, ["c"], words], lambda some: [ord(each) for each in some])
@@ -134,6 +134,6 @@ def shared_sentences(
         if id(words) not in places:
             places[id(words)] = len(distinct)
             distinct.append(words)
-    packed = Sentences.pack([number(words) for words in distinct])
+    packed = Sentences.pack([encode(words) for words in distinct])
     rows = torch.tensor([places[id(words)] for words in lists], dtype=torch.int64)
     return Sentences(packed.ids, packed.starts[rows], packed.lengths[rows])

@@ -1,9 +1,9 @@
 """Running text window by window: streams for language models, windows of words for word2vec.
 
-A corpus lies on the disk as the numbers of its word types, once as written and once with every line
-turned round, and is mapped into memory, never loaded. Cut into S equal parts it makes S streams,
-which are read side by side; each step reads the next T words of every stream, so that the state of
-an LSTM can be carried from step to step (truncated backpropagation through time).
+A corpus lies on the disk as the ids of its word types, once as written and once with every line
+reversed, and is memory-mapped, never loaded. Cut into S equal parts it makes S streams, which are
+read side by side; each step reads the next T words of every stream, so that the state of an LSTM
+can be carried from step to step (truncated backpropagation through time).
 
 B streams or windows of a batch, T steps of a window or targets of its words, U distinct types in
 it, C characters of a type, or words around another, R rows of such a word.
@@ -22,7 +22,7 @@ from softquery.text import UNK_ID
 from softquery.text.characters import FILLER
 
 TYPES_MULTIPLE = 8
-"""Distinct types are filled up to a multiple of it, which matrix products on GPUs like."""
+"""Distinct types are padded to a multiple of it, which suits matrix products on GPUs."""
 
 
 CROPS = (16, 24)
@@ -30,10 +30,10 @@ CROPS = (16, 24)
 
 
 class StreamBatch(NamedTuple):
-    """A window of B streams in both reading directions, with what comes next.
+    """A window of B streams in both reading directions, with the next words.
 
-    `forwards` and `backwards` are places in `characters`. The targets are numbers of the vocabulary
-    that is predicted, `<unk>` for all words beyond it.
+    `forwards` and `backwards` are rows of `characters`. The targets are ids of the vocabulary that
+    is predicted, `<unk>` for all words beyond it.
     """
 
     characters: Shaped[Tensor, "U C"]
@@ -43,10 +43,9 @@ class StreamBatch(NamedTuple):
     backward_targets: Int[Tensor, "B T"]
     streams: Int[Tensor, " B"]
     state: Any = None
-    """What the model kept of the words before, or None at the beginning."""
+    """The model's state after the words before, or None at the beginning."""
     crops: tuple[tuple[int, int], ...] = ()
-    """How many types, from the first on, are told by so many of their characters; all by all where
-    there is nothing."""
+    """(types, characters): consecutive types are cropped to so many characters; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +53,14 @@ class Streams:
     """Consecutive words as streams; the tensors may be mapped from a file, or lie on a GPU.
 
     Attributes:
-        forwards: Type numbers as written; every line begins with `<bos>` and ends with `<eos>`.
-        backwards: The same with each line turned round: from `<eos>` to `<bos>`.
-        characters: How each type is spelt.
+        forwards: Ids as written; every line begins with `<bos>` and ends with `<eos>`.
+        backwards: The same with each line reversed: from `<eos>` to `<bos>`.
+        characters: The characters of each type.
         vocab_size: Types below it are predicted; all others count as `<unk>`.
         num_streams: Parts that are read side by side.
         lengths: Characters to which types are cropped by class, see `cropped`.
         classes: The class of each type, an index of `lengths`.
-        multiple: Types of a class are filled up to a multiple of it.
+        multiple: Types of a class are padded to a multiple of it.
     """
 
     forwards: Int[Tensor, " N"]
@@ -92,15 +91,15 @@ class Streams:
         )
 
     def cropped(self, *, widest: int, multiple: int = TYPES_MULTIPLE) -> "Streams":
-        """The same, with short types told by fewer characters in each batch.
+        """The same, with short types cropped to fewer characters in each batch.
 
-        Filters that take the strongest of all places lose nothing, so long as one place is left
-        that sees filling alone.
+        Filters followed by a maximum over places lose nothing as long as one place is left that
+        sees filler alone.
 
         Args:
             widest: Characters that the widest filter sees.
-            multiple: Types of a class are filled up to a multiple of it; the larger, the fewer
-                shapes a batch can have.
+            multiple: Types of a class are padded to a multiple of it; the larger, the fewer shapes
+                a batch can have.
         """
         whole = self.characters.shape[1]
         lengths = [length for length in CROPS if widest < length < whole]
@@ -135,7 +134,7 @@ class Streams:
         )
 
     def _arranged(self, types: Tensor) -> tuple[Tensor, Tensor, tuple[tuple[int, int], ...]]:
-        """Types class by class and filled up, where each of them went, and how they are cropped."""
+        """Types class by class with padding, where each of them went, and how they are cropped."""
         device = types.device
         if self.classes is None:
             counts, order = [len(types)], torch.arange(len(types), device=device)
@@ -159,7 +158,7 @@ class Streams:
 
 
 class StreamSlots(Sequence[Slot]):
-    """The windows of an epoch in reading order, made when they are asked for.
+    """The windows of an epoch in reading order, made on demand.
 
     Args:
         streams: What is read.
@@ -186,16 +185,16 @@ class StreamSlots(Sequence[Slot]):
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Words around, and what they are asked about.
+    """The words around each word of a corpus, with the targets they are scored against.
 
     Attributes:
         rows: Input rows of each word around: its own, and those of its n-grams.
-        row_mask: Which of them are there.
+        row_mask: Which of them are real.
         targets: Output rows.
-        target_mask: Which of them are there.
-        label: 1 for a target that is right, else 0.
-        offset: What is added to a target's scores: 0, and for NCE the negative log of how often
-            noise is expected to draw it.
+        target_mask: Which of them are real.
+        label: 1 for the true target, otherwise 0.
+        offset: Added to a target's scores: 0, and for NCE the negative log of how often noise is
+            expected to draw it.
     """
 
     rows: Int[Tensor, "B C R"]

@@ -1,4 +1,4 @@
-"""Texts with what is to be written for them: rows of a file to batches of tensors.
+"""Sources with their targets: rows of a file to batches of tensors.
 
 Translations, the lower lines of couplets, anything with a `source` and a `target`.
 
@@ -40,7 +40,7 @@ class TranslationBatch(NamedTuple):
 
     @property
     def labels(self) -> Int[Tensor, "B T"]:
-        """What it is to say after each of its inputs: the target up to `<eos>`, then padding."""
+        """What it must predict after each input: the target up to `<eos>`, then padding."""
         return self.target.ids[:, 1:]
 
 
@@ -57,11 +57,11 @@ class Translations:
         return len(self.source)
 
     def lengths(self) -> Int[Tensor, " N"]:
-        """What a row's batch must be padded to: its source, or its target less one."""
+        """The length that a row's batch must be padded to: its source, or its target less one."""
         return torch.maximum(self.source.lengths, self.target.lengths - 1)
 
     def to(self, device: torch.device | str) -> "Translations":
-        """The same on another device."""
+        """The same rows on another device."""
         return Translations(self.source.to(device), self.target.to(device), self.num_cut)
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> TranslationBatch:

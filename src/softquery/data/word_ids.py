@@ -16,12 +16,12 @@ from softquery.text import (
 
 
 def build_lexicon(words: Iterable[str], pipeline: TextPipeline, *, max_characters: int) -> Lexicon:
-    """The table of distinct words, behind the four rows that are everywhere.
+    """The table of distinct words, behind the four reserved rows.
 
     Args:
         words: Each once.
         pipeline: Knows which of them the model's table has.
-        max_characters: Symbols by which a word is spelt, its two marks included.
+        max_characters: Characters per word, the two marks at its ends included.
     """
     types = list(words)
     first = list(reserved_tokens("words"))
@@ -50,34 +50,34 @@ class WordIds:
         """The words that were met, in the order of their rows."""
         return list(self.rows)
 
-    def number(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
-        """The rows of words that are cut already."""
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The rows of sentences that are lists of words."""
         return [
             [self.rows.setdefault(word, self._first + len(self.rows)) for word in sentence]
             for sentence in sentences
         ]
 
-    def number_within(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+    def encode_with_ends(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
         """The same, between the two ends of a sentence where the pipeline's texts have them.
 
         >>> from softquery.text import TextConfig, pipeline_from_words
-        >>> WordIds(pipeline_from_words([], TextConfig(boundaries=True))).number_within([["a"]])
+        >>> WordIds(pipeline_from_words([], TextConfig(boundaries=True))).encode_with_ends([["a"]])
         [[2, 4, 3]]
         """
-        rows = self.number(sentences)
+        rows = self.encode(sentences)
         if not self.pipeline.config.boundaries:
             return rows
         return [[BOS_ID, *sentence, EOS_ID] for sentence in rows]
 
-    def number_texts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-        """Texts cut into words and numbered so, and how many words the limit cost each."""
+    def encode_texts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        """The rows of the words of texts, and how many words of each were cut off."""
         words, cuts = self.pipeline.written_words_with_cuts(texts)
-        return self.number_within(words), cuts
+        return self.encode_with_ends(words), cuts
 
     def lexicon(self, *, max_characters: int) -> Lexicon:
         """The table of the words that were met.
 
         Args:
-            max_characters: Symbols by which a word is spelt, its two marks included.
+            max_characters: Characters per word, the two marks at its ends included.
         """
         return build_lexicon(self.rows, self.pipeline, max_characters=max_characters)

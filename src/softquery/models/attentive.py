@@ -49,13 +49,13 @@ class AttentiveConfig:
     """How the two directions become one state; the paper adds them (Eq. 8)."""
     embedding_dropout: float = 0.3
     state_dropout: float = 0.3
-    """Of the LSTM's states, before they are asked."""
+    """Of the LSTM's states, before attention."""
     dropout: float = 0.5
-    """Of what the classes are read off."""
+    """Of the vector that the classes are predicted from."""
     word_dropout: float = 0.0
     """Share of words that the table reads as unknown in training."""
     max_characters: int = 0
-    """Symbols by which words are spelt for a biLM inside; 0 where there is none."""
+    """Characters per word for a biLM inside; 0 without one."""
 
     def __post_init__(self) -> None:
         if self.merge not in get_args(Merge):
@@ -67,7 +67,7 @@ class AttentiveConfig:
 class Attentive(nn.Module):
     """An attention-BiLSTM (Zhou et al. 2016, Section 3).
 
-    Differs from paper: dropout of embeddings and states is variational (one mask a text).
+    Differs from paper: dropout of embeddings and states is variational (one mask per text).
 
     Args:
         config: The sizes.
@@ -99,7 +99,7 @@ class Attentive(nn.Module):
         return ClassOutput(self.output(self.dropout(summary)), asked.weights)
 
     def states(self, batch: TextBatch) -> Float[Tensor, "B T D"]:
-        """What the BiLSTM makes of the words (Section 3.2)."""
+        """The BiLSTM's states (Section 3.2)."""
         mask = batch.tokens.mask
         embedded = Embedded.of(self.embedder(batch.tokens.ids, batch.lexicon))
         states = self.encoder(self.embedding_dropout(embedded.at_input), mask)
@@ -123,7 +123,7 @@ class HierarchicalConfig:
     hidden_size: int = 50
     """Width of one direction, of words and of sentences."""
     context_size: int = 100
-    """Width of the two vectors that ask."""
+    """Width of the two context vectors that ask."""
     cell: Cell = "gru"
     dropout: float = 0.0
     """Of embeddings, of sentences and of the document; the paper has none."""
@@ -140,10 +140,10 @@ class HierarchicalConfig:
 
 
 class Level(nn.Module):
-    """One level of the hierarchy: read a sequence from both ends, and ask it.
+    """One level of the hierarchy: a bidirectional encoder, then attention by a learned query.
 
     Args:
-        size: Width of what is read.
+        size: Width of its inputs.
         config: The sizes.
     """
 

@@ -2,11 +2,11 @@
 
 Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers for Language
 Understanding", NAACL 2019; section numbers below are the paper's. The blocks are those of the
-Transformer's encoder. Every token sees both sides of itself, so that a word to be foretold must be
-hidden first: it would be read off otherwise. With `direction="left"` no token sees what follows,
-nothing has to be hidden, and the same blocks are a language model that reads from left to right.
+Transformer's encoder. Every token sees both sides of itself, so that a word to be predicted must
+be hidden first. With `direction="left"` no token sees what follows, nothing has to be hidden, and
+the same blocks are a language model that reads from left to right.
 
-B sentences, T tokens; N tokens of S sequences end to end; M words to foretell, V words, L layers, H
+B sentences, T tokens; N tokens of S sequences end to end; M words to predict, V words, L layers, H
 heads, D width.
 """
 
@@ -51,11 +51,11 @@ class BertConfig:
     num_segments: int = 2
     activation: BlockActivation = "gelu"
     direction: Direction = "both"
-    """Whom a token sees: all, or those before it."""
+    """Which tokens a token sees: all, or those before it."""
     heads: Heads = "words+next"
-    """What it can answer by itself: which words were hidden, and whether a text follows."""
+    """Heads for pretraining: which words were hidden, and whether a text follows another."""
     pooler: bool = True
-    """Whether there is a layer upon the first token; `words+next` needs it."""
+    """Whether there is a layer on top of the first token; `words+next` needs it."""
     dropout: float = 0.1
     attention_dropout: float = 0.1
     norm_eps: float = 1e-12
@@ -78,14 +78,14 @@ class BertConfig:
 
 
 class BertOutput(NamedTuple):
-    """The states of every token on every layer, the sum of the tables first."""
+    """The states of every token in every layer, the embeddings first."""
 
     layers: tuple[Float[Tensor, "B T D"], ...]
     mask: Bool[Tensor, "B T"]
 
     @property
     def states(self) -> Float[Tensor, "B T D"]:
-        """Of the highest layer."""
+        """The states of the highest layer."""
         return self.layers[-1]
 
 
@@ -99,10 +99,10 @@ class MaskedOutput(NamedTuple):
 
 
 class Bert(nn.Module):
-    """Token, position and segment, then blocks in which all tokens ask all (Section 3).
+    """Token, position and segment embeddings, then blocks of self-attention (Section 3).
 
     `encode` reads padded sentences, `encode_packed` sequences end to end; both give the same
-    states. `forward` is the pretraining (Section 3.1).
+    states. `forward` is for pretraining (Section 3.1).
 
     Args:
         config: The sizes.
@@ -131,14 +131,14 @@ class Bert(nn.Module):
         self.apply(_initialise)
 
     def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and what stands on the encoder."""
+        """How many layers lie between a parameter and the encoder's output."""
         part, *path = name.split(".")
         if part == "embedding":
             return self.config.num_layers + 1
         return self.config.num_layers - int(path[0]) if part == "blocks" else 0
 
     def forward(self, batch: MaskedBatch) -> MaskedOutput:
-        """What was hidden, and whether texts belong together (Section 3.1)."""
+        """Logits of the hidden words, and of whether texts belong together (Section 3.1)."""
         states = self.encode_packed(batch.tokens)
         # Looked up as embeddings are, whose backward pass is made for it.
         logits = self.word_logits(F.embedding(batch.places, states))
@@ -161,7 +161,7 @@ class Bert(nn.Module):
     def look(
         self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None
     ) -> Float[Tensor, "B L H T T"]:
-        """Who asked whom in every layer and head."""
+        """The attention weights of every layer and head."""
         return torch.stack(self._read(tokens, segments, "shown")[1], dim=1)
 
     def pool(self, first: Float[Tensor, "S D"]) -> Float[Tensor, "S D"]:
@@ -171,7 +171,7 @@ class Bert(nn.Module):
         return torch.tanh(self.pooler(first))
 
     def word_logits(self, states: Float[Tensor, "M D"]) -> Float[Tensor, "M V"]:
-        """How well each word of the vocabulary fits where these states are."""
+        """Logits of all words of the vocabulary at these states."""
         if self.word_head is None:
             raise ValueError("this model has no heads; it cannot say what was hidden")
         logits: Tensor = self.word_head(states, self.embedding.words.weight)
@@ -211,7 +211,7 @@ class Bert(nn.Module):
 def _initialise(module: nn.Module) -> None:
     """Small normal weights and no biases.
 
-    Differs from paper: the published code cuts the normal distribution off at twice its width.
+    Differs from paper: the published code truncates the normal distribution at twice its width.
     """
     if isinstance(module, (nn.Linear, nn.Embedding)):
         nn.init.normal_(module.weight, std=INITIAL_STD)

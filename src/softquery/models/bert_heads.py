@@ -1,8 +1,8 @@
 """BERT with one thin layer for a task (Devlin et al., 2019, Section 3.2 and Figure 4).
 
-The second file of the system in `bert.py`: the same encoder, and what reads the answer off its
-states. One text or a packed pair is judged by its first token, which has asked all others; a word
-is tagged by its first piece; an answer begins and ends where two learned vectors say.
+The second file of the system in `bert.py`: the same encoder with an output layer on its states. One
+text or a packed pair is classified by its first token, a word is tagged by its first piece, and an
+answer begins and ends where two learned vectors score highest.
 
 B rows, T pieces, W words, C classes or tags, D width.
 """
@@ -24,13 +24,13 @@ Decoder = Literal["crf", "softmax"]
 Segments = Int[Tensor, "B T"] | None
 
 
-def _judging_rows() -> BertConfig:
-    """The paper's base model without what it was pretrained with."""
+def _encoder_with_pooler() -> BertConfig:
+    """The paper's base model without its pretraining heads."""
     return BertConfig(heads="none")
 
 
-def _judging_pieces() -> BertConfig:
-    """Likewise, and without the layer upon the first token."""
+def _encoder_without_pooler() -> BertConfig:
+    """The paper's base model without its pretraining heads and without the pooler."""
     return BertConfig(heads="none", pooler=False)
 
 
@@ -38,11 +38,11 @@ def _judging_pieces() -> BertConfig:
 class BertClassifierConfig:
     """One text, one class (Figure 4b)."""
 
-    encoder: BertConfig = field(default_factory=_judging_rows)
+    encoder: BertConfig = field(default_factory=_encoder_with_pooler)
     output_size: int = 2
     """Classes."""
     dropout: float = 0.1
-    """Of what the classes are read off."""
+    """Of the vector that the classes are predicted from."""
 
     def __post_init__(self) -> None:
         _check(self, pooler="there")
@@ -66,12 +66,12 @@ class BertClassifier(nn.Module):
 
     def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B C"]:
         """Logits of each row."""
-        return _judged(self, _summaries(self.encoder, tokens, segments))
+        return _logits(self, _pooled(self.encoder, tokens, segments))
 
     def looks(self, tokens: Tokens) -> Float[Tensor, "B T"]:
-        """Whom the first token asked in the highest layer, mean over heads.
+        """The weights of the first token in the highest layer, mean over heads.
 
-        A hint at what was looked at, and no proof of what decided.
+        They hint at what the model looked at; they do not prove what decided.
         """
         return self.encoder.look(tokens)[:, -1].mean(dim=1)[:, 0]
 
@@ -80,7 +80,7 @@ class BertClassifier(nn.Module):
 class BertMatcherConfig:
     """Two texts in one row, one class or grade (Figure 4a)."""
 
-    encoder: BertConfig = field(default_factory=_judging_rows)
+    encoder: BertConfig = field(default_factory=_encoder_with_pooler)
     output_size: int = 2
     """Classes; 1 for a grade."""
     dropout: float = 0.1
@@ -107,19 +107,19 @@ class BertMatcher(nn.Module):
 
     def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B C"]:
         """Logits of each row."""
-        return _judged(self, _summaries(self.encoder, tokens, segments))
+        return _logits(self, _pooled(self.encoder, tokens, segments))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertTaggerConfig:
     """A tag for every word (Figure 4d)."""
 
-    encoder: BertConfig = field(default_factory=_judging_pieces)
+    encoder: BertConfig = field(default_factory=_encoder_without_pooler)
     output_size: int = 2
     """Tags."""
     dropout: float = 0.1
     decoder: Decoder = "softmax"
-    """Tags one by one, as in the paper, or as a chain."""
+    """`"softmax"` tags words separately, as in the paper; `"crf"` as a chain."""
 
     def __post_init__(self) -> None:
         if self.decoder not in get_args(Decoder):
@@ -148,17 +148,17 @@ class BertTagger(nn.Module):
         return TagOutput(scores.gather(1, places), batch.word_mask, transitions)
 
     def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B T C"]:
-        """Of all tags at every piece."""
-        return _judged(self, self.encoder.encode(tokens, segments).states)
+        """Scores of all tags at every piece."""
+        return _logits(self, self.encoder.encode(tokens, segments).states)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertReaderConfig:
-    """Where in a context the answer to a question stands (Figure 4c)."""
+    """Where the answer to a question is in a context (Figure 4c)."""
 
-    encoder: BertConfig = field(default_factory=_judging_pieces)
+    encoder: BertConfig = field(default_factory=_encoder_without_pooler)
     output_size: int = 2
-    """Scores a piece: of the beginning and of the end."""
+    """Scores per piece: of the beginning and of the end."""
     dropout: float = 0.0
     no_answer: NoAnswer = "never"
 
@@ -187,7 +187,7 @@ class BertReader(nn.Module):
         self.encoder, self.dropout, self.output = _parts(config)
 
     def forward(self, batch: PieceBatch) -> SpanOutput:
-        """Scores of every piece, as low as can be outside of the context."""
+        """Scores of every piece; outside of the context the lowest float."""
         scores = self.scores(batch.tokens, batch.segments).float()
         mask = batch.inside_second()
         none = scores[:, 0] if self.config.no_answer == "learnt" else None
@@ -198,8 +198,8 @@ class BertReader(nn.Module):
         return SpanOutput(start, end, mask, none)
 
     def scores(self, tokens: Tokens, segments: Segments = None) -> Float[Tensor, "B T 2"]:
-        """Of beginning and end at every piece."""
-        return _judged(self, self.encoder.encode(tokens, segments).states)
+        """Scores of the beginning and of the end at every piece."""
+        return _logits(self, self.encoder.encode(tokens, segments).states)
 
 
 BertHeadConfig = BertClassifierConfig | BertMatcherConfig | BertTaggerConfig | BertReaderConfig
@@ -207,7 +207,7 @@ BertHead = BertClassifier | BertMatcher | BertTagger | BertReader
 
 
 def _parts(config: BertHeadConfig) -> tuple[Bert, nn.Dropout, nn.Linear]:
-    """What every head is made of: the encoder, dropout, and the one layer that a task adds."""
+    """The parts of every head: the encoder, dropout, and the one layer that a task adds."""
     encoder = Bert(config.encoder)
     output = nn.Linear(encoder.output_size, config.output_size)
     nn.init.normal_(output.weight, std=INITIAL_STD)
@@ -215,13 +215,13 @@ def _parts(config: BertHeadConfig) -> tuple[Bert, nn.Dropout, nn.Linear]:
     return encoder, nn.Dropout(config.dropout), output
 
 
-def _judged(head: BertHead, states: Float[Tensor, "*N D"]) -> Float[Tensor, "*N C"]:
-    """What the head's own layer says of states."""
+def _logits(head: BertHead, states: Float[Tensor, "*N D"]) -> Float[Tensor, "*N C"]:
+    """The head's own layer over states, after dropout."""
     scores: Tensor = head.output(head.dropout(states))
     return scores
 
 
-def _summaries(encoder: Bert, tokens: Tokens, segments: Segments) -> Float[Tensor, "B D"]:
+def _pooled(encoder: Bert, tokens: Tokens, segments: Segments) -> Float[Tensor, "B D"]:
     """A vector for each row: the pooled state of its first token."""
     return encoder.pool(encoder.encode(tokens, segments).states[:, 0])
 

@@ -1,9 +1,10 @@
-"""BiDAF (Seo et al., 2017).  Query: a context's words, and the question.  Key, value: the other.
+"""BiDAF (Seo et al., 2017).  Query: a context's words, and the question.  Key, value: the other's.
 
 Score: trilinear. Seo, Kembhavi, Farhadi, Hajishirzi: "Bidirectional Attention Flow for Machine
 Comprehension", ICLR 2017; section and equation numbers below are the paper's.
 
-B windows, T words of the context, J of the question, D = 2 * hidden_size, and the embedder's width.
+B pairs of a question and a context, T words of the context, J of the question, D = 2 * hidden_size
+(and what an embedder adds).
 """
 
 from dataclasses import dataclass, field
@@ -34,12 +35,12 @@ from softquery.nn import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BiDafConfig:
-    """Sizes of a reader; the defaults are the paper's (Section 4)."""
+    """Sizes of a BiDAF; the defaults are the paper's (Section 4)."""
 
     vocab_size: int = 0
     """Words, padding included; 0 until the data is known."""
     output_size: int = 2
-    """Scores a word: of the beginning and of the end."""
+    """Scores per word: of the beginning and of the end."""
     embedding_size: int = 100
     spelling: SpellingConfig = field(
         default_factory=lambda: SpellingConfig(output_size=100, width=5, max_characters=16)
@@ -72,19 +73,19 @@ class BiDafConfig:
 
 
 class EncodedWords(NamedTuple):
-    """A question or a context read by itself: all that `read` needs of it, fit to be kept."""
+    """An encoded question or context: all that `read` needs of it, ready to be stored."""
 
     states: Float[Tensor, "B T D"]
     mask: Bool[Tensor, "B T"]
 
 
 class BiDaf(nn.Module):
-    """Reads a context with a question in mind, and says where the answer begins and ends.
+    """Two-way attention between a context and a question, then where the answer begins and ends.
 
     `encode` reads a question or a context alone; `read` does everything that needs both. A context
     that is asked many questions is encoded once.
 
-    Differs from paper: dropout is variational (one mask a text); a linear layer follows the
+    Differs from paper: dropout is variational (one mask per text); a linear layer follows the
     characters' filters.
 
     Args:
@@ -145,5 +146,5 @@ class BiDaf(nn.Module):
         embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         if self.spelling is None:
             return embedded
-        spelt = self.spelling(tokens.ids, lexicon) * tokens.mask.unsqueeze(-1)
-        return embedded._replace(at_input=torch.cat([embedded.at_input, spelt], dim=-1))
+        features = self.spelling(tokens.ids, lexicon) * tokens.mask.unsqueeze(-1)
+        return embedded._replace(at_input=torch.cat([embedded.at_input, features], dim=-1))

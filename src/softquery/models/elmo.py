@@ -1,4 +1,4 @@
-"""ELMo's biLM (Peters et al., 2018).  Query: none; two language models read, and are listened to.
+"""ELMo's biLM (Peters et al., 2018).  Query: none; two language models read from either end.
 
 Peters, Neumann, Iyyer, Gardner, Clark, Lee, Zettlemoyer: "Deep contextualized word
 representations", NAACL 2018, with the details of Jozefowicz et al. (2016). Section and equation
@@ -23,11 +23,11 @@ from softquery.nn import (
     Activation,
     AdaptiveSoftmax,
     CharacterCnn,
+    CharacterVectors,
     LstmStack,
     LstmState,
     ProjectedLstm,
     Sampler,
-    SpeltVectors,
     StoredVectors,
     Way,
     WordSoftmax,
@@ -41,7 +41,7 @@ SoftmaxKind = Literal["none", "full", "sampled", "adaptive", "characters"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CharacterConfig:
-    """How a token is read; the defaults are those of the original model."""
+    """How the characters of a token are read; the defaults are those of the original model."""
 
     size: int = 16
     """Width of one character."""
@@ -67,15 +67,15 @@ class SoftmaxConfig:
     """How the next word is predicted in pretraining; `"none"` once that is over."""
 
     kind: SoftmaxKind = "sampled"
-    """`"characters"` spells words out (CNN softmax), also from a sample where there is one."""
+    """`"characters"` computes word vectors from characters (CNN softmax), sampled or in full."""
     num_samples: int = 8192
-    """Words drawn a step by `"sampled"` and `"characters"`; 0 for all words."""
+    """Words drawn per step by `"sampled"` and `"characters"`; 0 for all words."""
     sampler: Sampler = "log_uniform"
     """By rank, or by the counts of the training text."""
     cutoffs: tuple[int, ...] = ()
     """Where the clusters of `"adaptive"` begin; empty for a choice by the vocabulary's size."""
     correction_size: int = 128
-    """Width of each word's own correction of `"characters"`."""
+    """Width of each word's own correction with `"characters"`."""
 
     def __post_init__(self) -> None:
         for name, choices in (("kind", SoftmaxKind), ("sampler", Sampler)):
@@ -116,7 +116,7 @@ class ElmoConfig:
 
 
 class BiLmState(NamedTuple):
-    """What both directions keep of the words before."""
+    """The LSTM states of both directions after the words before."""
 
     forwards: LstmState
     backwards: LstmState
@@ -142,10 +142,10 @@ class LanguageModelOutput(NamedTuple):
 
 
 class Elmo(nn.Module):
-    """A forward and a backward language model over one reader of characters (Section 3.1).
+    """A forward and a backward language model over one character encoder (Section 3.1).
 
     `encode` gives every layer for sentences, `forward` the probability of text in pretraining. The
-    two directions share the reader of characters and the softmax, and nothing else (Eq. 1).
+    two directions share the character encoder and the softmax, and nothing else.
 
     Args:
         config: The sizes.
@@ -164,11 +164,11 @@ class Elmo(nn.Module):
     def forward(
         self, batch: StreamBatch, words: Float[Tensor, "V P"] | None = None
     ) -> LanguageModelOutput:
-        """How likely each next word of the streams was.
+        """Log-probabilities of each next word of the streams.
 
         Args:
             batch: Windows of streams.
-            words: What `word_table` gave; the answer is then against all words, and exact.
+            words: The vectors of all words (`word_table`); the result is then exact.
         """
         if self.softmax is None:
             raise ValueError("this model has no softmax; it cannot say what comes next")
@@ -190,7 +190,7 @@ class Elmo(nn.Module):
         """The highest states of both directions over the streams, each in its own order."""
         vectors = self.read_types(batch)
         state: BiLmState | None = batch.state
-        # A lookup, whose backward pass does not mind that some words come a thousand times.
+        # An embedding lookup, whose backward pass is fast even where a word occurs very often.
         with beside(vectors) as joined:
             words = F.embedding(batch.backwards, vectors)
             back, backwards = self.backwards(words, None, state and state.backwards)
@@ -206,20 +206,20 @@ class Elmo(nn.Module):
         mask: Bool[Tensor, "B T"],
         state: BiLmState | None = None,
     ) -> Contextual:
-        """Every layer for sentences that are spelt between their two ends (`spell_sentences`).
+        """Every layer for the characters of sentences with both ends (`spell_sentences`).
 
-        A sentence's vectors depend on its own words alone, unless a state is carried on.
+        A sentence's vectors depend on its own words alone, unless a state is given.
         """
         vectors = self.read_tokens(characters.flatten(end_dim=1))
         return self.contextualise(vectors.view(*mask.shape, -1), mask, state)
 
     def read_tokens(self, characters: Shaped[Tensor, "U C"]) -> Float[Tensor, "U P"]:
-        """Tokens without their context, from characters alone."""
+        """Vectors of tokens without their context, from characters alone."""
         vectors: Tensor = self.reader(characters.int())
         return vectors
 
     def read_types(self, batch: StreamBatch) -> Float[Tensor, "U P"]:
-        """The distinct words of some streams, short ones from fewer characters."""
+        """Vectors of the distinct words of some streams, short ones from fewer characters."""
         if not batch.crops:
             return self.read_tokens(batch.characters)
         parts = torch.split(batch.characters, [count for count, _ in batch.crops])
@@ -232,7 +232,7 @@ class Elmo(nn.Module):
         mask: Bool[Tensor, "B T"],
         state: BiLmState | None = None,
     ) -> Contextual:
-        """Every layer from tokens that were read; the backward direction reads from the end."""
+        """Every layer from token vectors; the backward direction reads from the end."""
         vectors = vectors * mask.unsqueeze(-1)
         with beside(vectors) as joined:
             back, backwards = self.backwards(
@@ -247,13 +247,13 @@ class Elmo(nn.Module):
         return Contextual(torch.stack(layers), mask, after)
 
     def initial_state(self, num_sequences: int) -> BiLmState:
-        """Zeros, from which so many sequences are carried on."""
+        """Zeros for `num_sequences` sequences."""
         return BiLmState(
             self.forwards.initial_state(num_sequences), self.backwards.initial_state(num_sequences)
         )
 
     def layers_above(self, name: str) -> int:
-        """How many layers lie between a parameter and what stands on the biLM."""
+        """How many layers lie between a parameter and the biLM's output."""
         part, *path = name.split(".")
         if part == "reader":
             return self.config.num_layers + 1
@@ -262,16 +262,18 @@ class Elmo(nn.Module):
         return 0
 
     def word_table(self) -> Float[Tensor, "V P"] | None:
-        """The softmax's vectors of all words, to be computed once where much text is measured."""
+        """The softmax's vectors of all words, to be computed once for an evaluation."""
         return self.softmax.words.table() if isinstance(self.softmax, WordSoftmax) else None
 
     def spell(self, characters: Shaped[Tensor, "V C"]) -> None:
-        """Tell how the predicted words are spelt, which a softmax of characters must know."""
-        if isinstance(self.softmax, WordSoftmax) and isinstance(self.softmax.words, SpeltVectors):
+        """Set the characters of the predicted words, which a softmax of characters needs."""
+        if isinstance(self.softmax, WordSoftmax) and isinstance(
+            self.softmax.words, CharacterVectors
+        ):
             self.softmax.words.spell(characters)
 
     def set_noise(self, counts: Float[Tensor, " V"]) -> None:
-        """Tell how often each word was counted, where a softmax samples by that."""
+        """Set how often each word was counted, for a softmax that samples by counts."""
         if isinstance(self.softmax, WordSoftmax) and self.softmax.num_samples:
             self.softmax.set_noise(counts)
 
@@ -314,10 +316,10 @@ class Elmo(nn.Module):
         size, vocab_size = config.projection_size, config.vocab_size
         if softmax.kind == "adaptive":
             return AdaptiveSoftmax(size, vocab_size, softmax.cutoffs)
-        words: StoredVectors | SpeltVectors = StoredVectors(vocab_size, size)
+        words: StoredVectors | CharacterVectors = StoredVectors(vocab_size, size)
         if softmax.kind == "characters":
             longest, narrow = config.characters.max_characters, softmax.correction_size
-            words = SpeltVectors(self._build_reader(), vocab_size, longest, narrow)
+            words = CharacterVectors(self._build_reader(), vocab_size, longest, narrow)
         num_samples = 0 if softmax.kind == "full" else softmax.num_samples
         return WordSoftmax(words, vocab_size, never=(PAD_ID,), num_samples=num_samples)
 

@@ -50,7 +50,7 @@ class EsimConfig:
     embedding_dropout: float | None = None
     """Dropout of the embeddings; that of the rest where it is not given."""
     parts: tuple[str, ...] = PARTS
-    """What the composition reads of [a; ã; a − ã; a ⊙ ã]; `("own",)` alone means no alignment."""
+    """Which parts of [a; ã; a − ã; a ⊙ ã] are composed; `("own",)` alone means no alignment."""
 
     def __post_init__(self) -> None:
         if not self.parts or not set(self.parts) <= set(PARTS):
@@ -62,7 +62,7 @@ class EsimConfig:
 
 
 class EncodedSentence(NamedTuple):
-    """One side of a pair after input encoding: all that `compare` needs of it, fit to be stored."""
+    """One encoded side of a pair: all that `compare` needs of it, ready to be stored."""
 
     states: Float[Tensor, "B T D"]
     mask: Bool[Tensor, "B T"]
@@ -76,7 +76,7 @@ def align(own: EncodedSentence, other: EncodedSentence) -> Attended:
 def contrast(
     own: Float[Tensor, "B T D"], aligned: Float[Tensor, "B T D"], parts: tuple[str, ...] = PARTS
 ) -> Float[Tensor, "B T E"]:
-    """[a; ã; a − ã; a ⊙ ã], which sharpens agreement and clash (Section 3.2, Eqs. 14-15)."""
+    """[a; ã; a − ã; a ⊙ ã], which sharpens agreement and contrast (Section 3.2, Eqs. 14-15)."""
     made = {
         "own": own,
         "aligned": aligned,
@@ -103,7 +103,7 @@ def _padded(side: Tensor, length: int) -> Tensor:
 class Esim(nn.Module):
     """Soft alignment both ways between two sentences, then inference over what was aligned.
 
-    Differs from paper: dropout before the two BiLSTMs is variational (one mask a sentence).
+    Differs from paper: dropout before the two BiLSTMs is variational (one mask per sentence).
 
     `encode` reads one sentence alone; `compare` does everything that needs both. A side that is
     compared many times is encoded once.

@@ -1,8 +1,8 @@
-"""What every model that writes has in common, and how it is decoded.
+"""What every generator has in common, and how it is decoded.
 
-A generator reads a source once (`encode`) and then says one token after the other (`step`).
-`TorchStep` makes a step of `softquery.decoding` of it, so that its searches serve training and run
-time alike.
+A generator encodes a source once (`encode`) and then predicts one token after the other (`step`).
+`TorchStep` makes it a step of `softquery.decoding`, so that the same searches serve training and
+runtime.
 
 B sentences, N rows (hypotheses), S tokens of the source, T of the target, V tokens of the
 vocabulary.
@@ -35,14 +35,14 @@ Tree = TypeVar("Tree")
 
 
 class GeneratorOutput(NamedTuple):
-    """Logits of every next token, and where each of them looked, for models that can say."""
+    """Logits of every next token, and the attention to the source where the model reports it."""
 
     logits: Float[Tensor, "B T V"]
     attention: Float[Tensor, "B *heads T S"] | None = None
 
 
 class Stepped(NamedTuple):
-    """Logits of the next token, the state to go on from, and where the step looked."""
+    """Logits of the next token, the decoder state after it, and the attention to the source."""
 
     logits: Float[Tensor, "N V"]
     state: Any
@@ -51,7 +51,7 @@ class Stepped(NamedTuple):
 
 @runtime_checkable
 class GeneratorModel(Protocol):
-    """A model that writes."""
+    """A model that generates a target from a source."""
 
     vocab_size: int
     """Tokens of the target."""
@@ -61,10 +61,10 @@ class GeneratorModel(Protocol):
         """Every next token of known targets (teacher forcing)."""
 
     def encode(self, tokens: Tokens) -> Any:
-        """All that is asked of a source: tensors whose first axis counts sentences."""
+        """All that the decoder needs of a source: tensors whose first axis counts sentences."""
 
     def initial_state(self, source: Any) -> Any:
-        """The state before the first token, likewise."""
+        """The decoder state before the first token: tensors whose first axis counts sentences."""
 
     def step(
         self, tokens: Int[Tensor, " N"], state: Any, source: Any, *, weights: Weights = "hidden"
@@ -73,7 +73,7 @@ class GeneratorModel(Protocol):
 
 
 def select_rows(tree: Tree, rows: Int[Tensor, " M"]) -> Tree:
-    """Rows of every tensor in nested tuples; what is None stays so."""
+    """The given rows of every tensor in nested tuples; None stays None."""
     if isinstance(tree, Tensor):
         return tree.index_select(0, rows)  # type: ignore[return-value]
     if not isinstance(tree, tuple):
@@ -95,13 +95,13 @@ class TorchStep:
     """A generator as a step of `softquery.decoding`.
 
     States stay on the device. Of the vocabulary, only the candidates that a search asks for cross
-    to the host: 32 sentences with a beam of 5 and 8,000 tokens bring 960 numbers a step, not a
+    to the host: 32 sentences with a beam of 5 and 8,000 tokens bring 960 numbers per step, not a
     million. What belongs to the source is moved only when sentences come or go, not when hypotheses
     of one sentence change places.
 
     Args:
         model: In evaluation mode.
-        weights: `"shown"` reports where each step looked, for models that hide it otherwise.
+        weights: `"shown"` reports the attention of each step, for models that hide it otherwise.
     """
 
     def __init__(self, model: GeneratorModel, *, weights: Weights = "hidden") -> None:
@@ -125,7 +125,7 @@ class TorchStep:
     def __call__(
         self, state: TorchState, tokens: NDArray[np.int64], wanted: StepRequest
     ) -> Candidates[TorchState]:
-        """What may follow the last token of every row."""
+        """The candidates for the next token of every row."""
         device = _device_of(state)
         output = self.model.step(
             torch.from_numpy(tokens).to(device), state.state, state.source, weights=self.weights
@@ -165,11 +165,11 @@ def generate(
 
     Args:
         model: In evaluation mode, on the device of `source`.
-        source: What is to be answered.
+        source: The texts to generate from.
         strategy: `Greedy`, `Beam` or `Sampling`.
-        rules: What texts must keep to, for all sources or for each.
-        numbers: The sources' numbers among all, by which texts are drawn.
-        weights: `"shown"` reports where each token looked.
+        rules: Constraints on the texts, for all sources or for each.
+        numbers: The sources' numbers among all, which seed the sampling.
+        weights: `"shown"` reports the attention of each token.
     """
     step = TorchStep(model, weights="shown" if strategy.ranking.coverage else weights)
     return decode(

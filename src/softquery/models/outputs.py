@@ -12,17 +12,17 @@ from softquery.nn import Transitions
 
 
 class ClassOutput(NamedTuple):
-    """Logits of B texts, and how much each word, and each sentence, had to say."""
+    """Logits of B texts, and the weights of words and sentences."""
 
     logits: Float[Tensor, "B C"]
     word_weights: Float[Tensor, "B *S T"] | None = None
-    """Where the model weighs words to answer; others are asked for them."""
+    """Where the model itself weighs words."""
     sentence_weights: Float[Tensor, "B S"] | None = None
-    """Of documents alone."""
+    """Where it reads documents of sentences."""
 
 
 class TagOutput(NamedTuple):
-    """A score for each tag of each word, and of tags among themselves where those are learnt."""
+    """Scores of each tag at each word, and of transitions between tags where they are learned."""
 
     logits: Float[Tensor, "B T C"]
     mask: Bool[Tensor, "B T"]

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class PairOutput(NamedTuple):
-    """Logits of B pairs, and, where the model aligns, who looked at whom.
+    """Logits of B pairs, and the alignment weights of models that align.
 
     `first_to_second[b, i]` holds the weights with which token i of the first sentence asked the
     second one. A model whose sentences meet only as vectors gives those instead.

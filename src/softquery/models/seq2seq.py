@@ -55,7 +55,7 @@ Asker = Literal["previous", "current"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskingConfig:
-    """Who asks the source, and how an answer is scored; the defaults are Bahdanau et al.'s."""
+    """Which decoder state asks the source, and the score; the defaults are Bahdanau et al.'s."""
 
     asker: Asker = "previous"
     """`"previous"` asks before the step, as Bahdanau et al.; `"current"` after it, as Luong et
@@ -64,8 +64,8 @@ class AskingConfig:
     hidden_size: int = 0
     """Width of the hidden layer of `"additive"` and `"concat"`; 0 for that of the decoder."""
     input_feeding: bool = True
-    """Whether the current state, once it has its answer, hands it on to the next step (Luong et al.
-    2015, Section 3.3). Without it all steps are read at once, which is faster."""
+    """Whether the next step reads the attentional state of the one before (Luong et al. 2015,
+    Section 3.3). Without it all steps are read at once, which is faster."""
 
     def __post_init__(self) -> None:
         check_choices(self, {"asker": Asker, "score": ScoreName})
@@ -84,7 +84,7 @@ class Seq2SeqConfig:
     hidden_size: int = 512
     """Width of the decoder, and of one direction of the encoder."""
     num_layers: int = 1
-    """Of the encoder, and of the decoder."""
+    """Layers of the encoder, and of the decoder."""
     cell: RecurrentCell = "gru"
     direction: Direction = "both"
     """How the source is read."""
@@ -92,11 +92,12 @@ class Seq2SeqConfig:
     """What the decoder knows of the source."""
     attention: AskingConfig = field(default_factory=AskingConfig)
     tie: Tie = "none"
-    """Which tables of words are one."""
+    """Which tables of words are shared."""
     dropout: float = 0.2
     """Of word vectors, between layers, and before the output."""
     own_words: float = 0.0
-    """Largest share of words that the decoder reads as it would have said them, in training."""
+    """Scheduled sampling: the largest share of words that are sampled from the decoder itself in
+    training."""
     own_words_rise: int = 0
     """Training steps until that share is reached."""
 
@@ -283,7 +284,7 @@ def presets() -> dict[str, Seq2SeqConfig]:
     Sutskever et al. (2014), Section 3.4; Cho et al. (2014), Section 4.1; Bahdanau et al. (2015),
     Appendices A.2.3 and B; Luong et al. (2015), Section 4.1. Differs from the papers: Cho's and
     Bahdanau's maxout layer is as wide as a word and not 500, and Cho's decoder begins with the
-    encoder's last state as it is.
+    encoder's last state unchanged.
 
     >>> {name: config.num_layers for name, config in presets().items()}
     {'sutskever': 4, 'cho': 1, 'bahdanau': 1, 'luong': 4}

@@ -1,8 +1,8 @@
 """Siamese matching.  Query: a sentence.  Key: another sentence.  Score: cosine, or a network.
 
 Both sentences pass through one encoder and meet only as vectors (Bromley et al., 1993; for
-sentences Mueller & Thyagarajan, 2016, Section 3, and Conneau et al., 2017, Section 3), so that a
-sentence's vector can be stored and searched.
+sentences Mueller & Thyagarajan, 2016, and Conneau et al., 2017, Section 3), so that a sentence's
+vector can be stored and searched.
 
 B pairs, T tokens, D width of a sentence vector, C outputs.
 """
@@ -102,7 +102,7 @@ class Siamese(nn.Module):
         return self.compare(vectors[: batch.size], vectors[batch.size :])
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> Float[Tensor, "B D"]:
-        """One vector a sentence; with a lexicon, ids are its rows."""
+        """One vector per sentence; with a lexicon, ids are its rows."""
         embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         states = self.encoder(self.dropout(embedded.at_input), tokens.mask)
         if self.attentive is not None:

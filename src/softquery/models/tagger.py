@@ -1,8 +1,8 @@
-"""A tagger of words.  Query, key, value: none; two LSTMs read, and neighbours agree on tags.
+"""A tagger of words.  Query, key, value: none; BiLSTMs encode, and a chain scores tags together.
 
-Huang et al. (2015) laid a conditional random field over a BiLSTM; Lample et al. (2016) and Ma &
-Hovy (2016) read words by their characters as well. The defaults are those of Peters et al. (2018),
-Appendix A.6. With a biLM inside, words are asked in their context, too.
+Huang et al. (2015) put a conditional random field on a BiLSTM; Lample et al. (2016) and Ma & Hovy
+(2016) read words by their characters as well. The defaults are those that Peters et al. (2018) used
+for named entities. With a biLM inside, words are also read in their context.
 
 B sentences, T tokens, C tags, D width.
 """
@@ -101,10 +101,10 @@ class BiLstmTagger(nn.Module):
         return TagOutput(logits, mask, None if self.crf is None else self.crf())
 
     def embed(self, batch: TextBatch) -> Embedded:
-        """What the lowest LSTM reads, and what is laid beside the highest one."""
+        """The input of the lowest LSTM, and what is joined to the output of the highest."""
         ids, lexicon = batch.tokens.ids, batch.lexicon
         embedded = Embedded.of(self.embedder(ids, lexicon))
         if self.spelling is None:
             return embedded
-        spelt = self.spelling(ids, lexicon) * batch.tokens.mask.unsqueeze(-1)
-        return embedded._replace(at_input=torch.cat([embedded.at_input, spelt], dim=-1))
+        features = self.spelling(ids, lexicon) * batch.tokens.mask.unsqueeze(-1)
+        return embedded._replace(at_input=torch.cat([embedded.at_input, features], dim=-1))

@@ -54,9 +54,9 @@ class TransformerConfig:
     max_length: int = 512
     """Positions that are learned; sinusoidal ones do not end."""
     tie: Tie = "all"
-    """Which tables of words are one; `"all"` needs one vocabulary on both sides."""
+    """Which tables of words are shared; `"all"` needs one vocabulary on both sides."""
     dropout: float = 0.1
-    """Of the sum of word and position, and of every sublayer's answer (Section 5.4)."""
+    """Of the sum of word and position, and of every sublayer's output (Section 5.4)."""
     attention_dropout: float = 0.0
     inner_dropout: float = 0.0
 
@@ -84,7 +84,7 @@ class TransformerConfig:
 
 
 class TransformerSource(NamedTuple):
-    """A source as every layer of the decoder asks it."""
+    """Keys and values of a source for every layer of the decoder."""
 
     memory: tuple[KeyValueCache, ...]
     mask: Bool[Tensor, "B S"]
@@ -97,13 +97,13 @@ class TransformerState(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many words there are."""
+        """Number of words so far."""
         first = self.past[0]
         return 0 if first is None else first.num_keys
 
 
 class Looks(NamedTuple):
-    """Who asked whom in every layer and head, and the logits that came of it."""
+    """The attention weights of every layer and head, and the logits."""
 
     logits: Float[Tensor, "B T V"]
     encoder: Float[Tensor, "B L H S S"]
@@ -112,9 +112,9 @@ class Looks(NamedTuple):
 
 
 class Transformer(nn.Module):
-    """Attention between all tokens, layer upon layer, in an encoder and a decoder (Section 3).
+    """An encoder and a decoder made of attention blocks (Section 3).
 
-    While nobody looks at the weights, attention runs in torch's fused kernels.
+    Unless the weights are shown, attention runs in torch's fused kernels.
 
     Args:
         config: The sizes.
@@ -152,7 +152,7 @@ class Transformer(nn.Module):
             )
             for _ in range(config.num_decoder_layers)
         )
-        # Where sublayers read normalised states, their sum still has to be.
+        # Where sublayers read normalised states, their sum still has to be normalised.
         is_pre = config.norm == "pre"
         self.encoder_norm = LayerNorm(size) if is_pre else nn.Identity()
         self.decoder_norm = LayerNorm(size) if is_pre else nn.Identity()
@@ -164,22 +164,22 @@ class Transformer(nn.Module):
         return GeneratorOutput(decoded.logits)
 
     def look(self, batch: TranslationBatch) -> Looks:
-        """The same, with the weights of every layer and head."""
+        """The logits of `forward`, with the attention weights of every layer and head."""
         source, encoder = self._read(batch.source, weights="shown")
         state = self.initial_state(source)
         decoded = self._decode(batch.inputs, state, source, weights="shown")
         return Looks(decoded.logits, _stacked(encoder), *map(_stacked, decoded.weights))
 
     def encode(self, tokens: Tokens) -> TransformerSource:
-        """The source as every layer of the decoder will ask it."""
+        """Keys and values of the source for every layer of the decoder."""
         return self._read(tokens)[0]
 
     def source_layers(self, tokens: Tokens) -> tuple[Float[Tensor, "B S D"], ...]:
-        """What every word of a source is: word and place first, then each layer of the encoder."""
+        """The embedded words of a source with their positions, then each layer of the encoder."""
         return tuple(self._states(tokens)[0])
 
     def initial_state(self, source: TransformerSource) -> TransformerState:
-        """Nothing has been said yet."""
+        """The state before the first word: no keys and values yet."""
         return TransformerState((None,) * self.config.num_decoder_layers)
 
     def step(
@@ -198,7 +198,7 @@ class Transformer(nn.Module):
     def _read(
         self, tokens: Tokens, *, weights: Weights = "hidden"
     ) -> tuple[TransformerSource, list[Tensor]]:
-        """What the encoder remembers, with its weights where they are shown."""
+        """The encoded source, and the encoder's attention weights if they are shown."""
         layers, looks = self._states(tokens, weights=weights)
         states = layers[-1]
         memory = [block.source_attention.remember(states, states) for block in self.decoder]  # type: ignore[union-attr, operator]
@@ -207,7 +207,7 @@ class Transformer(nn.Module):
     def _states(
         self, tokens: Tokens, *, weights: Weights = "hidden"
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """The encoder (Section 3.1), layer by layer, and who asked whom in each."""
+        """The encoder (Section 3.1): the states of every layer, and its attention weights."""
         length = tokens.ids.shape[1]
         vectors = self.words.read_source(tokens.ids) * self.scale
         layers, looks = [self.dropout(vectors + self.source_positions(length))], []

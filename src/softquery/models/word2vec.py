@@ -1,10 +1,14 @@
 """word2vec.  Query: the words around.  Key: the word between them, and others.  Score: dot.
 
+This is the oracle: the same objective in plain torch, with autograd. Models are trained by the
+engines of `softquery.training.word2vec`, which are tested against it.
+
 Mikolov et al. (2013a), "Efficient Estimation of Word Representations in Vector Space", Section 3,
 and (2013b), "Distributed Representations of Words and Phrases and their Compositionality",
-Section 2. A word has two vectors: one asks (`input`), one answers (`output`). Training makes words
-that stand near each other answer each other, and drawn ones not. Here the picture of the soft query
-bends: scores are compared with labels, and nothing is mixed by them. The vectors that ask are kept.
+Section 2. A word has two vectors: one as query (`input`), one as key (`output`). Training raises
+the scores of words that occur near each other and lowers those of sampled words. Here the picture
+of the soft query bends: scores are compared with labels, and nothing is mixed by them. The query
+vectors are kept.
 
 Differs from paper: in skip-gram the words of a window ask for the word between them, instead of the
 word in the middle asking for each of them. A window that reaches equally far to both sides holds
@@ -31,16 +35,16 @@ Objective = Literal["negative", "nce", "hierarchical"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Word2VecConfig:
-    """Sizes of word2vec, and what is asked of it."""
+    """Sizes of word2vec, its architecture and its objective."""
 
     vocab_size: int = 0
     """Words; 0 until the corpus is known."""
     embedding_size: int = 100
     architecture: Architecture = "skipgram"
-    """`"skipgram"`: every word around asks by itself; `"cbow"`: their mean asks."""
+    """`"skipgram"`: every word around is a query; `"cbow"`: their mean is."""
     objective: Objective = "negative"
-    """Tell the true word from noise (`"negative"`), likewise with probabilities that are normalised
-    (`"nce"`), or find it in a tree (`"hierarchical"`)."""
+    """Distinguish the true word from noise by negative sampling (`"negative"`) or by
+    noise-contrastive estimation (`"nce"`), or find it in a tree (`"hierarchical"`)."""
     num_buckets: int = 0
     """Buckets of character n-grams that are part of a word's vector; 0 for whole words alone.
     fastText has 2,000,000."""
@@ -88,13 +92,13 @@ class Word2Vec(nn.Module):
         num_targets = config.vocab_size - (config.objective == "hierarchical")
         self.input = nn.Parameter(torch.empty(num_rows or config.vocab_size, size))
         self.output = nn.Parameter(torch.zeros(num_targets, size))
-        # As in the authors' program: small random vectors ask, and nothing answers yet.
+        # As in the authors' program: small random queries, and keys of zeros.
         nn.init.uniform_(self.input, -0.5 / size, 0.5 / size)
         if config.objective == "nce":
             self.bias = nn.Parameter(torch.zeros(num_targets))
 
     def forward(self, windows: Windows) -> WindowOutput:
-        """Let the words around ask every target."""
+        """Scores of the words around with every target."""
         query, query_mask = self.hidden(windows)
         scores = dot(query, self.output[windows.targets])  # [B, H, T]
         if self.config.objective == "nce":
@@ -103,7 +107,7 @@ class Word2Vec(nn.Module):
         return WindowOutput(scores, query_mask[:, :, None] & windows.target_mask[:, None])
 
     def hidden(self, windows: Windows) -> tuple[Float[Tensor, "B H D"], Bool[Tensor, "B H"]]:
-        """The vectors that ask: each word around, or their mean (2013a, Sections 3.1 and 3.2)."""
+        """The queries: their mean, or each word around (2013a, Sections 3.1 and 3.2)."""
         rows, mask = windows.rows, windows.row_mask
         if self.config.architecture == "cbow":
             rows, mask = rows.flatten(1)[:, None], mask.flatten(1)[:, None]  # [B, 1, C * R]
@@ -113,7 +117,7 @@ class Word2Vec(nn.Module):
 def eager_mean(
     vectors: Float[Tensor, "*B R D"], mask: Bool[Tensor, "*B R"]
 ) -> Float[Tensor, "*B D"]:
-    """The mean of the vectors that are there; each moves as far as the mean is asked to.
+    """The mean of the real vectors, each of which gets the whole gradient of the mean.
 
     Differs from paper: a mean would pass on to each part only its share of the gradient. The
     programs of word2vec and fastText (Bojanowski et al. 2017, whose paper has a sum) pass on the

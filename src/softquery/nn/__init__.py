@@ -10,10 +10,10 @@ from softquery.nn.attention_layers import (
 from softquery.nn.characters import (
     Activation,
     CharacterCnn,
+    CharacterFeatures,
     CharacterLstm,
     Highway,
     SpellingConfig,
-    SpeltWords,
 )
 from softquery.nn.crf import (
     Crf,
@@ -81,8 +81,8 @@ from softquery.nn.small_layers import (
 )
 from softquery.nn.softmax import (
     AdaptiveSoftmax,
+    CharacterVectors,
     Sampler,
-    SpeltVectors,
     StoredVectors,
     WordHead,
     WordSoftmax,
@@ -152,8 +152,8 @@ __all__ = [
     "SpanHead",
     "SpanOutput",
     "SpellingConfig",
-    "SpeltVectors",
-    "SpeltWords",
+    "CharacterVectors",
+    "CharacterFeatures",
     "StoredVectors",
     "Tie",
     "TokenEmbedder",

@@ -30,14 +30,14 @@ PLAIN = {"dot": dot, "scaled_dot": scaled_dot, "cosine": cosine}
 class PreparedAttention(nn.Module):
     """Any score of the attention core, split into what the keys cost and what a query costs.
 
-    `prepare` does all that concerns the keys alone, so that a decoder pays for it once a sentence
+    `prepare` does all that concerns the keys alone, so that a decoder pays for it once per sentence
     (Bahdanau et al. 2015, Appendix A.1.2). Scores without parameters, and `"trilinear"`, need keys
     as wide as the query; where they are not, a linear layer makes them so.
 
     Args:
         score: `"dot"`, `"general"` or `"concat"` (Luong et al. 2015, Section 3.1), `"additive"`
             (Bahdanau et al. 2015), `"scaled_dot"` (Vaswani et al. 2017), `"cosine"`, or
-            `"trilinear"` (Seo et al. 2017), of which what weighs the query alone changes nothing.
+            `"trilinear"` (Seo et al. 2017), whose term of the query alone changes no weight.
         query_size: Width of a query.
         key_size: Width of a key, and of the value that stands behind it.
         hidden_size: Width of the hidden layer of `"additive"` and `"concat"`.
@@ -82,7 +82,7 @@ class PreparedAttention(nn.Module):
         values: Float[Tensor, "B K E"],
         mask: Bool[Tensor, "B K"],
     ) -> Attended:
-        """Ask prepared keys."""
+        """Ask keys that `prepare` has made; what comes back, and the weights."""
         score = PLAIN.get(self.name, dot)
         if isinstance(self.score, Additive):
             query, score = self.score.query_projection(query), self.score.compare
@@ -97,7 +97,7 @@ MeetingScore = Literal["trilinear", "bilinear", "dot", "scaled_dot"]
 
 
 class TwoWayOutput(NamedTuple):
-    """A context that has met its question, and how well each word answered each."""
+    """A context that knows its question, and the scores of all pairs of their words."""
 
     aware: Float[Tensor, "B T E"]
     """[h; ũ; h ∘ ũ; h ∘ h̃] at every word of the context: E is 4 D."""
@@ -108,9 +108,9 @@ class TwoWayOutput(NamedTuple):
 class TwoWayAttention(nn.Module):
     """Attention flow in both directions over one table of scores (Seo et al. 2017, Section 2).
 
-    Each word of the context asks the words of the question (ũ). The question as a whole, by that
-    word of it which answers best, asks the words of the context, once (h̃). Nothing is summed up to
-    a single vector: what comes back stands at every word of the context (Eq. 2).
+    Each word of the context asks the words of the question (ũ). The question as a whole, by
+    whichever of its words scores best, asks the words of the context once (h̃). The context is not
+    summarised in one vector: what comes back is joined to every word of it (Eq. 2).
 
     Args:
         size: Width of both texts.
@@ -136,7 +136,7 @@ class TwoWayAttention(nn.Module):
         context_mask: Bool[Tensor, "B T"],
         question_mask: Bool[Tensor, "B J"],
     ) -> TwoWayOutput:
-        """What each word of the context knows of the question. Padding is asked nothing."""
+        """Join what both directions bring back to each word of the context; padding weighs 0."""
         scores = self.score(context, question)  # [B, T, J]
         seen = question_mask.unsqueeze(1)
         to_question = attend(context, question, question, score=lambda q, k: scores, mask=seen)
@@ -156,10 +156,7 @@ class TwoWayAttention(nn.Module):
 def _strongest(
     scores: Float[Tensor, "B T J"], question_mask: Bool[Tensor, "B J"]
 ) -> Float[Tensor, "B T"]:
-    """How well the question answers each word of the context, by its best word.
-
-    To a question without words all are alike.
-    """
+    """The best score of each word of the context; 0 for all where the question has no words."""
     lowest = torch.finfo(scores.dtype).min
     best = scores.masked_fill(~question_mask.unsqueeze(1), lowest).amax(dim=-1)
     return best.masked_fill(~question_mask.any(dim=1, keepdim=True), 0.0)

@@ -22,7 +22,7 @@ from softquery.text.characters import FILLER
 class Highway(nn.Module):
     """g ⊙ relu(W x + b) + (1 − g) ⊙ x with a learned gate g (Srivastava et al. 2015, Eq. 3).
 
-    The gate starts nearly closed, so that a fresh layer hands on what it gets (Section 2.2).
+    The gate starts nearly closed, so that a new layer passes its input through (Section 2.2).
 
     Args:
         size: Width of input and output.
@@ -37,7 +37,7 @@ class Highway(nn.Module):
             nn.init.constant_(layer.bias, bias)
 
     def forward(self, inputs: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
-        """Change some of the input, pass the rest."""
+        """Transform some of the input and pass the rest through."""
         gate = torch.sigmoid(self.gate(inputs))
         return gate * F.relu(self.change(inputs)) + (1 - gate) * inputs
 
@@ -46,20 +46,21 @@ Activation = Literal["relu", "tanh"]
 
 
 class CharacterCnn(nn.Module):
-    """Convolutions over characters, the strongest answer of each, highways, a projection.
+    """Convolutions over characters, the maximum of each over places, highways, a projection.
 
-    Kim et al. (2016), Sections 3.2-3.3, as Jozefowicz et al. (2016) and Peters et al. (2018) took
-    it over. It knows no vocabulary: a word that was never seen has a vector like any other.
+    The character-level CNN and highway network of Kim et al. (2016), as Jozefowicz et al. (2016)
+    and Peters et al. (2018) adopted it. It needs no vocabulary: a word that was never seen has a
+    vector like any other.
 
-    All windows are laid out once and meet all filters in one matrix product, the narrower filters
-    padded with zeros; places where a filter would stand out over the end are not looked at.
+    All windows meet all filters in one matrix product, the narrower filters padded with zeros;
+    places where a filter would reach beyond the end are left out.
 
     Args:
-        num_characters: Symbols there are; 0 means no character and stays zero.
+        num_characters: Number of symbols; 0 means no character and stays zero.
         character_size: Width of one character.
         widths: Characters that each group of filters sees at once.
         filters: How many filters each of these groups has.
-        output_size: Width of a token's vector.
+        output_size: Width of a word's vector.
         num_highways: Highway layers between the filters and the projection.
         activation: `"relu"` or `"tanh"`, after the maximum over places.
     """
@@ -97,7 +98,7 @@ class CharacterCnn(nn.Module):
         self._initialise()
 
     def forward(self, characters: Int[Tensor, "U C"]) -> Float[Tensor, "U {self.output_size}"]:
-        """One vector a token."""
+        """One vector per word."""
         length = characters.shape[1]
         if length < max(self.widths):
             raise ValueError(f"tokens of {length} characters are narrower than {self.widths}")
@@ -114,7 +115,7 @@ class CharacterCnn(nn.Module):
         return vectors
 
     def _windows(self, characters: Tensor) -> Tensor:
-        """What stands at each place and after it, as wide as the widest filter: [U, C, E * W]."""
+        """The characters from each place on, as many as the widest filter sees: [U, C, E * W]."""
         widest = max(self.widths)
         embedded = F.pad(self.table(characters), (0, 0, 0, widest - 1))
         return embedded.unfold(1, widest, 1).flatten(start_dim=2)
@@ -126,7 +127,7 @@ class CharacterCnn(nn.Module):
         return torch.cat(padded).flatten(start_dim=1)
 
     def _initialise(self) -> None:
-        """As the published models began."""
+        """Initialise as the published models were."""
         nn.init.uniform_(self.table.weight, -1.0, 1.0)
         self.table.weight.data[0].zero_()
         for kernel in self.kernels:
@@ -138,11 +139,13 @@ class CharacterCnn(nn.Module):
         nn.init.zeros_(self.projection.bias)
 
 
-class SpeltWords(nn.Module):
-    """From rows of a lexicon to vectors; on a CPU each distinct word of a batch is read once.
+class CharacterFeatures(nn.Module):
+    """Vectors for rows of a lexicon from their characters.
+
+    On a CPU each distinct word of a batch is read once.
 
     Args:
-        reader: From characters [U, C] to vectors [U, D]; it has an `output_size`.
+        reader: Encodes characters [U, C] as vectors [U, D].
     """
 
     def __init__(self, reader: "CharacterCnn | CharacterLstm") -> None:
@@ -154,7 +157,7 @@ class SpeltWords(nn.Module):
         self, ids: Int[Tensor, "B T"], lexicon: Lexicon
     ) -> Float[Tensor, "B T {self.output_size}"]:
         """Vectors of the words, padding included."""
-        if ids.is_cuda:  # all as they stand: a recorded step needs a number of its shape alone
+        if ids.is_cuda:  # not the distinct ones alone: a recorded step must not depend on the data
             found: Tensor = self.reader(lexicon.characters[ids.flatten()].int())
             return found.view(*ids.shape, -1)
         types, places = torch.unique(ids, return_inverse=True)
@@ -165,7 +168,7 @@ class SpeltWords(nn.Module):
 class CharacterLstm(nn.Module):
     """The last states of an LSTM over a word's characters, from both ends (Lample et al. 2016).
 
-    Their Section 4.1; marks of the word's ends are read, what fills a short word up is not.
+    Their Section 4.1. The marks at the word's ends are read; the filler behind a short word is not.
 
     Args:
         character_size: Width of one character.
@@ -183,7 +186,7 @@ class CharacterLstm(nn.Module):
         self.table.weight.data[0].zero_()
 
     def forward(self, characters: Shaped[Tensor, "U C"]) -> Float[Tensor, "U {self.output_size}"]:
-        """One vector a word."""
+        """One vector per word."""
         mask = (characters != FILLER) & (characters != 0)
         states = self.recurrent(self.table(characters), mask)  # [U, C, D]
         half = self.output_size // 2
@@ -197,7 +200,7 @@ Reading = Literal["cnn", "lstm", "none"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpellingConfig:
-    """How the task itself reads characters, beside its table of words."""
+    """How a model of a task reads characters, beside its table of words."""
 
     kind: Reading = "cnn"
     """`"cnn"` as Ma & Hovy (2016), Section 2.1; `"lstm"` as Lample et al. (2016), Section 4.1."""
@@ -208,7 +211,7 @@ class SpellingConfig:
     width: int = 3
     """Characters that a filter sees at once."""
     max_characters: int = 32
-    """Symbols by which a word is spelt, its two marks included; a biLM inside brings its own."""
+    """Symbols per word, the two marks at its ends included; a biLM inside brings its own number."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Reading):
@@ -223,12 +226,12 @@ class SpellingConfig:
         if self.kind == "lstm" and self.output_size % 2:
             raise ValueError(f"output_size must be even for two directions, got {self.output_size}")
 
-    def build(self) -> SpeltWords | None:
-        """The features, where there are any."""
+    def build(self) -> CharacterFeatures | None:
+        """The features, or None for `"none"`."""
         if self.kind == "none":
             return None
         if self.kind == "lstm":
-            return SpeltWords(CharacterLstm(self.size, self.output_size))
+            return CharacterFeatures(CharacterLstm(self.size, self.output_size))
         filters = CharacterCnn(
             NUM_CHARACTERS,
             self.size,
@@ -237,4 +240,4 @@ class SpellingConfig:
             self.output_size,
             num_highways=0,
         )
-        return SpeltWords(filters)
+        return CharacterFeatures(filters)

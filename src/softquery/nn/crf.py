@@ -20,7 +20,7 @@ class Transitions(NamedTuple):
 
 
 class Crf(nn.Module):
-    """The learnt scores of a chain of labels (Lafferty et al. 2001; Lample et al. 2016, Eq. 1).
+    """Learned scores of a chain of labels (Lafferty et al. 2001; Lample et al. 2016, Section 2.2).
 
     Args:
         num_labels: L.
@@ -35,7 +35,7 @@ class Crf(nn.Module):
             nn.init.uniform_(parameter, -0.1, 0.1)
 
     def forward(self) -> Transitions:
-        """The scores as they are."""
+        """The scores of all transitions."""
         return Transitions(self.between, self.start, self.end)
 
 
@@ -56,7 +56,7 @@ def path_score(
     mask: Bool[Tensor, "B T"],
     transitions: Transitions,
 ) -> Float[Tensor, " B"]:
-    """What one sequence of labels scores (Lample et al. 2016, Section 2.2)."""
+    """The score of one sequence of labels (Lample et al. 2016, Section 2.2)."""
     own = logits.gather(2, labels.unsqueeze(-1)).squeeze(-1) * mask
     after = F.embedding(labels[:, :-1], transitions.between)  # [B, T - 1, L]
     steps = after.gather(2, labels[:, 1:].unsqueeze(-1)).squeeze(-1) * mask[:, 1:]
@@ -68,7 +68,7 @@ def path_score(
 def log_partition(
     logits: Float[Tensor, "B T L"], mask: Bool[Tensor, "B T"], transitions: Transitions
 ) -> Float[Tensor, " B"]:
-    """The log of the sum over all sequences of labels, one step a token for all sentences at once.
+    """The log of the sum over all sequences of labels: one step per token, all sentences at once.
 
     >>> zero = Transitions(torch.zeros(2, 2), torch.zeros(2), torch.zeros(2))
     >>> log_partition(torch.zeros(1, 3, 2), torch.ones(1, 3).bool(), zero).exp().round().tolist()

@@ -1,4 +1,4 @@
-"""Words in context as a brick: a biLM's mixed layers, to be put into any model of a task.
+"""Words in context as an embedder: a biLM's mixed layers, for any model of a task.
 
 B sentences, T tokens, C characters of a type, D width.
 """
@@ -23,30 +23,30 @@ Tuning = Literal["frozen", "tuned"]
 Ends = Literal["there", "added"]
 Layers = Literal["all", "last"]
 CHUNK = 1024
-"""Types that a frozen biLM reads at a time, beforehand."""
+"""Distinct words that a frozen biLM reads at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ElmoSettings:
-    """How a task model uses a biLM; the defaults are the paper's for inference (Appendix A.2)."""
+    """How a task model uses a biLM; the defaults are the paper's for textual entailment."""
 
     bundle: str = ""
     """The biLM: a folder, or a name."""
     places: tuple[Place, ...] = ("input", "output")
     """Where its vectors come in, each with weights of its own."""
     tuning: Tuning = "frozen"
-    """Whether the biLM itself learns along."""
+    """Whether the biLM itself is trained with the task."""
     beside_words: bool = True
-    """Whether a table of words is laid beside the vectors at the input."""
+    """Whether a table of words is joined to the vectors at the input."""
     normalise: bool = False
     penalty: float = 0.001
     """λ of λ‖w‖² on the weights of the mix."""
     dropout: float = 0.5
     learn_scale: bool = True
     layers: Layers = "all"
-    """What is mixed; `"last"` takes the highest layer alone."""
+    """Which layers are mixed; `"last"` takes the highest alone."""
     size: int = 0
-    """Width that mixed vectors are projected to, at each place by itself; 0 keeps the biLM's."""
+    """Width that mixed vectors are projected to, at each place separately; 0 keeps the biLM's."""
 
     def __post_init__(self) -> None:
         _check("tuning", self.tuning, get_args(Tuning))
@@ -68,13 +68,13 @@ class ElmoSettings:
         num_words: int | None = None,
         word_dropout: float = 0.0,
     ) -> "ElmoEmbedder":
-        """The brick that these settings describe.
+        """The embedder that these settings describe.
 
         Args:
             bilm: The biLM.
-            characters: How each id is spelt; no rows where batches bring a lexicon.
+            characters: The characters of each id; no rows where batches bring a lexicon.
             word_size: Width of the table of words, where there is one.
-            ends: Whether sentences come with their two ends.
+            ends: Whether sentences come with `<bos>` and `<eos>`.
             num_words: Rows of that table; one for each of `characters` by default.
             word_dropout: Share of words that the table reads as `<unk>` in training.
         """
@@ -100,7 +100,7 @@ class ElmoSettings:
 
 
 class BiLm(Protocol):
-    """What is asked of a biLM; `softquery.models.Elmo` answers."""
+    """What the embedder needs of a biLM; `softquery.models.Elmo` is one."""
 
     num_layers: int
     output_size: int
@@ -109,24 +109,24 @@ class BiLm(Protocol):
         """Vectors of tokens from characters alone."""
 
     def contextualise(self, vectors: Tensor, mask: Tensor) -> Any:
-        """All `layers` for sentences of such vectors."""
+        """All `layers` for sentences of these vectors."""
 
 
 class ElmoEmbedder(nn.Module):
-    """From ids to ELMo vectors, beside those of a table of words (Peters et al. 2018, Section 3.3).
+    """ELMo vectors joined with those of a table of words (Peters et al. 2018, Section 3.3).
 
-    A mix at each place, with weights of its own. Where a lexicon comes with the ids, they are its
-    rows, and every word is spelt by its own characters; else ids are those of `characters`, of
-    which those beyond the table of words are `<unk>` to it.
+    Each place has a mix with weights of its own. Where a lexicon comes with the ids, they are its
+    rows, and every word is read by its own characters. Otherwise ids are rows of `characters`;
+    those beyond the table of words are `<unk>` there.
 
     Args:
         bilm: A trained biLM; it becomes a part of this module.
-        characters: How each id is spelt (`softquery.text.spell_vocabulary`) where no lexicon comes
-            with it.
-        mixes: The mix of each place that gets one; `"input"`, `"output"` or both.
-        words: A table of words to lay beside the mix at the input; needed where there is none.
-        tuning: `"frozen"` keeps the biLM as it is, and its reading of types is done beforehand;
-            `"tuned"` trains it along.
+        characters: The characters of each id (`softquery.text.spell_vocabulary`), for batches
+            without a lexicon.
+        mixes: The mix of each place that gets one: `"input"`, `"output"` or both.
+        words: A table of words to join to the mix at the input; required without such a mix.
+        tuning: `"frozen"` keeps the biLM as it is, so that distinct words are read only once;
+            `"tuned"` trains it with the task.
         ends: Whether sentences come with `<bos>` and `<eos>`, or have them added for the biLM.
         size: Width that mixed vectors are projected to; 0 keeps the biLM's.
     """
@@ -165,13 +165,13 @@ class ElmoEmbedder(nn.Module):
         self.added_size = width if "output" in mixes else 0
         self.register_buffer("characters", characters)
         self.register_buffer("vectors", torch.empty(0), persistent=False)
-        # What was read beforehand goes when other weights come.
+        # Vectors that were computed with other weights must not stay.
         self.register_load_state_dict_post_hook(_forget_after_loading)  # type: ignore[no-untyped-call]
         if tuning == "frozen":
             bilm.requires_grad_(False).eval()
 
     def forward(self, ids: Int[Tensor, "B T"], lexicon: Lexicon | None = None) -> Tensor | Embedded:
-        """Vectors for the input; with a mix at the output, both."""
+        """Vectors for the input; with a mix at the output, `Embedded` with both."""
         lexicon = self._own() if lexicon is None else lexicon
         layers = self.layers(ids, lexicon)
         mask = (ids != PAD_ID).unsqueeze(-1)
@@ -200,19 +200,19 @@ class ElmoEmbedder(nn.Module):
         self.vectors = self.vectors[:0]
 
     def read(self, lexicon: Lexicon) -> Lexicon:
-        """The lexicon with what a frozen biLM reads in its words, to be used again and again."""
+        """The lexicon with the token vectors of a frozen biLM, to be used in every batch."""
         if self.tuning != "frozen":
             return lexicon
         return lexicon._replace(vectors=self.read_words(lexicon.characters))
 
     @torch.no_grad()
     def read_words(self, characters: Shaped[Tensor, "U C"]) -> Float[Tensor, "U P"]:
-        """What the biLM as it is reads in words by themselves."""
+        """The biLM's vectors of words without their context."""
         bilm: BiLm = self.bilm  # type: ignore[assignment]
         return torch.cat([bilm.read_tokens(some) for some in torch.split(characters, CHUNK)])
 
     def _own(self) -> Lexicon:
-        """The closed vocabulary; a frozen biLM reads it when it is first asked for."""
+        """The rows of `characters` as a lexicon; a frozen biLM reads them on first use."""
         words = torch.arange(len(self.characters), device=self.characters.device)
         if self.words is not None:
             words = torch.where(words < self.words.table.num_embeddings, words, UNK_ID)

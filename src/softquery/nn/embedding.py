@@ -50,7 +50,7 @@ class WordEmbedding(nn.Module):
         vocab_size: Number of words, padding included.
         embedding_size: Width of a vector.
         word_dropout: Share of words that are read as `<unk>` in training, so that its vector is
-            learnt too.
+            trained too.
     """
 
     def __init__(self, vocab_size: int, embedding_size: int, *, word_dropout: float = 0.0) -> None:
@@ -78,12 +78,12 @@ class WordEmbedding(nn.Module):
 
 
 class InputEmbedding(nn.Module):
-    """The sum of three tables, normalised (Devlin et al. 2019, Section 3, Figure 2).
+    """The sum of token, position and segment, normalised (Devlin et al. 2019, Figure 2).
 
     Args:
         vocab_size: Rows of the table of tokens.
         max_length: Positions that are learned.
-        num_segments: Texts that are told apart.
+        num_segments: Number of texts that are distinguished.
         size: Width.
         dropout: Of the normalised sum.
         eps: Of the normalisation.
@@ -124,7 +124,7 @@ PositionKind = Literal["sinusoidal", "learned"]
 def sinusoids(
     length: int, size: int, *, device: torch.device | str | None = None
 ) -> Float[Tensor, "{length} {size}"]:
-    """Sines and cosines of ever longer waves (Vaswani et al. 2017, Section 3.5).
+    """Sines and cosines of growing wavelength (Vaswani et al. 2017, Section 3.5).
 
     PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i + 1) = cos of the same.
 
@@ -138,12 +138,12 @@ def sinusoids(
 
 
 class Positions(nn.Module):
-    """A vector for every position: computed, for as many as there are, or learned.
+    """A vector for every position: computed for any number of them, or learned.
 
     Args:
-        kind: `"sinusoidal"`, which is defined for any length, or `"learned"`, which ends.
+        kind: `"sinusoidal"`, which is defined for any length, or `"learned"`, which is not.
         size: Width.
-        max_length: How many are learned, or kept ready.
+        max_length: Positions that are learned, or computed in advance.
     """
 
     table: Tensor
@@ -161,7 +161,7 @@ class Positions(nn.Module):
             self.register_buffer("table", sinusoids(max_length, size), persistent=False)
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "{length} D"]:
-        """The vectors of so many positions."""
+        """The vectors of `length` positions, counted from `start`."""
         end, known = start + length, len(self.table)
         if end <= known:
             return self.table[start:end]
@@ -171,11 +171,11 @@ class Positions(nn.Module):
 
 
 Tie = Literal["none", "output", "all"]
-"""Tables of their own; the target's words predicted by the table that reads them; one for all."""
+"""Three tables; the target's words predicted by the table that reads them; one table for all."""
 
 
 class WordTables(nn.Module):
-    """Up to three tables of words, tied as asked (Press & Wolf 2017, Sections 2 and 4).
+    """Up to three tables of words, tied as `tie` says (Press & Wolf 2017).
 
     `"output"` lets the target's table predict as well as read. `"all"` is for one vocabulary on
     both sides, whose single table does everything (Vaswani et al. 2017, Section 3.4). A table that
@@ -185,10 +185,10 @@ class WordTables(nn.Module):
         source_vocab_size: Words of the source, padding included.
         target_vocab_size: Words of the target.
         size: Width of a word's vector.
-        output_size: Width of the states that words are predicted from; they are brought to `size`
+        output_size: Width of the states that words are predicted from; they are projected to `size`
             where a tied table needs it.
         tie: `"none"`, `"output"` or `"all"`.
-        std: How far random vectors lie from zero at the beginning.
+        std: Standard deviation of the initial vectors.
     """
 
     def __init__(
@@ -239,7 +239,7 @@ class WordTables(nn.Module):
         return vectors
 
     def logits(self, states: Float[Tensor, "*B E"]) -> Float[Tensor, "*B V"]:
-        """How well each word of the target would follow."""
+        """Logits of the next word of the target."""
         if self.narrow is not None:
             states = self.narrow(states)
         return F.linear(

@@ -13,26 +13,26 @@ from torch import Tensor
 from softquery.text import PAD_ID
 
 APART = 1 << 32
-"""Between a word at one place and the same word at the next."""
-STIRRED = ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1))
-"""Shifts and factors of the finaliser of SplitMix64 (Steele, Lea and Flood 2014, Figure 16)."""
+"""Added to a word's id once per place, so that equal words at different places differ."""
+HASH_STEPS = ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1))
+"""Shifts and factors of the finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
 
 
 def sentence_keys(ids: Int[Tensor, "B T"]) -> Int[Tensor, " B"]:
-    """A number for each sentence, whatever its padding: 64 bits of its words and their places.
+    """A 64-bit hash of each sentence's words and their places, whatever its padding.
 
-    Two of a million different sentences share one with a probability of about 3e-8.
+    Among a million different sentences, two share one with a probability of about 3e-8.
 
     >>> one, other, padded = sentence_keys(torch.tensor([[7, 8, 0], [8, 7, 0], [7, 8, 0]]))
     >>> bool(one == padded), bool(one == other)
     (True, False)
     """
     places = torch.arange(ids.shape[1], device=ids.device)
-    stirred = ids.long() + APART * places
-    for shift, factor in STIRRED:
+    hashed = ids.long() + APART * places
+    for shift, factor in HASH_STEPS:
         # The shift carries the sign along, which the finaliser's does not.
-        stirred = (stirred ^ ((stirred >> shift) & ((1 << (64 - shift)) - 1))) * factor
-    return stirred.masked_fill(ids == PAD_ID, 0).sum(dim=1)
+        hashed = (hashed ^ ((hashed >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    return hashed.masked_fill(ids == PAD_ID, 0).sum(dim=1)
 
 
 class KnownContexts(NamedTuple):
@@ -53,7 +53,7 @@ class KnownContexts(NamedTuple):
         num_layers: int,
         size: int,
     ) -> "KnownContexts":
-        """An empty table for sentences with these keys, ascending, and lengths."""
+        """An empty table for sentences with these keys, in ascending order, and lengths."""
         total = int(lengths.sum()) + 1  # the last one keeps it non-empty
         layers = torch.zeros(num_layers, total, size, device=keys.device)
         return cls(keys, lengths.cumsum(0) - lengths, layers)
@@ -61,15 +61,15 @@ class KnownContexts(NamedTuple):
     def write(
         self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], layers: Float[Tensor, "L B T D"]
     ) -> None:
-        """Fill in what was found in some of the sentences."""
+        """Store the layers of some of the sentences."""
         places = self._places(self._rows(sentence_keys(ids)), ids.shape[1])
         self.layers[:, places[mask]] = layers[:, mask].to(self.layers.dtype)
 
     def look_up(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
-        """What was found in the sentences; anything where padding is.
+        """The layers of the sentences; the values at padding mean nothing.
 
-        All of them must be in the table. One that is not gets no numbers, so that the mistake is
-        seen: asking whether there is one would make a GPU wait.
+        All sentences must be in the table. One that is not gets NaN, so that the mistake shows:
+        checking for it here would make a GPU wait.
         """
         wanted = sentence_keys(ids)
         rows = self._rows(wanted)
@@ -78,11 +78,11 @@ class KnownContexts(NamedTuple):
         return found.masked_fill(~known[:, None, None], torch.nan)
 
     def _rows(self, keys: Tensor) -> Tensor:
-        """Where sentences with these keys stand, if they do."""
+        """The rows of sentences with these keys, where the table has them."""
         return torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
 
     def _places(self, rows: Tensor, length: int) -> Tensor:
-        """Of their tokens, and of what follows these up to `length`."""
+        """Places of `length` tokens from each row's first on."""
         steps = torch.arange(length, device=rows.device)
         return (self.starts[rows].unsqueeze(1) + steps).clamp(max=self.layers.shape[1] - 1)
 
@@ -91,18 +91,18 @@ class Lexicon(NamedTuple):
     """Every distinct word once; sentences are rows of this table.
 
     The first four rows are those of every vocabulary: padding, `<unk>`, and the two ends of a
-    sentence. No word is unknown here: `characters` spell it, whether the table of words holds it
-    or not.
+    sentence. No word is unknown here: `characters` holds all of them, whether the table of words
+    does or not.
     """
 
     characters: Shaped[Tensor, "U C"]
-    """As `softquery.text.spell_vocabulary` spells them."""
+    """As `softquery.text.spell_vocabulary` writes them."""
     words: Int[Tensor, " U"]
     """The row of each in a table of words, that of `<unk>` for those it lacks."""
     vectors: Float[Tensor, "U P"] | None = None
-    """What a frozen biLM reads in the characters, where that was done beforehand."""
+    """A frozen biLM's token vectors, where they were computed in advance."""
     contexts: KnownContexts | None = None
-    """What it found in whole sentences: in all that come with this lexicon, or there is none."""
+    """Its layers for whole sentences: for all that come with this lexicon, or None."""
 
     def to(self, device: torch.device | str) -> "Lexicon":
         """The same words on another device."""

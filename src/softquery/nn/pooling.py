@@ -38,7 +38,7 @@ def max_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float
 
 
 class PooledStates(NamedTuple):
-    """What came back from the states, and how much of it from each."""
+    """The mixed states, and the weight of each."""
 
     mixed: Float[Tensor, "B D"]
     weights: Float[Tensor, "B T"]
@@ -78,8 +78,8 @@ class LayerMix(nn.Module):
     """γ Σ_j softmax(w)_j h_j (Peters et al. 2018, Section 3.2, Eq. 1).
 
     Query: one learned vector that never sees the input. Key: none; the score of a layer is its
-    weight w_j itself. Value: the layer. The same mixture thus goes for every token, which is where
-    the picture of a soft query bends.
+    weight w_j itself. Value: the layer. Every token thus gets the same mixture, which is where the
+    picture of a soft query bends.
 
     Differs from paper's code: layer normalisation is over each token, so that no sentence depends
     on others in its batch.
@@ -90,7 +90,7 @@ class LayerMix(nn.Module):
         penalty: λ of λ‖w‖² (Section 3.3); large values keep the mixture near the mean of all
             layers.
         dropout: Of the mixed vectors.
-        learn_scale: Whether γ is learned; else it is 1.
+        learn_scale: Whether γ is learned; otherwise it is 1.
     """
 
     def __init__(

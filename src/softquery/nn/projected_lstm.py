@@ -28,9 +28,9 @@ class ProjectedLstm(nn.Module):
     """One layer in one direction (Sak et al. 2014, Section 2, without peepholes).
 
     Both ways share the weights. `"exact"` clips the cell and the projection after every step, as
-    the published ELMo does; `"fast"` runs in cuDNN on a GPU and clips a state only where it is
-    carried on, lest a cell that counts up for thousands of steps leaves what was learnt from. Gates
-    stand in torch's order: input, forget, candidate, output.
+    the published ELMo does; `"fast"` runs in cuDNN on a GPU and clips only the state that is
+    carried on, so that a cell that grows for thousands of steps stays in the range of training.
+    Gates are in torch's order: input, forget, candidate, output.
 
     Args:
         input_size: Width of a step's input.
@@ -77,10 +77,10 @@ class ProjectedLstm(nn.Module):
         mask: Bool[Tensor, "B T"] | None = None,
         state: tuple[Float[Tensor, "B P"], Float[Tensor, "B H"]] | None = None,
     ) -> tuple[Float[Tensor, "B T P"], tuple[Float[Tensor, "B P"], Float[Tensor, "B H"]] | None]:
-        """Outputs at every step, zeros at padding; where a state is given, the one to go on from.
+        """Outputs at every step, zeros at padding; where a state is given, the state at the end.
 
-        Padding stands at the end of a sequence and leaves the state as it was. Without a state,
-        sequences begin at zero and nothing is carried on.
+        Padding is at the end of a sequence and leaves the state as it was. Without a state,
+        sequences begin at zero and no state is returned.
         """
         start = state or (
             inputs.new_zeros(len(inputs), self.projection_size),
@@ -148,7 +148,7 @@ class ProjectedLstm(nn.Module):
     def _packed(
         self, inputs: Tensor, mask: Tensor, start: list[Tensor], weights: list[Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Sequences of several lengths in one call; one without a step keeps its state."""
+        """Sequences of several lengths in one call; an empty one keeps its state."""
         lengths = mask.sum(dim=1)
         packed = pack_padded_sequence(
             inputs, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
@@ -187,7 +187,7 @@ class LstmStack(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def initial_state(self, num_sequences: int) -> LstmState:
-        """Zeros for so many sequences."""
+        """Zeros for `num_sequences` sequences."""
         first: ProjectedLstm = self.layers[0]  # type: ignore[assignment]
         shape = (len(self.layers), num_sequences)
         return LstmState(
@@ -201,9 +201,9 @@ class LstmStack(nn.Module):
         mask: Bool[Tensor, "B T"] | None = None,
         state: LstmState | None = None,
     ) -> tuple[list[Tensor], LstmState | None]:
-        """The outputs of every layer, lowest first; where a state is given, the one to go on from.
+        """The outputs of every layer, lowest first; where a state is given, the state at the end.
 
-        See `ProjectedLstm`.
+        Padding and states are as in `ProjectedLstm.forward`.
         """
         outputs: list[Tensor] = []
         states: list[tuple[Tensor, Tensor]] = []

@@ -21,7 +21,7 @@ CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU
 def reverse_within(
     inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
 ) -> Float[Tensor, "B T D"]:
-    """Turn each sentence round and leave its padding where it is. It is its own inverse.
+    """Reverse each sentence and leave its padding where it is; its own inverse.
 
     >>> words = torch.tensor([[[1.0], [2.0], [0.0]]])
     >>> reverse_within(words, torch.tensor([[True, True, False]])).flatten().tolist()
@@ -36,7 +36,7 @@ def reverse_within(
 class BiRecurrent(nn.Module):
     """A forward and a backward LSTM (or GRU) side by side; padding never touches a real token.
 
-    The backward one reads each sentence turned round within its own length, so that no packing is
+    The backward one reads each sentence reversed within its own length, so that no packing is
     needed: the shapes depend on the padded length alone, which lets a training step be recorded as
     a CUDA graph. On a GPU the two directions run in two streams.
 
@@ -69,7 +69,7 @@ class BiRecurrent(nn.Module):
 
 
 def _initialise(recurrent: nn.LSTM | nn.GRU) -> None:
-    """Orthogonal recurrence, Xavier inputs, and an LSTM that starts by remembering."""
+    """Orthogonal recurrence, Xavier inputs, and a forget gate that starts open."""
     hidden_size = recurrent.hidden_size
     for name, parameter in recurrent.named_parameters():
         if name.startswith("weight_hh"):
@@ -86,7 +86,7 @@ def _initialise(recurrent: nn.LSTM | nn.GRU) -> None:
 
 @contextmanager
 def beside(inputs: Tensor) -> Iterator["Join"]:
-    """Run what follows on a second CUDA stream; calling what is yielded waits for it."""
+    """Run the block on a second CUDA stream; calling the yielded `Join` waits for it."""
     if not inputs.is_cuda:
         yield Join(None)
         return
@@ -107,7 +107,7 @@ class Join:
         self.side = side
 
     def __call__(self) -> None:
-        """Wait."""
+        """Let the current stream wait for the side stream."""
         if self.side is not None:
             torch.cuda.current_stream(self.side.device).wait_stream(self.side)
 
@@ -127,8 +127,7 @@ Direction = Literal["forwards", "backwards", "both"]
 class RecurrentOutput(NamedTuple):
     """The highest layer's states, zeros at padding, and each layer's state after the last token.
 
-    Where both directions read, their states lie side by side, and the last token of the backward
-    one is the first of the sentence.
+    With both directions, their states are concatenated; the backward one ends at the first token.
     """
 
     states: Float[Tensor, "B T E"]
@@ -176,7 +175,7 @@ class RecurrentEncoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> RecurrentOutput:
-        """Read every sentence; padding stands at the end and changes nothing."""
+        """Read every sentence; padding is at the end and changes nothing."""
         states, last = inputs, []
         for number in range(self.num_layers):
             if number:
@@ -202,16 +201,17 @@ class RecurrentEncoder(nn.Module):
 
 
 class Bridge(nn.Module):
-    """The states of a bidirectional encoder, brought to the width of a decoder, layer by layer.
+    """From the last states of a bidirectional encoder to a decoder's first, layer by layer.
 
-    s_0 = tanh(W h) (Bahdanau et al. 2015, Appendix A.2.2). Differs from paper: h holds the ends of
-    both directions, not of the backward one alone. An LSTM's cell is brought over without the tanh.
+    s_0 = tanh(W h) (Bahdanau et al. 2015, Appendix A.2.2). Differs from paper: h holds the last
+    states of both directions, not of the backward one alone. An LSTM's cell is projected without
+    the tanh.
 
     Args:
         input_size: Width of both directions together.
         output_size: Width of the decoder.
         num_layers: Layers of both.
-        has_cell: Whether they are LSTMs.
+        has_cell: Whether both are LSTMs.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class Bridge(nn.Module):
         )
 
     def forward(self, last: tuple[CellState, ...]) -> tuple[CellState, ...]:
-        """The decoder's first states."""
+        """The decoder states before the first step."""
         hiddens = [
             torch.tanh(bring(state.hidden)) for bring, state in zip(self.hidden, last, strict=True)
         ]

@@ -27,10 +27,10 @@ def autocast_dtype(inputs: Tensor) -> torch.dtype:
 
 @contextmanager
 def quiet_about_weights() -> Iterator[None]:
-    """Silence torch where it misses a faster path that is not to be had.
+    """Silence torch's warnings about a faster path that does not apply here.
 
-    On a GPU the weights were just cast and are gathered anew, some megabytes; on a CPU, oneDNN has
-    no projection.
+    On a GPU the weights were just cast and must be gathered again, some megabytes; on a CPU, oneDNN
+    has no projection.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -44,7 +44,7 @@ FORCED = 1e4
 
 
 class CellState(NamedTuple):
-    """Where a layer stands in each of its sequences; only an LSTM has a cell."""
+    """The state of a layer in each of its sequences; only an LSTM has a cell."""
 
     hidden: Float[Tensor, "B H"]
     cell: Float[Tensor, "B H"] | None = None
@@ -58,14 +58,14 @@ class CellState(NamedTuple):
 class Recurrence(nn.Module):
     """A plain recurrent network (Elman 1990), a GRU (Cho et al. 2014) or an LSTM.
 
-    `forward` reads whole sequences in one call (cuDNN on a GPU). `step` goes one step, from the
-    input's share of the gates, which `share` computes for many steps at once; what is known only
-    when the step comes has weights of its own (`share_added`). Both ways give the same. Gates stand
-    in torch's order: reset, update, candidate; input, forget, candidate, output.
+    `forward` reads whole sequences in one call (cuDNN on a GPU). `step` takes one step, from the
+    input's share of the gates, which `share` computes for many steps at once; an input that is
+    known only at the step itself has weights of its own (`share_added`). Both ways give the same.
+    Gates are in torch's order: reset, update, candidate; input, forget, candidate, output.
 
     Nothing is packed, so that shapes depend on the padded length alone and a training step can be
-    recorded as a CUDA graph. Padding at the end holds an LSTM's cell still: an input of its own,
-    which is 1 there, shuts the input gate and opens the forget gate.
+    recorded as a CUDA graph. At padding, an LSTM's cell is kept: an extra input, which is 1 there,
+    closes the input gate and opens the forget gate.
 
     Differs from Cho et al.: the reset gate acts on the projected state, as in cuDNN.
 
@@ -73,7 +73,7 @@ class Recurrence(nn.Module):
         input_size: Width of a step's input.
         hidden_size: Width of the state.
         cell: `"rnn"`, `"gru"` or `"lstm"`.
-        added_size: Width of what stands beside the input, behind it.
+        added_size: Width of a second input, concatenated behind the first.
     """
 
     hold: Tensor
@@ -109,7 +109,7 @@ class Recurrence(nn.Module):
         self.register_buffer("hold", hold, persistent=False)
 
     def initial_state(self, num_sequences: int) -> CellState:
-        """Zeros for so many sequences."""
+        """Zeros for `num_sequences` sequences."""
         zeros = self.input_bias.new_zeros(num_sequences, self.hidden_size)
         return CellState(zeros, zeros if self.kind == "lstm" else None)
 
@@ -119,10 +119,10 @@ class Recurrence(nn.Module):
         mask: Bool[Tensor, "B T"] | None = None,
         state: CellState | None = None,
     ) -> tuple[Float[Tensor, "B T {self.hidden_size}"], CellState]:
-        """States at every step, and where each sequence ends.
+        """States at every step, and the state at the end of each sequence.
 
-        What is added stands behind the input. With a mask, padding stands at the end of a sequence;
-        what is returned there means nothing.
+        A second input is concatenated behind the first. With a mask, padding is at the end of a
+        sequence; what is returned there means nothing.
         """
         start = self.initial_state(len(inputs)) if state is None else state
         weight: Tensor = self.input_weight
@@ -141,9 +141,9 @@ class Recurrence(nn.Module):
         return F.linear(inputs, self.input_weight, self.input_bias)
 
     def share_added(self, added: Float[Tensor, "*B A"]) -> Float[Tensor, "*B G"]:
-        """What stands beside the input adds to the gates."""
+        """What the second input adds to the gates."""
         if self.added_weight is None:
-            raise ValueError("this layer reads nothing beside its input")
+            raise ValueError("this layer has no second input")
         return F.linear(added, self.added_weight)
 
     def step(self, share: Float[Tensor, "B G"], state: CellState) -> CellState:
@@ -196,7 +196,7 @@ def _lstm(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
 def _at_the_end(
     outputs: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"], start: Float[Tensor, "B H"]
 ) -> Float[Tensor, "B H"]:
-    """The state at the last real step; where there is none, the one from the start."""
+    """The state at the last real step; for an empty sequence, the initial state."""
     lengths = mask.sum(dim=1)
     place = (lengths - 1).clamp(min=0).view(-1, 1, 1).expand(-1, 1, outputs.shape[-1])
     last = outputs.gather(1, place).squeeze(1)

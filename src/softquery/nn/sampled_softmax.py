@@ -1,10 +1,10 @@
-"""The softmax over a word that came and words that were drawn, with a backward pass of its own.
+"""The softmax over the true next word and sampled words, with a backward pass of its own.
 
 The matrix of N states against S words is by far the largest thing of a pretraining step. Left to
 autograd, it is written and read a dozen times, most of them in float32; here it is written twice
 and read four times, in the dtype of the states.
 
-N states, D width, S drawn words.
+N states, D width, S sampled words.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 MULTIPLE = 8
-"""Rows of the matrix are filled up to a multiple of it, which matrix products on GPUs like."""
+"""Rows of the matrix are padded to a multiple of it, which suits matrix products on GPUs."""
 
 
 def log_share(
@@ -25,15 +25,15 @@ def log_share(
     others_offset: Float[Tensor, " S"],
     hits: Int[Tensor, " N"],
 ) -> Float[Tensor, " N"]:
-    """Log of the share that the word that came has against itself and all drawn words.
+    """Log of the true word's share among itself and all sampled words.
 
     Args:
-        states: What foresees.
-        came: The vector of the word that came after each state.
-        others: The vectors of the drawn words.
-        came_offset: Added to the logit of each word that came.
-        others_offset: Added to the logits of the drawn words.
-        hits: Place of the word that came among the drawn ones, which is left out; S for none.
+        states: States that predict the next word.
+        came: The vector of the true word after each state.
+        others: The vectors of the sampled words.
+        came_offset: Added to the logit of each true word.
+        others_offset: Added to the logits of the sampled words.
+        hits: Place of the true word among the sampled ones, which is left out; S for none.
     """
     with torch.autocast(states.device.type, enabled=False):
         found: Tensor = _LogShare.apply(  # type: ignore[no-untyped-call]
@@ -43,7 +43,7 @@ def log_share(
 
 
 class _LogShare(torch.autograd.Function):
-    """The matrix is kept as shares, from which all gradients follow: share − [it came]."""
+    """Keeps the matrix of shares, from which all gradients follow: share − [is the true word]."""
 
     @staticmethod
     def forward(
@@ -57,7 +57,7 @@ class _LogShare(torch.autograd.Function):
     ) -> Tensor:
         count = len(others)
         own = (states.float() * came.float()).sum(dim=-1) + came_offset
-        # Columns: the drawn words, one to which misses point, the word that came, filling.
+        # Columns: the sampled words, one that `hits` points to for none, the true word, padding.
         logits = states.new_full((len(states), -(-(count + 2) // MULTIPLE) * MULTIPLE), -torch.inf)
         torch.addmm(others_offset.to(states.dtype), states, others.t(), out=logits[:, :count])
         logits.scatter_(1, hits.unsqueeze(1), -torch.inf)

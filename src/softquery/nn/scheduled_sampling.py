@@ -1,4 +1,4 @@
-"""Scheduled sampling: in training, now and then, a decoder reads the word it would have said."""
+"""Scheduled sampling: in training, a decoder sometimes reads a word that it predicted itself."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -6,14 +6,14 @@ from torch import Tensor, nn
 
 
 class ScheduledSampling(nn.Module):
-    """Tosses the coins of Bengio et al. (2015), Section 2.4: the true word, or one's own.
+    """Decides between the true word and a sampled one (Bengio et al. 2015, Section 2.4).
 
-    The share of own words rises linearly from 0 over the first `rise` training steps (the paper's
-    linear decay of ε), which are counted here and saved with the weights. Nothing is asked of the
-    data, so that a step can be recorded as a CUDA graph.
+    The share of sampled words rises linearly from 0 over the first `rise` training steps (the
+    paper's linear decay of ε), which are counted here and saved with the weights. No decision
+    depends on the data, so that a step can be recorded as a CUDA graph.
 
     Args:
-        share: The largest share of own words, in [0, 1].
+        share: The largest share of sampled words, in [0, 1].
         rise: Training steps until it is reached; 0 for at once.
     """
 
@@ -29,7 +29,7 @@ class ScheduledSampling(nn.Module):
         self.register_buffer("steps", torch.zeros(()))
 
     def toss(self, like: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
-        """True where the own word is read; counts a training step."""
+        """True where a sampled word is read; counts a training step."""
         risen = (self.steps / self.rise).clamp(max=1.0) if self.rise else 1.0
         share = self.share * risen
         self.steps += 1

@@ -9,8 +9,8 @@ from torch.nn import functional as F
 class VariationalDropout(nn.Module):
     """Drops the same features at every step of a sequence (Gal & Ghahramani 2016, Section 4).
 
-    Drawing a new mask at each step, as plain dropout does, lets noise pile up in a recurrent state;
-    one mask a sentence does not.
+    Drawing a new mask at each step, as plain dropout does, lets noise accumulate in a recurrent
+    state; one mask per sentence does not.
 
     Args:
         dropout: The share of features to drop, in [0, 1).
@@ -35,9 +35,9 @@ class VariationalDropout(nn.Module):
 
 
 class LayerNorm(nn.LayerNorm):
-    """Layer normalisation (Ba et al. 2016), with an answer of half precision under autocast.
+    """Layer normalisation (Ba et al. 2016) whose output is of half precision under autocast.
 
-    There torch's own answers in float32, and so do the sum and the dropout after it, which then
+    There torch's own layer returns float32, and so do the sum and the dropout after it, which then
     read and write twice as much as the products between them. The kernel sums in float32 either
     way. Without autocast both are the same.
 
@@ -47,7 +47,7 @@ class LayerNorm(nn.LayerNorm):
     """
 
     def forward(self, input: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
-        """Each vector with a mean of 0 and a variance of 1, then scaled and moved as was learnt."""
+        """Each vector with mean 0 and variance 1, then a learned scale and shift."""
         kind = input.device.type
         if not torch.amp.is_autocast_available(kind) or not torch.is_autocast_enabled(kind):
             return super().forward(input)
@@ -59,7 +59,7 @@ class LayerNorm(nn.LayerNorm):
 
 
 class Maxout(nn.Module):
-    """max of pairs of a linear layer's outputs (Goodfellow et al. 2013, Section 2).
+    """The maximum of pairs of a linear layer's outputs (Goodfellow et al. 2013).
 
     The output layer of Cho et al. (2014), Appendix A.1.2, and Bahdanau et al. (2015), Appendix
     A.2.2.

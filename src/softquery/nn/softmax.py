@@ -23,11 +23,11 @@ from softquery.nn.small_layers import LayerNorm
 from softquery.nn.transformer import BlockActivation, activated
 
 CHUNK = 4096
-"""Words that are spelt out at a time when the whole vocabulary is asked for."""
+"""Words whose characters are read at a time when the vectors of all words are computed."""
 
 
 class StoredVectors(nn.Module):
-    """One vector a word.
+    """One stored vector per word.
 
     Args:
         vocab_size: Words.
@@ -48,15 +48,15 @@ class StoredVectors(nn.Module):
         return self.weight
 
 
-class SpeltVectors(nn.Module):
+class CharacterVectors(nn.Module):
     """A word's vector from its characters, and a small correction of its own.
 
-    CNN(characters) + M · correction (Jozefowicz et al. 2016, Section 3.2). Words that are spelt
-    alike but mean other things are told apart by the correction alone, which is narrow: a large
-    vocabulary costs little.
+    CNN(characters) + M · correction (Jozefowicz et al. 2016, Section 3.2). Words of similar
+    spelling but different meaning are distinguished by the correction alone, which is narrow: a
+    large vocabulary costs little.
 
     Args:
-        cnn: Spells words out; `output_size` is the width.
+        cnn: Reads the characters; its `output_size` is the width.
         vocab_size: Words.
         max_characters: Symbols of a word.
         correction_size: Width of the correction; 0 for none.
@@ -77,20 +77,20 @@ class SpeltVectors(nn.Module):
             nn.init.normal_(self.correction, std=0.1 * correction_size**-0.5)
 
     def spell(self, spelling: Shaped[Tensor, "V C"]) -> None:
-        """Tell how the words are spelt; this travels with the weights."""
+        """Set the characters of all words; they are stored with the weights."""
         self.spelling.copy_(spelling)
 
     def forward(self, ids: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:
-        """The vectors of some words, each distinct one spelt out once."""
+        """The vectors of some words, each distinct one computed once."""
         distinct, place = torch.unique(ids, return_inverse=True)
-        return self._spelt_out(distinct)[place]
+        return self._computed(distinct)[place]
 
     def table(self) -> Float[Tensor, "V D"]:
         """The vectors of all words."""
         everyone = torch.arange(len(self.spelling), device=self.spelling.device)
-        return torch.cat([self._spelt_out(ids) for ids in torch.split(everyone, CHUNK)])
+        return torch.cat([self._computed(ids) for ids in torch.split(everyone, CHUNK)])
 
-    def _spelt_out(self, ids: Tensor) -> Tensor:
+    def _computed(self, ids: Tensor) -> Tensor:
         vectors: Tensor = self.cnn(self.spelling[ids].int())
         if self.expand is not None and self.correction is not None:
             vectors = vectors + self.expand(F.embedding(ids, self.correction))
@@ -103,7 +103,7 @@ ROWS = 1024
 
 
 def log_uniform(vocab_size: int) -> Float[Tensor, " V"]:
-    """A Zipfian guess at how frequent words are that are numbered by frequency.
+    """A Zipfian estimate of how frequent words are whose ids are ordered by frequency.
 
     P(k) = log((k + 2) / (k + 1)) / log(V + 1), k counted from 0.
 
@@ -115,20 +115,20 @@ def log_uniform(vocab_size: int) -> Float[Tensor, " V"]:
 
 
 class WordSoftmax(nn.Module):
-    """A softmax over all words, learnt in full or from a sample.
+    """A softmax over all words, trained in full or from a sample.
 
-    With `num_samples`, a training step compares each state with the word that came and with S
+    With `num_samples`, a training step compares each state with the true next word and with S
     different words drawn from a noise distribution, the same ones for the whole batch. Every logit
-    is lowered by the log of the chance that its word is drawn, so that frequent words, which are
-    drawn more often, are not pushed down more (Jozefowicz et al. 2016, Section 3.1, after Bengio &
-    Senécal 2008). A draw that hits the word that came is left out.
+    is lowered by the log of the probability that its word is drawn, so that frequent words, which
+    are drawn more often, are not pushed down more (Jozefowicz et al. 2016, Section 3.1, after
+    Bengio & Senécal 2008). A draw that hits the true word is left out.
 
     Use when: the full one up to some ten thousand words, the sampled one beyond. Compare: adaptive
     softmax needs no sample and is exact, but gives rare words a narrower state.
 
     Args:
         words: The vectors that states are compared with.
-        vocab_size: Words.
+        vocab_size: Number of words.
         never: Ids that can never come next, such as padding; their probability is exactly 0.
         num_samples: S; 0, or as many as there are words, for the full softmax.
     """
@@ -138,7 +138,7 @@ class WordSoftmax(nn.Module):
 
     def __init__(
         self,
-        words: StoredVectors | SpeltVectors,
+        words: StoredVectors | CharacterVectors,
         vocab_size: int,
         *,
         never: Sequence[int] = (),
@@ -156,7 +156,7 @@ class WordSoftmax(nn.Module):
         self.register_buffer("noise", noise, persistent=False)
 
     def set_noise(self, counts: Float[Tensor, " V"]) -> None:
-        """Draw words as often as they were counted; no word that may come is ruled out."""
+        """Draw words in proportion to their counts; no word that may come next is ruled out."""
         counts = counts.to(self.noise).clamp(min=1.0) * self.allowed
         self.noise.copy_(counts / counts.sum())
 
@@ -171,7 +171,7 @@ class WordSoftmax(nn.Module):
     def exact(
         self, states: Float[Tensor, "N D"], targets: Int[Tensor, " N"], table: Float[Tensor, "V D"]
     ) -> Float[Tensor, " N"]:
-        """The same against all words, whose vectors (`words.table()`) are computed but once."""
+        """The exact log-probabilities, given the vectors of all words (`words.table()`)."""
         bias = self.bias.masked_fill(~self.allowed, -math.inf)
         parts = [
             -F.cross_entropy(F.linear(some, table).float() + bias, theirs, reduction="none")
@@ -193,7 +193,7 @@ class WordSoftmax(nn.Module):
         return log_share(states.to(kind), came, others, came_offset, others_offset, hits)
 
     def _hits(self, targets: Tensor, drawn: Tensor) -> Int[Tensor, " N"]:
-        """The place of each target among the drawn words, or one beyond them all."""
+        """The place of each target among the sampled words; S where it is not among them."""
         places = torch.full_like(self.noise, len(drawn), dtype=torch.int64)
         places[drawn] = torch.arange(len(drawn), device=drawn.device)
         return places[targets]
@@ -202,23 +202,23 @@ class WordSoftmax(nn.Module):
     def draw(self) -> tuple[Int[Tensor, " S"], Float[Tensor, ""]]:
         """S different words, and the horizon of the draw.
 
-        Each word rings after a time that is exponential with its share of the noise as rate; the
-        first S to ring are drawn, and the horizon is when the next one would have rung.
+        Each word gets an exponential arrival time whose rate is its share of the noise. The first S
+        to arrive are drawn; the horizon is the arrival of the next one.
         """
-        rings = torch.empty_like(self.noise).exponential_() / self.noise
-        times, words = rings.topk(self.num_samples + 1, largest=False)
+        arrivals = torch.empty_like(self.noise).exponential_() / self.noise
+        times, words = arrivals.topk(self.num_samples + 1, largest=False)
         return words[:-1], times[-1]
 
     def log_chance(self, ids: Int[Tensor, " N"], horizon: Float[Tensor, ""]) -> Float[Tensor, " N"]:
-        """Log of the chance that words ring before the horizon, the expected count of each."""
+        """Log of the probability that words arrive before the horizon, their expected count."""
         chance = -torch.expm1(-horizon * self.noise[ids])
         return chance.clamp(min=torch.finfo(chance.dtype).tiny).log()
 
 
 class AdaptiveSoftmax(nn.Module):
-    """Frequent words at once, rare ones in clusters of ever narrower states (Grave et al. 2017).
+    """Frequent words at once, rare ones in clusters of narrower states (Grave et al. 2017).
 
-    Words must be numbered by frequency, most frequent first. Exact in training, too.
+    Ids must be ordered by frequency, most frequent first. Exact in training, too.
 
     Args:
         size: Width of a state.
@@ -251,10 +251,10 @@ def default_cutoffs(vocab_size: int) -> list[int]:
 
 
 class WordHead(nn.Module):
-    """One more layer, then a softmax tied to the table of tokens (Devlin et al. 2019, Section 3.1).
+    """One more layer, then logits by the table of tokens (Devlin et al. 2019, Section 3.1).
 
-    Give it the states of those tokens that are to be foretold and no others: the product with the
-    table is by far its dearest part.
+    Give it the states of the tokens to be predicted and no others: the product with the table is by
+    far its most expensive part.
 
     Args:
         size: Width of a state.

@@ -10,30 +10,30 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 NoAnswer = Literal["never", "learnt"]
-"""Whether a context always holds an answer, or it is learnt that it may not."""
+"""Whether a context always holds an answer, or the score of "no answer" is learned."""
 
 
 class SpanOutput(NamedTuple):
-    """Scores of every word, as low as can be at padding, and of no answer where that is learnt."""
+    """Scores of every word, the lowest float at padding, and of "no answer" where it is learned."""
 
     start: Float[Tensor, "B T"]
     end: Float[Tensor, "B T"]
     mask: Bool[Tensor, "B T"]
     none: Float[Tensor, "*B two"] | None = None
-    """Of no beginning and of no end: the same for every context, or of each."""
+    """Scores of no beginning and of no end: the same for every context, or one for each."""
     scores: Float[Tensor, "B T J"] | None = None
-    """Of the words of the context with those of the question, where the model compares them."""
+    """Scores of the context's words with the question's, where the model compares them."""
 
 
 class SpanHead(nn.Module):
-    """One score a word for the beginning and one for the end (Seo et al. 2017, Eqs. 3-4).
+    """One score per word for the beginning and one for the end (Seo et al. 2017, Eqs. 3-4).
 
-    With `"learnt"`, "no answer" is one more place with a score of its own, as Levy et al. (2017,
-    Section 5) added it.
+    With `"learnt"`, "no answer" is one more place with a score of its own, as in Levy et al.
+    (2017).
 
     Args:
-        start_size: Width of what the beginning is read from.
-        end_size: Width of what the end is read from; the same by default.
+        start_size: Width of the states that the beginning is scored from.
+        end_size: Width of the states that the end is scored from; the same by default.
         none: `"never"` or `"learnt"`.
     """
 
@@ -43,7 +43,7 @@ class SpanHead(nn.Module):
         super().__init__()
         if none not in get_args(NoAnswer):
             raise ValueError(f"none must be one of {get_args(NoAnswer)}, got {none!r}")
-        # A bias would move all words alike, which no softmax sees.
+        # A bias would shift all words equally, and a softmax does not change by that.
         self.start = nn.Linear(start_size, 1, bias=False)
         self.end = nn.Linear(start_size if end_size is None else end_size, 1, bias=False)
         self.none = nn.Parameter(torch.zeros(2)) if none == "learnt" else None
@@ -56,7 +56,7 @@ class SpanHead(nn.Module):
         mask: Bool[Tensor, "B T"],
         ending: Float[Tensor, "B T E"] | None = None,
     ) -> SpanOutput:
-        """Scores of both ends; without `ending`, both are read from the same states."""
+        """Scores of both ends; without `ending`, both come from the same states."""
         start, end = (
             layer(features).squeeze(-1).float().masked_fill(~mask, torch.finfo(torch.float32).min)
             for layer, features in (

@@ -1,4 +1,4 @@
-"""Blocks of a Transformer: attention and a small network, each with a way around it.
+"""Blocks of a Transformer: attention and a feed-forward network, each with a residual connection.
 
 B sentences, T tokens, N tokens of sequences end to end, S tokens of the source, H heads, D width.
 """
@@ -15,11 +15,11 @@ from softquery.nn.small_layers import LayerNorm
 NormPlace = Literal["post", "pre"]
 BlockActivation = Literal["relu", "gelu", "gelu_tanh"]
 Weights = Literal["hidden", "shown"]
-"""Through the fused kernel, or with the attention weights of every head beside the answer."""
+"""Through the fused kernel, or with the attention weights of every head as well."""
 
 
 class FeedForward(nn.Module):
-    """Two linear layers with something bent between them (Vaswani et al. 2017, Eq. 2).
+    """Two linear layers with an activation between them (Vaswani et al. 2017, Eq. 2).
 
     Args:
         hidden_size: Width of input and output.
@@ -50,14 +50,14 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
-        """Each token for itself."""
+        """Transform each token separately."""
         inner = activated(self.widen(states), self.activation)
         answer: Tensor = self.narrow(self.dropout(inner))
         return answer
 
 
 def activated(states: Float[Tensor, "*B D"], activation: BlockActivation) -> Float[Tensor, "*B D"]:
-    """Each number through the activation."""
+    """Apply the activation elementwise."""
     if activation == "relu":
         return F.relu(states)
     return F.gelu(states, approximate="tanh" if activation == "gelu_tanh" else "none")
@@ -67,12 +67,12 @@ class Residual(nn.Module):
     """A residual connection with layer normalisation after the sum, or before the sublayer.
 
     `"post"` is norm(x + f(x)) (Vaswani et al. 2017, Section 3.1), `"pre"` x + f(norm(x)) (Xiong et
-    al. 2020, Section 3.1), which needs no warm-up but one more normalisation at the top of a stack.
+    al. 2020, Section 3), which needs no warm-up but one more normalisation at the top of a stack.
 
     Args:
         size: Width.
         norm: `"post"` or `"pre"`.
-        dropout: Of the sublayer's answer (Section 5.4).
+        dropout: Of the sublayer's output (Section 5.4).
         eps: Of the normalisation.
     """
 
@@ -93,19 +93,19 @@ class Residual(nn.Module):
     def leave(
         self, states: Float[Tensor, "*B D"], answer: Float[Tensor, "*B D"]
     ) -> Float[Tensor, "*B D"]:
-        """What comes out, from what went in and the sublayer's answer."""
+        """The sum of what went in and the sublayer's output."""
         total: Tensor = states + self.dropout(answer)
         return self.norm(total) if self.place == "post" else total
 
 
 class EncoderBlock(nn.Module):
-    """Every token asks every token, then thinks for itself (Vaswani et al. 2017, Section 3.1).
+    """Self-attention, then a feed-forward network (Vaswani et al. 2017, Section 3.1).
 
     Args:
         attention: The heads.
-        feed_forward: The small network.
-        norm: Where the normalisation stands.
-        dropout: Of both sublayers' answers.
+        feed_forward: The feed-forward network.
+        norm: Whether normalisation comes after each sum or before each sublayer.
+        dropout: Of both sublayers' outputs.
         eps: Of the normalisation.
     """
 
@@ -121,6 +121,7 @@ class EncoderBlock(nn.Module):
         super().__init__()
         size = attention.output_projection.out_features
         self.attention, self.feed_forward = attention, feed_forward
+        # `around_*` are residual connections; their names are those of stored weights.
         self.around_attention = Residual(size, norm=norm, dropout=dropout, eps=eps)
         self.around_feed_forward = Residual(size, norm=norm, dropout=dropout, eps=eps)
 
@@ -132,13 +133,13 @@ class EncoderBlock(nn.Module):
         causal: bool = False,
         weights: Weights = "hidden",
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"] | None]:
-        """New states, and who asked whom where that is to be shown; `causal` hides what follows."""
+        """New states, and the weights if they are shown; `causal` hides what follows."""
         asked = self.around_attention.enter(states)
         memory = self.attention.remember(asked, asked)
         answer, shown = ask(
             self.attention, asked, memory, mask=mask.unsqueeze(1), causal=causal, weights=weights
         )
-        return self._think(self.around_attention.leave(states, answer)), shown
+        return self._transform(self.around_attention.leave(states, answer)), shown
 
     def read_packed(
         self, states: Float[Tensor, "N D"], packing: Packing, *, causal: bool = False
@@ -146,15 +147,15 @@ class EncoderBlock(nn.Module):
         """The same for sequences end to end, without padding."""
         asked = self.around_attention.enter(states)
         answer = self.attention.mix_packed(asked, packing, causal=causal)
-        return self._think(self.around_attention.leave(states, answer))
+        return self._transform(self.around_attention.leave(states, answer))
 
-    def _think(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
+    def _transform(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:
         inner = self.feed_forward(self.around_feed_forward.enter(states))
         return self.around_feed_forward.leave(states, inner)
 
 
 class DecoderOutput(NamedTuple):
-    """New states, all keys and values so far, and who asked whom where that is to be shown."""
+    """New states, all keys and values so far, and the attention weights if they are shown."""
 
     states: Float[Tensor, "B T D"]
     past: KeyValueCache
@@ -163,14 +164,14 @@ class DecoderOutput(NamedTuple):
 
 
 class DecoderBlock(nn.Module):
-    """Every token asks those before it, then the source, then thinks (Section 3.1).
+    """Causal self-attention, attention to the source, a feed-forward network (Section 3.1).
 
     Args:
         own_attention: The heads that ask the tokens before.
         source_attention: The heads that ask the source.
-        feed_forward: The small network.
-        norm: Where the normalisation stands.
-        dropout: Of all sublayers' answers.
+        feed_forward: The feed-forward network.
+        norm: Whether normalisation comes after each sum or before each sublayer.
+        dropout: Of all sublayers' outputs.
         eps: Of the normalisation.
     """
 
@@ -201,10 +202,9 @@ class DecoderBlock(nn.Module):
         past: KeyValueCache | None = None,
         weights: Weights = "hidden",
     ) -> DecoderOutput:
-        """Go on from the past by one token or by many.
+        """Continue after the past by one token or by many.
 
-        Padding needs no mask here: it stands behind all real tokens, which see only what is before
-        them.
+        Padding needs no mask here: it follows all real tokens, which see only what precedes them.
 
         Args:
             states: The new tokens.
@@ -239,7 +239,7 @@ def ask(
     causal: bool = False,
     weights: Weights = "hidden",
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T P"] | None]:
-    """The heads' answer, and their weights where they are to be shown."""
+    """The heads' output, and their weights if they are shown."""
     if weights == "hidden":
         return heads.mix(query, memory, mask=mask, causal=causal), None
     if causal:

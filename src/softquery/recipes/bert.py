@@ -138,7 +138,7 @@ def bert_small() -> BertRun:
 def bert_base() -> BertRun:
     """The paper's base model.
 
-    Differs from paper: attention weights are not dropped, half the tokens a batch, a larger step.
+    Differs from paper: attention weights are not dropped, half the tokens per batch, a larger step.
     """
     return _run("base", lr=2e-4)
 

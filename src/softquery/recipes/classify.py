@@ -35,7 +35,7 @@ def attention_bilstm() -> Run:
 
 
 def attention_bilstm_zh() -> Run:
-    """The same on Chinese texts, one token a character."""
+    """The same on Chinese texts, one token per character."""
     return replace(
         attention_bilstm(),
         name="attention-bilstm-zh",

@@ -1,4 +1,4 @@
-"""Recipes for writing: translation, and the lower lines of Chinese couplets."""
+"""Recipes for generation: translation, and the lower lines of Chinese couplets."""
 
 from dataclasses import replace
 
@@ -64,7 +64,7 @@ def translate_tatoeba() -> Run:
         run,
         name="translate-tatoeba",
         summary="Transformer on short sentence pairs such as Tatoeba's (source and target)",
-        model=replace(_transformer(run), dropout=0.2),
+        model=replace(run.model, dropout=0.2),
         settings=GenerateSettings(batch_tokens=8192),
         vocabulary=Vocabulary(size=12_000),
         training=replace(run.training, max_epochs=40, patience=40),
@@ -74,19 +74,11 @@ def translate_tatoeba() -> Run:
 def translate_de_en() -> Run:
     """How the shipped model was trained: small, with most of its layers where they run once.
 
-    A decoder's layers run for every token, an encoder's once a text (Kasai et al. 2021, "Deep
+    A decoder's layers run for every token, an encoder's once per text (Kasai et al. 2021, "Deep
     Encoder, Shallow Decoder").
     """
     run = translate_tatoeba()
-    small = replace(
-        _transformer(run),
-        hidden_size=160,
-        inner_size=640,
-        num_encoder_layers=3,
-        num_decoder_layers=2,
-        dropout=0.1,
-        attention_dropout=0.0,
-    )
+    small = replace(_smaller(run.model, inner_size=640), dropout=0.1, attention_dropout=0.0)
     return replace(
         run,
         name="translate-de-en",
@@ -105,7 +97,7 @@ def translate_rnn() -> Run:
         run,
         name="translate-rnn",
         summary="GRU encoder and decoder without attention: the fixed vector",
-        model=replace(_recurrent(run), context="every_step", dropout=0.4),
+        model=replace(run.model, context="every_step", dropout=0.4),
     )
 
 
@@ -134,7 +126,7 @@ def translate_luong() -> Run:
         run,
         name="translate-luong",
         summary="LSTM encoder and decoder with Luong's general attention and input feeding",
-        model=replace(_recurrent(run), cell="lstm", attention=asking),
+        model=replace(run.model, cell="lstm", attention=asking),
     )
 
 
@@ -174,28 +166,22 @@ def couplet() -> Run:
 def couplet_zh() -> Run:
     """How the shipped model was trained: small; on verses first, then on couplets with `--init`."""
     run = couplet()
-    small = replace(
-        _transformer(run),
-        hidden_size=160,
-        num_heads=4,
-        inner_size=480,
-        num_encoder_layers=3,
-        num_decoder_layers=2,
-    )
     return replace(
         run,
         name="couplet-zh",
         summary="small Transformer for Chinese couplets: the shipped model",
-        model=small,
+        model=_smaller(run.model, inner_size=480),
         vocabulary=Vocabulary(min_count=10),
     )
 
 
-def _transformer(run: Run) -> TransformerConfig:
-    assert isinstance(run.model, TransformerConfig)
-    return run.model
-
-
-def _recurrent(run: Run) -> Seq2SeqConfig:
-    assert isinstance(run.model, Seq2SeqConfig)
-    return run.model
+def _smaller(model: TransformerConfig, *, inner_size: int) -> TransformerConfig:
+    """A model small enough to ship."""
+    return replace(
+        model,
+        hidden_size=160,
+        num_heads=4,
+        inner_size=inner_size,
+        num_encoder_layers=3,
+        num_decoder_layers=2,
+    )

@@ -60,7 +60,7 @@ def esim_elmo() -> Run:
 
 
 def esim_zh() -> Run:
-    """ESIM on Chinese pairs, one token a character."""
+    """ESIM on Chinese pairs, one token per character."""
     return Run(
         name="esim-zh",
         summary="ESIM on your own Chinese pairs, by characters (any labels)",
@@ -88,32 +88,26 @@ def nli_en() -> Run:
 
 def match_en() -> Run:
     """The shipped `match-en`: gold and mined pairs with a teacher's probabilities."""
-    return Run(
+    return replace(
+        nli_en(),
         name="match-en",
         summary="The shipped English matcher: same meaning (1) or not (0)",
-        model=EsimConfig(hidden_size=200, dropout=0.2, embedding_dropout=0.1),
         task=PairClassification(labels=SAME, symmetric=True, consistency=1.0),
-        text=TextConfig(max_tokens=256, boundaries=True),
         vocabulary=Vocabulary(min_count=3, from_vectors=20_000),
-        data=Files(batch_size=256, tune="tune"),
-        optim=Optim(lr=1e-3),
-        schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=7, patience=7, average_decay=0.999),
     )
 
 
 def match_zh() -> Run:
-    """The shipped `match-zh`, one token a character."""
-    return Run(
+    """The shipped `match-zh`, one token per character."""
+    run = match_en()
+    return replace(
+        run,
         name="match-zh",
         summary="The shipped Chinese matcher, by characters: same meaning (1) or not (0)",
-        model=EsimConfig(hidden_size=200, embedding_size=200, dropout=0.2, embedding_dropout=0.1),
-        task=PairClassification(labels=SAME, symmetric=True, consistency=1.0),
+        model=replace(run.model, embedding_size=200),
         text=TextConfig(unit="characters", simplify=True, max_tokens=256, boundaries=True),
         vocabulary=Vocabulary(min_count=5),
-        data=Files(batch_size=256, tune="tune"),
-        optim=Optim(lr=1e-3),
-        schedule=Schedule(warmup_steps=500, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=5, patience=5, average_decay=0.999),
     )
 
@@ -149,16 +143,13 @@ def esim_search() -> Run:
 
 def siamese_search() -> Run:
     """A sentence encoder for the first stage of a search, by cosine, with the batch as contrast."""
-    return Run(
+    return replace(
+        esim_search(),
         name="siamese-search",
         summary="Siamese sentence encoder for search, by cosine: answers it (1) or not (0)",
         model=SiameseConfig(head="cosine", pooling="max", hidden_size=200),
         task=PairClassification(labels=SAME, contrast=1.0, steers_by="auc"),
-        text=TextConfig(max_tokens=200, boundaries=True),
-        vocabulary=Vocabulary(min_count=2, from_vectors=20_000),
         data=Files(batch_size=256, tune="tune"),
-        optim=Optim(lr=1e-3),
-        schedule=Schedule(warmup_steps=300, decay="cosine", plateau_factor=1.0),
         training=Training(max_epochs=10, patience=10, average_decay=0.999),
     )
 
@@ -176,22 +167,21 @@ def siamese() -> Run:
 
 def siamese_snli() -> Run:
     """A Siamese matcher on SNLI, beside which ESIM shows what alignment brings."""
-    return Run(
+    return replace(
+        siamese(),
         name="siamese-snli",
         summary="Siamese BiLSTM on SNLI (InferSent's setting)",
         model=SiameseConfig(output_size=3),
         task=PairClassification(labels=NLI),
         text=TextConfig(max_tokens=96),
-        vocabulary=Vocabulary(from_vectors=20_000),
-        data=Files(batch_size=64),
     )
 
 
 def siamese_graded() -> Run:
     """A sentence encoder trained on graded similarity by the cosine."""
-    return Run(
+    return replace(
+        esim_graded(),
         name="siamese-graded",
         summary="Siamese sentence encoder on graded similarity, by cosine (STS: 0 to 5)",
         model=SiameseConfig(output_size=1, head="cosine", pooling="mean"),
-        task=PairGrading(low=0, high=5),
     )

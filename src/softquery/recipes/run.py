@@ -87,7 +87,7 @@ class Files:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BertSettings:
-    """The encoder under a head: where it comes from, and how much of it learns along."""
+    """The encoder under a head: where it comes from, and how much of it is tuned."""
 
     bundle: str = ""
     """A pretrained BERT, by its name or its folder; its sizes and its vocabulary are taken."""
@@ -95,7 +95,7 @@ class BertSettings:
     """`"random"` takes no more than sizes and vocabulary, and without a bundle learns pieces from
     the training text: to see what pretraining is worth."""
     tuned_layers: int | None = None
-    """How many of the highest layers learn along; none for all of them and the embeddings, 0 for
+    """How many of the highest layers learn as well; none for every layer and the embeddings, 0 for
     the head alone."""
 
     def __post_init__(self) -> None:

@@ -59,10 +59,22 @@ class TaskAdapter(Protocol):
     noun: ClassVar[str]
     """What a row is called, in the plural."""
 
+    forms: ClassVar[Sequence[str] | None] = None
+    """Endings that its files may have; those of tables where it names none."""
+
+    def parse(self, path: Path, rename: Mapping[str, str] | None) -> Iterable[Any]:
+        """The rows of a file."""
+
     def read(
         self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[Any]:
         """The rows of one split."""
+        path = find_split(folder, split, forms=self.forms)
+        say(f"reading {path}")
+        rows = list(self.parse(path, rename))
+        if not rows:
+            raise InputError(f"holds no {self.noun if self.forms else 'rows'}", source=path)
+        return rows
 
     def group(self, row: Any) -> Hashable:
         """Rows with the same group are held back together."""
@@ -218,33 +230,6 @@ def _sizes(
         return {"encoder": replace(run.model.encoder, vocab_size=size), **labels}
     width = run.model.embedding_size if table is None else table.shape[1]
     return {"vocab_size": pipeline.vocab_size, "embedding_size": width, **labels}
-
-
-def read_split(
-    folder: Folder,
-    split: str,
-    parse: Callable[[Path], Iterable[Any]],
-    say: Say,
-    *,
-    forms: Sequence[str] | None = None,
-    noun: str = "rows",
-) -> list[Any]:
-    """All rows of the one file that a split is.
-
-    Args:
-        folder: Holds the file.
-        split: Its name without its ending.
-        parse: From the file to its rows.
-        say: Receives which file is read.
-        forms: Endings that the file may have; those of tables where there are none.
-        noun: What the rows are called where there are none.
-    """
-    path = find_split(folder, split, forms=forms)
-    say(f"reading {path}")
-    rows = list(parse(path))
-    if not rows:
-        raise InputError(f"holds no {noun}", source=path)
-    return rows
 
 
 def found_labels(

@@ -1,11 +1,13 @@
 """Texts with a class each: rows with `text` and `label`."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from softquery.answers import parse_class, parse_distribution
 from softquery.data import Documents, Slot, Texts, document_slots, encode_labels
@@ -14,14 +16,12 @@ from softquery.errors import ConfigError, counted
 from softquery.files import Row, read_rows
 from softquery.recipes import ClassifySettings, Run
 from softquery.running.adapter import (
-    Folder,
     Prepared,
     Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
     found_labels,
-    read_split,
     vocabulary_of,
 )
 from softquery.running.match import TEACHER
@@ -42,16 +42,9 @@ class ClassifyAdapter(TaskAdapter):
     kind: ClassVar[str] = "classifier"
     noun: ClassVar[str] = "texts"
 
-    def read(
-        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
-    ) -> list[Row]:
-        """The rows of one split."""
-        return read_split(
-            folder,
-            split,
-            partial(read_rows, columns=COLUMNS, optional=(TEACHER,), rename=rename),
-            say,
-        )
+    def parse(self, path: Path, rename: Mapping[str, str] | None) -> Iterable[Row]:
+        """The rows of a file."""
+        return read_rows(path, columns=COLUMNS, optional=(TEACHER,), rename=rename)
 
     def group(self, row: Row) -> Hashable:
         """Equal texts stay together."""
@@ -168,7 +161,7 @@ def _measured(
     return {
         f"tune_{task.steers_by}": task.score(gold.numpy(), predicted.numpy()),
         "tune_accuracy": accuracy,
-        "tune_loss": float(task.loss_of_logits(logits, gold)),
+        "tune_loss": float(F.cross_entropy(logits, gold)),
     }
 
 

@@ -1,8 +1,8 @@
 """Texts with what is to be generated for them: rows with `source` and `target`, or two files."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from torch import nn
@@ -19,7 +19,6 @@ from softquery.running.adapter import (
     Rows,
     TaskAdapter,
     check_finite,
-    read_split,
     vocabulary_of,
 )
 from softquery.running.options import Say
@@ -42,15 +41,17 @@ class GenerateAdapter(TaskAdapter):
     kind: ClassVar[str] = "generator"
     noun: ClassVar[str] = "texts"
 
+    def parse(self, path: Path, rename: Mapping[str, str] | None) -> Iterable[Row]:
+        """The rows of a file."""
+        return read_rows(path, columns=COLUMNS, rename=rename)
+
     def read(
         self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[Row]:
-        """The rows of one split."""
+        """The rows of one split, which may be two files that stand line by line."""
         languages = _settings(run).languages
         if not languages:
-            return read_split(
-                folder, split, partial(read_rows, columns=COLUMNS, rename=rename), say
-            )
+            return TaskAdapter.read(self, run, folder, split, rename, say)
         one, other = languages
         say(f"reading {split}.{one} and {split}.{other} in {folder}")
         rows, num_blank = read_aligned(folder, split, (one, other))

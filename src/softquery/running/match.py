@@ -1,8 +1,8 @@
 """Pairs of sentences: rows with `sentence1`, `sentence2` and `label`."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,14 +16,12 @@ from softquery.measure import accuracy, auc, spearman
 from softquery.models import REGISTRY
 from softquery.recipes import Run
 from softquery.running.adapter import (
-    Folder,
     Prepared,
     Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
     found_labels,
-    read_split,
     vocabulary_of,
 )
 from softquery.running.options import Say
@@ -43,16 +41,9 @@ class MatchAdapter(TaskAdapter):
     kind: ClassVar[str] = "matcher"
     noun: ClassVar[str] = "pairs"
 
-    def read(
-        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
-    ) -> list[Row]:
-        """The rows of one split."""
-        return read_split(
-            folder,
-            split,
-            partial(read_rows, columns=COLUMNS, optional=(TEACHER,), rename=rename),
-            say,
-        )
+    def parse(self, path: Path, rename: Mapping[str, str] | None) -> Iterable[Row]:
+        """The rows of a file."""
+        return read_rows(path, columns=COLUMNS, optional=(TEACHER,), rename=rename)
 
     def group(self, row: Row) -> Hashable:
         """Pairs that share their first sentence stay together."""

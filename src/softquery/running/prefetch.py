@@ -1,4 +1,4 @@
-"""What a frozen biLM reads before training, so that no epoch has to read it again."""
+"""Prefetch: what a frozen biLM reads before training, so that no epoch has to read it again."""
 
 import os
 from dataclasses import replace
@@ -32,7 +32,7 @@ def read_words(data: Data, model: nn.Module) -> Data:
 def read_contexts(data: Data, model: nn.Module, say: Say) -> Data:
     """Data whose sentences it has read as well, where what it found there can be kept.
 
-    The biLM is most of the work of an epoch, and says the same of a sentence every time.
+    The biLM is most of the work of an epoch, and gives the same for a sentence every time.
     """
     data = read_words(data, model)
     embedder = getattr(model, "embedder", None)

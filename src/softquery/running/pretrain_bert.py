@@ -93,7 +93,7 @@ class MaskedBatches:
         return found
 
     def num_tokens(self, slot: Slot) -> int:
-        """Tokens that a step reads, the little filling included."""
+        """Tokens that a step reads, the little padding included."""
         return len(slot.rows) * slot.length
 
     def make_batch(self, rows: Tensor, length: int) -> MaskedBatch:
@@ -118,7 +118,7 @@ class MaskedBatches:
         return {"tune_log_likelihood": steering, **{f"tune_{n}": v for n, v in shown.items()}}
 
     def scores(self, model: Bert, documents: DocumentText, length: int) -> MaskedScores:
-        """All of some documents, hidden in the common way and always the same."""
+        """How well words hidden in some documents are predicted; always the same ones are."""
         text = replace(self.text, ids=documents.ids, masking=Masking())
         slots = measured_slots(documents, length, pairs=self.pairs)
         return masked_scores(model, text.batch, slots)

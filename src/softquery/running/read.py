@@ -1,9 +1,9 @@
 """Questions about contexts: SQuAD's JSON, or JSONL."""
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,13 +22,11 @@ from softquery.files import NOWHERE, QUESTION_FORMS, AskedQuestion, read_questio
 from softquery.models import REGISTRY
 from softquery.recipes import ReadSettings, Run
 from softquery.running.adapter import (
-    Folder,
     Prepared,
     Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
-    read_split,
     vocabulary_of,
 )
 from softquery.running.options import Say
@@ -47,13 +45,11 @@ class ReadAdapter(TaskAdapter):
 
     kind: ClassVar[str] = "reader"
     noun: ClassVar[str] = "questions"
+    forms: ClassVar[Sequence[str] | None] = QUESTION_FORMS
 
-    def read(
-        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
-    ) -> list[AskedQuestion]:
-        """The questions of one split."""
-        parse = partial(read_questions, rename=rename)
-        return read_split(folder, split, parse, say, forms=QUESTION_FORMS, noun="questions")
+    def parse(self, path: Path, rename: Mapping[str, str] | None) -> Iterable[AskedQuestion]:
+        """The questions of a file."""
+        return read_questions(path, rename=rename)
 
     def group(self, row: AskedQuestion) -> Hashable:
         """Questions about one context stay together."""

@@ -18,7 +18,7 @@ from softquery.errors import ConfigError, InputError, SoftqueryError
 from softquery.files import write_json
 from softquery.running.options import RunOptions, Say
 from softquery.training import Training, launch
-from softquery.training.checkpoint import NAME as CHECKPOINT
+from softquery.training.run_records import NAME as CHECKPOINT
 
 SETTINGS = "run.json"
 DATA = "data_fingerprint"
@@ -119,11 +119,11 @@ def _quiet_threads() -> Iterator[None]:
     """A log's own thread meets a full disk, too; the run reports it in one line, not in two."""
     before = threading.excepthook
 
-    def tell(found: threading.ExceptHookArgs) -> None:
+    def report(found: threading.ExceptHookArgs) -> None:
         if not isinstance(found.exc_value, OSError):
             before(found)
 
-    threading.excepthook = tell
+    threading.excepthook = report
     try:
         yield
     finally:

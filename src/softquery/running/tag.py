@@ -1,9 +1,9 @@
 """Sentences with a tag for each word: CoNLL columns or JSONL."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,13 +16,11 @@ from softquery.files import TAGGED_FORMS, TaggedSentence, read_tagged
 from softquery.models import REGISTRY
 from softquery.recipes import Run, TagSettings
 from softquery.running.adapter import (
-    Folder,
     Prepared,
     Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
-    read_split,
     vocabulary_of,
 )
 from softquery.running.options import Say
@@ -46,13 +44,11 @@ class TagAdapter(TaskAdapter):
 
     kind: ClassVar[str] = "tagger"
     noun: ClassVar[str] = "sentences"
+    forms: ClassVar[Sequence[str] | None] = TAGGED_FORMS
 
-    def read(
-        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
-    ) -> list[TaggedSentence]:
-        """The sentences of one split."""
-        parse = partial(read_tagged, rename=rename)
-        return read_split(folder, split, parse, say, forms=TAGGED_FORMS, noun="sentences")
+    def parse(self, path: Path, rename: Mapping[str, str] | None) -> Iterable[TaggedSentence]:
+        """The sentences of a file."""
+        return read_tagged(path, rename=rename)
 
     def group(self, row: TaggedSentence) -> Hashable:
         """Equal sentences stay together."""

@@ -200,7 +200,7 @@ def _card(run: Word2VecRun, corpus: CorpusFile, facts: dict[str, Any], name: str
         },
         numbers=[],
         limits=[
-            "One vector a word, whatever it means in a sentence.",
+            "One vector per word, whatever it means in a sentence.",
             "The vectors repeat the prejudices of their text.",
         ],
     )

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from softquery.answers import parse_class, parse_distribution
 from softquery.data import DocumentBatch, TextBatch
 from softquery.measure import ClassMetric, ClassReport, class_score, relations_of
 from softquery.models import ClassOutput
@@ -32,15 +31,16 @@ class ClassifySettings:
     def __post_init__(self) -> None:
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-        check_consistency(self.consistency)
+        if self.consistency != 0:
+            check_consistency(self.consistency)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextClassification:
     """A text belongs to one of several classes.
 
-    >>> TextClassification(labels=("negative", "positive")).parse_label("positive")
-    1
+    >>> TextClassification(labels=("negative", "positive")).output_size
+    2
     """
 
     name: ClassVar[str] = "classify"
@@ -58,7 +58,8 @@ class TextClassification:
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-        check_consistency(self.consistency)
+        if self.consistency != 0:
+            check_consistency(self.consistency)
         if self.metric not in get_args(ClassMetric):
             known = ", ".join(get_args(ClassMetric))
             raise ValueError(f"metric must be one of {known}, got {self.metric!r}")
@@ -72,16 +73,8 @@ class TextClassification:
 
     @property
     def output_size(self) -> int:
-        """One logit a class."""
+        """One logit per class."""
         return len(self.labels)
-
-    def parse_label(self, text: str) -> int:
-        """The class id of a label, or `ValueError` naming the ones that are known."""
-        return parse_class(text, self.labels)
-
-    def parse_distribution(self, text: str) -> list[float]:
-        """A distribution over the classes, in their order, or `ValueError` saying what is wrong."""
-        return parse_distribution(text, self.labels)
 
     def loss(self, output: ClassOutput, batch: TextBatch | DocumentBatch) -> Float[Tensor, ""]:
         """Mean cross-entropy, smoothed where asked, plus the two passes' disagreement.
@@ -94,12 +87,6 @@ class TextClassification:
         if self.consistency == 0:
             return loss
         return loss + self.consistency * disagreement(output.logits)
-
-    def loss_of_logits(
-        self, logits: Float[Tensor, "B C"], label: Int[Tensor, " B"]
-    ) -> Float[Tensor, ""]:
-        """Mean cross-entropy without smoothing, for measuring."""
-        return F.cross_entropy(logits, label)
 
     def probabilities(self, logits: Float[Tensor, "B C"]) -> Float[Tensor, "B C"]:
         """A distribution over the classes."""

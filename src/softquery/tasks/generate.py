@@ -1,4 +1,4 @@
-"""What is to be written for a text: the loss of teacher forcing, and perplexity."""
+"""The target of a source: the loss of teacher forcing, perplexity, and settings."""
 
 import math
 from collections.abc import Mapping
@@ -84,7 +84,7 @@ class Generation:
         return self.steer
 
     def loss(self, output: GeneratorOutput, batch: TranslationBatch) -> Float[Tensor, ""]:
-        """Mean smoothed cross-entropy of a token, the end included; padding does not count."""
+        """Mean smoothed cross-entropy per token, the end included; padding does not count."""
         return F.cross_entropy(
             output.logits.flatten(end_dim=1).float(),
             batch.labels.flatten(),
@@ -127,7 +127,7 @@ class TokenLikelihood:
 
     @property
     def mean(self) -> float:
-        """Log-likelihood of a token in nats."""
+        """Log-likelihood per token in nats."""
         return self.log_likelihood / max(1, self.num_tokens)
 
     def report(self) -> dict[str, float | int]:
@@ -147,7 +147,7 @@ class TokenLikelihood:
 
 
 def token_losses(output: GeneratorOutput, batch: TranslationBatch) -> Float[Tensor, "B T"]:
-    """What each token of the targets cost, in nats; padding costs nothing."""
+    """The loss of each token of the targets in nats; padding costs nothing."""
     lost = F.cross_entropy(
         output.logits.float().flatten(end_dim=1),
         batch.labels.flatten(),

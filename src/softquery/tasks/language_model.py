@@ -24,7 +24,7 @@ class LanguageModel:
     steers_by: ClassVar[str] = "log_likelihood"
 
     def loss(self, output: LanguageModelOutput, batch: StreamBatch) -> Float[Tensor, ""]:
-        """Mean negative log-likelihood of a word, over both directions (Peters et al., Eq. 1)."""
+        """Mean negative log-likelihood over both directions (Peters et al. 2018, Section 3.1)."""
         return -0.5 * (output.forwards.mean() + output.backwards.mean())
 
     def to_dict(self) -> dict[str, Any]:

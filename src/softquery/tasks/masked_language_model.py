@@ -14,7 +14,7 @@ from softquery.models import MaskedOutput
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MaskedLanguageModel:
-    """Foretell hidden words from both sides, and tell texts that follow each other from others."""
+    """Predict hidden words from both sides, and whether two texts follow each other."""
 
     name: ClassVar[str] = "masked-language-model"
     steers_by: ClassVar[str] = "log_likelihood"

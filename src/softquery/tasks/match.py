@@ -35,10 +35,10 @@ def contrast_in_batch(output: PairOutput, label: Shaped[Tensor, "B *C"]) -> Floa
 
     Cross-entropy over the cosines with every second sentence, scaled by 1 / 0.05: those of other
     pairs and of pairs that do not belong together are what it must not find (van den Oord et al.
-    2018, Eq. 4; in batches as Henderson et al. 2017, Section 4.3).
+    2018, Eq. 4; in batches as Henderson et al. 2017).
     """
     if output.first_vector is None or output.second_vector is None:
-        raise ValueError("contrast needs a model that gives a vector a sentence, such as siamese")
+        raise ValueError("contrast needs one vector per sentence, as siamese gives it")
     first, second = (
         F.normalize(vector.float(), dim=-1)
         for vector in (output.first_vector, output.second_vector)
@@ -81,7 +81,8 @@ class PairClassification:
             raise ValueError(f"labels must be two or more different names, got {self.labels}")
         if not 0 <= self.smoothing < 1:
             raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-        check_consistency(self.consistency)
+        if self.consistency != 0:
+            check_consistency(self.consistency)
         if self.contrast < 0 or (self.contrast and len(self.labels) != 2):
             raise ValueError("contrast must be 0 or more, and is for two labels")
         if self.steers_by not in ("accuracy", "auc"):
@@ -91,7 +92,7 @@ class PairClassification:
 
     @property
     def output_size(self) -> int:
-        """One logit a class."""
+        """One logit per class."""
         return len(self.labels)
 
     def parse_label(self, text: str) -> int:
@@ -167,7 +168,7 @@ class PairGrading:
     def loss_of_logits(
         self, logits: Float[Tensor, "B 1"], label: Float[Tensor, " B"]
     ) -> Float[Tensor, ""]:
-        """The same, without a batch."""
+        """The loss of logits against shares of the scale."""
         return F.binary_cross_entropy_with_logits(logits.squeeze(-1), label.to(logits.dtype))
 
     def probabilities(self, logits: Float[Tensor, "B 1"]) -> Float[Tensor, "B 1"]:

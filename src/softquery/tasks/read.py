@@ -27,7 +27,8 @@ class ReadSettings(ReadingRules):
 
     def __post_init__(self) -> None:
         ReadingRules.__post_init__(self)
-        check_consistency(self.consistency)
+        if self.consistency != 0:
+            check_consistency(self.consistency)
 
     @property
     def rules(self) -> ReadingRules:
@@ -49,13 +50,14 @@ class SpanReading:
     window twice (R-Drop, Liang et al. 2021, Section 2.1)."""
 
     def __post_init__(self) -> None:
-        check_consistency(self.consistency)
+        if self.consistency != 0:
+            check_consistency(self.consistency)
 
     def loss(self, output: SpanOutput, batch: QuestionBatch | PieceBatch) -> Float[Tensor, ""]:
         """Negative log-likelihood of beginning and end, mean over windows (Seo et al. 2017, Eq. 5).
 
-        "No answer" is a place before the first word, where it is learnt. To it comes how far two
-        passes disagree about either end, where they are to agree.
+        "No answer" is a place before the first word, where it is learnt. Where two passes are to
+        agree, how far they disagree about either end is added.
         """
         if batch.label is None:
             raise ValueError("a loss needs answers, and this batch has none")

@@ -13,7 +13,7 @@ from softquery.models import WindowOutput
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WordPrediction:
-    """Tell the word of a window from others.
+    """Distinguish the word of a window from others.
 
     The same sum serves three objectives, which differ in who is proposed and in the offsets of the
     scores: negative sampling (Mikolov et al. 2013b, Equation 4), noise-contrastive estimation

@@ -1,6 +1,5 @@
 """The loop, its steps, and how a run is resumed."""
 
-from softquery.training.checkpoint import load_tensors
 from softquery.training.loop import (
     BEST,
     Trainer,
@@ -11,7 +10,7 @@ from softquery.training.loop import (
 )
 from softquery.training.optim import Optim, Schedule
 from softquery.training.plan import Loss, Observer, TrainingPlan, remembering
-from softquery.training.run_log import draw_curves
+from softquery.training.run_records import draw_curves, load_tensors
 
 __all__ = [
     "BEST",

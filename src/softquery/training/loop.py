@@ -24,7 +24,6 @@ from softquery.bundle import RECORDS
 from softquery.data import Slot
 from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
-from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
 from softquery.training.optim import (
     Optim,
     Schedule,
@@ -33,12 +32,19 @@ from softquery.training.optim import (
     set_learning_rate,
 )
 from softquery.training.plan import Loss, Observer, TrainingPlan, remembering
-from softquery.training.run_log import History, epoch_means
+from softquery.training.run_records import (
+    NAME,
+    History,
+    epoch_means,
+    load_checkpoint,
+    save_checkpoint,
+    save_tensors,
+)
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
 BEST = "best.safetensors"
 HEARING = 0.5
-"""Seconds in which a signal that came while torch waited for another process is heard."""
+"""Seconds within which a signal that came while torch waited for another process arrives."""
 Precision = Literal["32-true", "bf16-mixed"]
 
 
@@ -363,7 +369,7 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     """A Fabric for this machine: one process, or those that torchrun started."""
     accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")  # TF32 on GPUs that have it
-    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # not who meets whom
+    logging.getLogger("lightning_fabric").setLevel(logging.WARNING)  # not which process joins which
     fabric = Fabric(
         accelerator=accelerator,
         devices=devices,

@@ -25,7 +25,7 @@ class EagerStep:
     Args:
         fabric: Precision, device and processes.
         model: As `fabric.setup` returned it.
-        optimizer: Likewise.
+        optimizer: As `fabric.setup` returned it.
         make_batch: From rows and a padded length to a batch on the device.
         loss: From the model's output and the batch to its mean loss.
         clip_norm: Largest gradient norm; 0 for no limit.
@@ -186,7 +186,7 @@ Shapes = tuple[Any, ...]
 
 
 def shapes_of(batch: Any) -> Shapes:
-    """The shapes of all tensors of a batch, and all else that it holds.
+    """The shapes of all tensors of a batch, and everything else that it holds.
 
     >>> shapes_of((torch.zeros(2, 3), (4, None)))
     ((2, 3), (4, None))
@@ -199,7 +199,7 @@ def shapes_of(batch: Any) -> Shapes:
 
 
 def tensors_of(batch: Any) -> Iterator[Tensor]:
-    """All tensors of a batch, those of tuples within it, too."""
+    """All tensors of a batch, including those of tuples within it."""
     if isinstance(batch, Tensor):
         yield batch
     elif isinstance(batch, tuple):
@@ -208,7 +208,7 @@ def tensors_of(batch: Any) -> Iterator[Tensor]:
 
 
 def cloned(batch: Any) -> Any:
-    """A batch of tensors of its own."""
+    """A copy of a batch, with tensors of its own."""
     if isinstance(batch, Tensor):
         return batch.clone()
     if not isinstance(batch, tuple):

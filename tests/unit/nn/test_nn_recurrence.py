@@ -115,7 +115,7 @@ def test_what_is_added_stands_behind_the_input(cell):
 
 
 def test_nothing_can_be_added_where_nothing_is_expected():
-    with pytest.raises(ValueError, match="this layer reads nothing beside its input"):
+    with pytest.raises(ValueError, match="this layer has no second input"):
         Recurrence(3, 4).share_added(torch.randn(2, 1))
 
 

@@ -8,7 +8,7 @@ import torch
 from softquery.nn import (
     AdaptiveSoftmax,
     CharacterCnn,
-    SpeltVectors,
+    CharacterVectors,
     StoredVectors,
     WordSoftmax,
     log_uniform,
@@ -192,7 +192,7 @@ def spelt(correction_size=2):
     torch.manual_seed(1)
     words = ["<pad>", "<unk>", "<bos>", "<eos>", *(chr(97 + n) * (1 + n % 3) for n in range(26))]
     cnn = CharacterCnn(262, 3, (1, 2), (3, 4), SIZE, num_highways=1)
-    vectors = SpeltVectors(cnn, WORDS, 8, correction_size)
+    vectors = CharacterVectors(cnn, WORDS, 8, correction_size)
     vectors.spell(torch.from_numpy(spell_vocabulary(words, 8)))
     return vectors
 

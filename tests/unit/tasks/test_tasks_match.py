@@ -193,7 +193,7 @@ def test_contrast_is_added_to_the_loss():
 
 
 def test_contrast_needs_vectors_and_two_labels():
-    with pytest.raises(ValueError, match="a vector a sentence"):
+    with pytest.raises(ValueError, match="one vector per sentence"):
         contrast_in_batch(PairOutput(torch.zeros(2, 2)), torch.tensor([0, 1]))
     with pytest.raises(ValueError, match="two labels"):
         PairClassification(labels=("a", "b", "c"), contrast=1.0)

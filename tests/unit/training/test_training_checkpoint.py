@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from softquery.errors import BundleError, InputError
 from softquery.tasks import PairClassification
 from softquery.training.average import WeightAverage
-from softquery.training.checkpoint import (
+from softquery.training.run_records import (
     NAME,
     load_checkpoint,
     load_tensors,

@@ -11,7 +11,7 @@ from fitting import BATCHES, ScriptedPlan, Watcher, assert_same, make_fit, weigh
 from softquery.bundle import RECORDS
 from softquery.errors import BundleError
 from softquery.training import BEST, Optim, Schedule, Training, load_tensors
-from softquery.training.checkpoint import NAME
+from softquery.training.run_records import NAME
 from softquery.training.steps import EagerStep
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from softquery.training import draw_curves
-from softquery.training.run_log import History
+from softquery.training.run_records import History
 
 TRAINED = {"step": 100, "epoch": 0, "loss": 1.23456789, "lr": 4e-4, "examples_per_second": 1234.5}
 MEASURED = {"step": 120, "epoch": 0, "tune_accuracy": 0.5, "tune_loss": 1.0}

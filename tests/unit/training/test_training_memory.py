@@ -12,7 +12,7 @@ from softquery.bundle import RECORDS
 from softquery.data import Slot
 from softquery.errors import BundleError
 from softquery.training import Optim, Schedule, Trainer, Training, TrainingPlan
-from softquery.training.checkpoint import NAME, load_tensors, save_tensors
+from softquery.training.run_records import NAME, load_tensors, save_tensors
 
 
 class Counter(nn.Module):

@@ -4,7 +4,7 @@ import pytest
 from fitting import BATCHES, Killed, ScriptedPlan, Watcher, assert_same, make_fit, weights
 
 from softquery.training import BEST, load_tensors
-from softquery.training.checkpoint import NAME
+from softquery.training.run_records import NAME
 
 TOTAL = 3 * BATCHES
 METRICS = [0.5, 0.4, 0.6]

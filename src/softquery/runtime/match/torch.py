@@ -82,7 +82,7 @@ class TorchMatchBackend:
         if self._speller is None:
             return list(sides), None
         numbers = self._speller.numbers()
-        rows: list[Ids] = [numbers.number_within(side) for side in sides]
+        rows: list[Ids] = [numbers.encode_with_ends(side) for side in sides]
         return rows, self._speller.lexicon(numbers.words)
 
     @torch.inference_mode()

@@ -36,5 +36,5 @@ class TorchTagBackend:
 
     def _read(self, sentences: Sequence[Sequence[str]]) -> Texts:
         numbers = self._speller.numbers()
-        rows = Sentences.pack(numbers.number(sentences)).to(self._torch.device)
+        rows = Sentences.pack(numbers.encode(sentences)).to(self._torch.device)
         return Texts(rows, self._speller.lexicon(numbers.words))

@@ -47,7 +47,7 @@ class FusedStep:
 
     Args:
         tables: Changed in place.
-        batch_size: Windows a step.
+        batch_size: Windows per step.
         max_pull: As for `learn_step`.
         mixed: Whether the mean of the words around asks (CBOW), or each of them.
     """
@@ -117,7 +117,7 @@ def _count_hits(
     num_around: tl.constexpr, num_noise: tl.constexpr, mixed: tl.constexpr,
     block_around: tl.constexpr,
 ):  # fmt: skip
-    """How often a step meets each row: a row that is met too often moves less."""
+    """How often a step touches each row: a row that is touched too often moves less."""
     row = tl.load(place) + tl.program_id(0)
     if row < tl.load(number):
         around = tl.arange(0, block_around)

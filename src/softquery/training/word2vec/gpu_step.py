@@ -64,7 +64,7 @@ def learn_step(
         batch: The windows.
         rate: The learning rate, a scalar on the device.
         mixed: Whether the mean of the words around asks (CBOW), or each of them.
-        max_pull: Learning rates that a row may add up; the steps of a row that is met more often
+        max_pull: Learning rates that a row may add up; the steps of a row that occurs more often
             in the batch are scaled down, because their sum would overshoot.
         bags: The rows of words with n-grams.
 

@@ -30,9 +30,9 @@ class WordTraining:
     threads: int | None = None
     """Of the CPU; all by default. With one, a run can be repeated bit by bit."""
     batch_size: int = 4096
-    """Windows a step, for torch."""
+    """Windows per step, for torch."""
     max_pull: float = 1.0
-    """Learning rates that a row may add up in one step, for torch. A frequent word is met hundreds
+    """Learning rates that a row may add up in one step, for torch. A frequent word occurs hundreds
     of times in a batch, and the sum of so many like gradients overshoots."""
     checkpoint_seconds: float = 300.0
 

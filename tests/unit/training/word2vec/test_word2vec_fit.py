@@ -10,7 +10,7 @@ from softquery.errors import BundleError, ConfigError
 from softquery.files import write_corpus_file
 from softquery.models import Word2VecConfig
 from softquery.text import TextConfig
-from softquery.training.checkpoint import NAME
+from softquery.training.run_records import NAME
 from softquery.training.word2vec import WordTraining, fit
 from softquery.training.word2vec.fit import WordFit
 from softquery.training.word2vec.numba_engine import NumbaEngine
