@@ -19,10 +19,10 @@ WHEEL_FILES := $(SOURCES) pyproject.toml README.md LICENSE NOTICE
 # One thread a process: the processes share the cores already, and results depend on the number.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help demo test check bench docs clean python
+.PHONY: help demo test endurance check bench docs clean python
 
 help: ## say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 demo: $(DEMO)/.installed ## install without torch, then match, rank, explain, search, classify, tag, read, write
 	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
@@ -34,6 +34,9 @@ test: $(VENV)/.installed ## run the doctests and the tests against the built whe
 	$(BIN)/python -m pytest --doctest-modules --ignore-glob="*/fused_step.py" --pyargs softquery || status=1; \
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile || status=1; \
 	exit $$status
+
+endurance: $(VENV)/.installed ## run the long trials: kills, threads, mutated requests (about an hour)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/endurance
 
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass
 	$(BIN)/ruff check .

@@ -12,7 +12,7 @@ from softquery.answers import Calibration
 from softquery.files import Row
 from softquery.measure import expected_calibration_error, mean_interval
 from softquery.runtime import Matcher
-from softquery.runtime.match.evaluate import gold_labels
+from softquery.runtime.mistakes import gold_labels
 
 NUM_CHANCES = 20
 Say = Callable[[str], None]

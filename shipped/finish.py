@@ -43,7 +43,7 @@ from shipping import (
 from softquery.bundle import RECORDS, make_card, read_bundle
 from softquery.cli.console import note, print_table
 from softquery.errors import MissingExtra
-from softquery.runtime.match.calibrate import Aim, CalibrationFit
+from softquery.runtime.calibrate import Aim, CalibrationFit
 from softquery.zoo.glance import folder_size
 
 LARGEST_MB = 15.0
@@ -107,7 +107,7 @@ def write(
 def draw_calibration(fitted: CalibrationFit, folder: Path) -> None:
     """The picture of the calibration, where it can be drawn."""
     try:
-        from softquery.explain.reliability import draw_reliability
+        from softquery.explain.plots import draw_reliability
 
         draw_reliability(fitted.before, fitted.after, folder / "reliability.png")
     except MissingExtra as error:

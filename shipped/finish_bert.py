@@ -1,9 +1,9 @@
 r"""From a pretrained BERT to the shipped `bert-mini-en`: int8 behind the gate, with its card.
 
 softquery train bert-mini-en --data enwiki-2015 --output trained
-python benchmarks/bert_tasks.py train --bert trained --sst2 DIR --snli DIR --conll DIR
+python benchmarks bert tasks train --bert trained --sst2 DIR --snli DIR --conll DIR
 python shipped/finish_bert.py trained --data enwiki-2015/valid.txt.xz \
-        --tasks benchmarks/results/bert_tasks.jsonl --output src/softquery/zoo/models/bert-mini-en
+        --tasks benchmarks/bert/tasks.jsonl --output src/softquery/zoo/models/bert-mini-en
 
 The run must have the recipe's settings; its pieces may have been given as a `vocab.txt` that holds
 what the recipe learns. The shipped model, as int8, is measured on the text anew. What fine-tuning
@@ -61,7 +61,7 @@ TASKS = {
     "snli": "SNLI dev, 100,000 pairs to learn from",
     "conll": "CoNLL-2003 dev",
 }
-"""Those of benchmarks/bert_tasks.py."""
+"""Those of benchmarks/bert/tasks.py."""
 STARTS = {"pretrained": "fine-tuned", "random": "… from random weights"}
 
 
@@ -258,7 +258,7 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trained", type=Path, help="what softquery train wrote")
     parser.add_argument("--data", type=Path, required=True, help="text to measure on")
-    parser.add_argument("--tasks", type=Path, help="results of benchmarks/bert_tasks.py")
+    parser.add_argument("--tasks", type=Path, help="results of benchmarks/bert/tasks.py")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--replace", action="store_true", help="an older bundle gives way")
     parser.add_argument("--gate", type=float, default=0.5, help="per cent that int8 may cost")

@@ -2,7 +2,7 @@ r"""From an exported biLM to the shipped `elmo-en`: its card, and its folder in 
 
 softquery train elmo-en --data enwiki-2015 --output trained
 softquery export trained --output exported --int8 --drop-softmax --data enwiki-2015/valid.txt.xz
-python shipped/finish_elmo.py exported --yardstick benchmarks/results/kneser_ney.json \
+python shipped/finish_elmo.py exported --yardstick benchmarks/elmo/kneser_ney.json \
         --output src/softquery/zoo/models/elmo-en
 
 The run must have the recipe's settings. Exits with 1 where the model is too large or int8 too

@@ -50,7 +50,7 @@ from softquery.bundle import (
 from softquery.cli.console import note
 from softquery.errors import BundleError
 from softquery.runtime import load_classifier
-from softquery.runtime.match.calibrate import fit_calibration
+from softquery.runtime.calibrate import fit_calibration
 from softquery.zoo import resolve
 from softquery.zoo.glance import folder_size
 

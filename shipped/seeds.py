@@ -9,8 +9,7 @@ from typing import Any
 from softquery.bundle import RECORDS, Bundle, read_bundle
 from softquery.bundle.folder_layout import read_object
 from softquery.errors import BundleError, ConfigError, InputError
-from softquery.recipes.bert_run import BertRun
-from softquery.recipes.elmo_run import ElmoRun
+from softquery.recipes import BertRun, ElmoRun
 
 SETTINGS = "run.json"
 LABELS = {

@@ -29,7 +29,7 @@ from softquery.export import export_matcher
 from softquery.files import Row
 from softquery.measure import MatchReport
 from softquery.runtime import Matcher, load
-from softquery.runtime.match.calibrate import Aim, CalibrationFit, fit_calibration, save_calibration
+from softquery.runtime.calibrate import Aim, CalibrationFit, fit_calibration, save_calibration
 from softquery.zoo.glance import folder_size
 
 

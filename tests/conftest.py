@@ -29,6 +29,13 @@ if find_spec("jaxtyping") and find_spec("beartype"):
 collect_ignore_glob = [] if find_spec("torch") else NEED_TORCH
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Endurance takes far longer than all other tests: it is run where it is named."""
+    if collection_path.name == "endurance":
+        return not any("endurance" in word for word in config.args)
+    return None
+
+
 def pytest_configure():
     """Modules and tests stay to the end: nothing of them is rubbish, and looking takes seconds."""
     gc.disable()

@@ -7,13 +7,15 @@ from typing import Any
 
 import torch
 
+from registered import registered
 from softquery.bundle import BundleConfig, read_bundle, write_bundle
 from softquery.data import Pairs, Sentences
 from softquery.export import ExportReport, export_matcher
 from softquery.files import Row
-from softquery.models import MODELS
 from softquery.runtime.torch_models import config_of, pair_logits
 from softquery.text import TextConfig, build_pipeline
+
+MATCHERS = registered("matcher")
 
 WORDS = [f"w{number}" for number in range(120)]
 TASKS: dict[int, dict[str, Any]] = {
@@ -37,7 +39,7 @@ def make_bundle(
     """A bundle whose answers differ from pair to pair; all of its weights are random."""
     pipeline = build_pipeline([" ".join(WORDS)], TextConfig(max_tokens=400))
     torch.manual_seed(seed)
-    config_class, model_class = MODELS[name]
+    config_class, model_class = MATCHERS[name]
     sizes = {"vocab_size": pipeline.vocab_size, "embedding_size": size, "hidden_size": size}
     model = model_class(config_class(**sizes, output_size=outputs, **settings))
     for key, parameter in model.named_parameters():

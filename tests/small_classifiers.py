@@ -6,11 +6,13 @@ from typing import Any
 
 import torch
 
+from registered import registered
 from softquery.bundle import BundleConfig, write_bundle
 from softquery.files import Row
-from softquery.models import CLASSIFIERS
 from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, build_pipeline
+
+CLASSIFIERS = registered("classifier")
 
 WORDS = [f"w{number}" for number in range(80)]
 LABELS = ("negative", "neutral", "positive")

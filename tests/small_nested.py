@@ -6,14 +6,18 @@ from typing import Any
 import torch
 
 from elmo_cases import ElmoCase
+from registered import registered
 from small_bundles import TASKS, WORDS
 from softquery.bundle import BundleConfig, read_bundle, weights_fingerprint, write_bundle
-from softquery.models import CLASSIFIERS, MODELS, Elmo
+from softquery.models import Elmo
 from softquery.nn import ElmoSettings
 from softquery.runtime.base_bundle import base_weights
 from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, pipeline_from_words
 from softquery.zoo import resolve
+
+CLASSIFIERS = registered("classifier")
+MATCHERS = registered("matcher")
 
 BOTH = {"places": ("input", "output")}
 
@@ -51,7 +55,7 @@ def make_nested(
         ends=ends,  # type: ignore[arg-type]
         num_words=pipeline.vocab_size,
     )
-    config_class, model_class = (CLASSIFIERS if classifies else MODELS)[name]
+    config_class, model_class = (CLASSIFIERS if classifies else MATCHERS)[name]
     settings |= {"max_characters": longest} if classifies else {}
     sizes = {"vocab_size": pipeline.vocab_size, "embedding_size": size, "hidden_size": size}
     model = model_class(config_class(**sizes, output_size=outputs, **settings), embedder)

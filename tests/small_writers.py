@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from registered import registered
 from softquery.bundle import BundleConfig, write_bundle
 from softquery.files import Row
-from softquery.models import GENERATORS
 from softquery.runtime.torch_models import config_of
 from softquery.text import TextConfig, build_pipeline
+
+GENERATORS = registered("generator")
 
 NUM_WORDS = 96
 WORDS = [f"w{number}" for number in range(NUM_WORDS)]

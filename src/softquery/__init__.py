@@ -26,12 +26,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Classifier",
     "ContextEmbedder",
+    "Generator",
     "Index",
     "Matcher",
     "Reader",
     "Tagger",
     "WordVectors",
-    "Generator",
     "__version__",
     "evaluate",
     "load",

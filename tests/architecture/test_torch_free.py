@@ -27,7 +27,7 @@ def test_modules_import_without_the_optional_packages():
     modules = torch_free_modules()
     result = run(str(SCRIPT), ",".join(OPTIONAL_PACKAGES), *modules)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    assert len(modules) > 30
+    assert {"softquery.cli", "softquery.text.pipeline"} <= set(modules)
 
 
 def test_a_module_that_needs_torch_is_told():

@@ -7,9 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from registered import registered
 from softquery.data import DocumentBatch, Documents, DocumentShape, TextBatch, encode_ids
-from softquery.models import CLASSIFIERS
 from softquery.tasks import TextClassification
+
+CLASSIFIERS = registered("classifier")
 
 VOCAB_SIZE = 12
 RAGGED = [

@@ -7,10 +7,13 @@ from typing import Any, get_args
 import torch
 from torch import nn
 
+from registered import registered
 from softquery.data import Sentences, Tokens, TranslationBatch
-from softquery.models import GENERATORS, AskingConfig
+from softquery.models import AskingConfig
 from softquery.models.seq2seq import Asker
 from softquery.nn import ScoreName
+
+GENERATORS = registered("generator")
 
 SIZES = {
     "seq2seq": {"embedding_size": 6, "hidden_size": 5},

@@ -1,4 +1,4 @@
-"""The models under contract: every name in `MODELS`, in every shape that a config can give it."""
+"""The models under contract: every name in `MATCHERS`, in every shape that a config can give it."""
 
 from dataclasses import dataclass, field
 from itertools import product
@@ -7,9 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from registered import registered
 from softquery.data import PairBatch, Sentences, Tokens
-from softquery.models import MODELS
 from softquery.tasks import PairClassification, PairGrading, PairTask
+
+MATCHERS = registered("matcher")
 
 SIZES = {"vocab_size": 12, "embedding_size": 6, "hidden_size": 5}
 
@@ -46,7 +48,7 @@ class ModelCase:
 
     @property
     def output_size(self) -> int:
-        config, _ = MODELS[self.name]
+        config, _ = MATCHERS[self.name]
         return int(self.settings.get("output_size", config().output_size))
 
     @property
@@ -58,7 +60,7 @@ class ModelCase:
     def build(self, *, dropout: float = 0.0, seed: int = 1) -> nn.Module:
         """The model with the random weights of a seed, in training mode."""
         torch.manual_seed(seed)
-        config, model = MODELS[self.name]
+        config, model = MATCHERS[self.name]
         return model(config(**SIZES, **self.settings, dropout=dropout))
 
     def batch(self, pairs: list[Any] = RAGGED, *, extra_pad: tuple[int, int] = (0, 0)) -> PairBatch:

@@ -7,11 +7,14 @@ import pytest
 import torch
 
 from bert_head_cases import CASES, HeadCase
+from registered import registered_heads
 from softquery.errors import BundleError
-from softquery.models import BERT_HEADS, BertClassifierConfig, BertConfig
+from softquery.models import BertClassifierConfig, BertConfig
 from softquery.runtime.torch_models import build_model, load_task_model
 from softquery.training import Optim
 from softquery.training.optim import layers_above
+
+BERT_HEADS = registered_heads()
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 every_head = pytest.mark.parametrize("case", CASES, ids=str)

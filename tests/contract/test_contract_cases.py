@@ -5,20 +5,22 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 from model_cases import CASES
 
-from softquery.models import MODELS
+from registered import registered
+
+MATCHERS = registered("matcher")
 
 
 def test_every_model_has_cases_and_every_case_a_model():
-    assert {case.name for case in CASES} == set(MODELS)
+    assert {case.name for case in CASES} == set(MATCHERS)
 
 
 def test_cases_have_names_of_their_own():
     assert len({str(case) for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", MATCHERS)
 def test_every_choice_of_a_config_is_tried(name):
-    config, _ = MODELS[name]
+    config, _ = MATCHERS[name]
     for setting, kind in get_type_hints(config).items():
         if get_origin(kind) is Literal:
             default = getattr(config(), setting)
@@ -26,6 +28,6 @@ def test_every_choice_of_a_config_is_tried(name):
             assert tried == set(get_args(kind)), setting
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", MATCHERS)
 def test_grades_two_classes_and_more_are_tried(name):
     assert {case.output_size for case in CASES if case.name == name} == {1, 2, 3}

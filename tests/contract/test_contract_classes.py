@@ -8,10 +8,12 @@ import torch
 from class_cases import CASES, FOUR, RAGGED
 from stored import stored
 
+from registered import registered
 from softquery.errors import BundleError
-from softquery.models import CLASSIFIERS
 from softquery.runtime.torch_models import build_model, load_task_model
 from softquery.text import TextConfig, build_pipeline
+
+CLASSIFIERS = registered("classifier")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)
@@ -191,7 +193,7 @@ def test_an_embedder_can_be_passed_in(case):
     """Any module from ids to vectors serves, even one whose truth value is false."""
 
     class OneHot(torch.nn.Module):
-        output_size = 12
+        output_size, added_size = 12, 0
 
         def __len__(self):
             return 0

@@ -7,14 +7,17 @@ import pytest
 import torch
 
 from elmo_cases import CASES, ENTRIES, SENTENCES, SIMPLE, SMALL, ElmoCase, spelt, text
+from registered import registered
 from small_elmo import write_elmo
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError
-from softquery.models import EMBEDDERS, CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
+from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.models.elmo import presets
 from softquery.runtime.embed.likelihood import text_likelihood
 from softquery.runtime.torch_models import build_embedder, load_embedder
 from softquery.tasks import LanguageModel
+
+EMBEDDERS = registered("embedder")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 TASK = LanguageModel()

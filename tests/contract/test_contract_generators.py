@@ -8,9 +8,12 @@ import torch
 from generator_cases import CASES, FOUR, LEARNERS, RAGGED, batch, tokens
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from registered import registered
 from softquery.decoding import Beam, Greedy, Rules
-from softquery.models import GENERATORS, AskingConfig, TorchStep, generate, select_rows
+from softquery.models import AskingConfig, TorchStep, generate, select_rows
 from softquery.tasks import Generation
+
+GENERATORS = registered("generator")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 TASK = Generation()

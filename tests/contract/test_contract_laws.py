@@ -6,9 +6,11 @@ import pytest
 import torch
 from model_cases import CASES, FOUR, RAGGED, tokens
 
+from registered import registered
 from softquery.data import PairBatch
-from softquery.models import MODELS
 from softquery.tasks import PairGrading
+
+MATCHERS = registered("matcher")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)
@@ -202,18 +204,18 @@ def is_right(task, logits, label):
 
 @every_model
 def test_an_embedder_can_be_passed_in(case):
-    """Any module from ids to vectors serves, even one whose truth value is false."""
+    """Any `TokenEmbedder` serves, even one whose truth value is false."""
 
     class OneHot(torch.nn.Module):
-        output_size = 12
+        output_size, added_size = 12, 0
 
         def __len__(self):
             return 0
 
-        def forward(self, ids):
+        def forward(self, ids, lexicon=None):
             return torch.nn.functional.one_hot(ids, 12).float()
 
-    config, model_class = MODELS[case.name]
+    config, model_class = MATCHERS[case.name]
     model = model_class(config(**case.settings, hidden_size=5), OneHot())
     assert isinstance(model.embedder, OneHot)
     assert model(case.batch()).logits.shape == (len(RAGGED), case.output_size)
@@ -228,9 +230,9 @@ def test_labels_are_not_needed_to_answer(case):
         loss_of(case, model, unlabelled)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", MATCHERS)
 def test_a_config_is_frozen_and_takes_keywords_alone(name):
-    config, _ = MODELS[name]
+    config, _ = MATCHERS[name]
     with pytest.raises(dataclasses.FrozenInstanceError):
         config().hidden_size = 3
     with pytest.raises(TypeError, match="positional"):

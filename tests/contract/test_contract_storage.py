@@ -8,7 +8,7 @@ from model_cases import CASES
 from stored import stored
 
 from softquery.errors import BundleError
-from softquery.runtime.torch_models import build_model, load_model
+from softquery.runtime.torch_models import build_model, load_matcher_model
 from softquery.text import TextConfig, build_pipeline
 
 every_model = pytest.mark.parametrize("case", CASES, ids=str)
@@ -35,7 +35,7 @@ def test_a_state_dict_brings_the_weights_back(case):
 @every_model
 def test_a_bundle_brings_the_model_back(case, tmp_path):
     model = case.build(dropout=0.5)
-    back = load_model(bundled(model, case, tmp_path / "model"))
+    back = load_matcher_model(bundled(model, case, tmp_path / "model"))
     assert not back.training
     assert back.config == model.config
     for name, value in model.state_dict().items():
@@ -47,7 +47,7 @@ def test_a_bundle_brings_the_model_back(case, tmp_path):
 def test_a_bundle_whose_sizes_lie_is_refused_in_one_line(case, tmp_path):
     bundle = bundled(case.build(), case, tmp_path / "model", hidden_size=7)
     with pytest.raises(BundleError, match="does not fit config.json") as caught:
-        load_model(bundle)
+        load_matcher_model(bundle)
     assert "\n" not in str(caught.value)
 
 

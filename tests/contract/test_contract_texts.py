@@ -8,9 +8,12 @@ import torch
 from stored import stored
 from text_cases import CASES, FOUR, PIPELINE, RAGGED
 
+from registered import registered
 from softquery.errors import BundleError
-from softquery.models import TEXT_MODELS, SpellingConfig
+from softquery.models import SpellingConfig
 from softquery.runtime.torch_models import build_model, load_task_model
+
+TAGGERS = registered("tagger")
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 every_model = pytest.mark.parametrize("case", CASES, ids=str)
@@ -35,9 +38,9 @@ def assert_same(left, right):
 
 
 def test_every_model_has_cases_and_every_choice_is_tried():
-    assert {case.name for case in CASES} == set(TEXT_MODELS)
+    assert {case.name for case in CASES} == set(TAGGERS)
     assert len({str(case) for case in CASES}) == len(CASES)
-    parts = [(name, config, "settings") for name, (config, _) in TEXT_MODELS.items()]
+    parts = [(name, config, "settings") for name, (config, _) in TAGGERS.items()]
     for name, part, group in [*parts, ("tagger", SpellingConfig, "spelling")]:
         for setting, kind in get_type_hints(part).items():
             if get_origin(kind) is Literal:

@@ -1,4 +1,4 @@
-"""The models of one text under contract: every name in `TEXT_MODELS`, in every shape."""
+"""The models of one text under contract: every name in `TAGGERS`, in every shape."""
 
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -7,11 +7,14 @@ from typing import Any
 import torch
 from torch import nn
 
+from registered import registered
 from softquery.answers import TagSet
 from softquery.data import Sentences, TextBatch, encode_words
-from softquery.models import TEXT_MODELS, SpellingConfig
+from softquery.models import SpellingConfig
 from softquery.tasks import Tagging
 from softquery.text import TextConfig, pipeline_from_words
+
+TAGGERS = registered("tagger")
 
 PIPELINE = pipeline_from_words(["the", "cat", "sat", "on", "a", "mat"], TextConfig())
 LONGEST = 9
@@ -48,7 +51,7 @@ class TextCase:
     def build(self, *, dropout: float = 0.0, seed: int = 1) -> nn.Module:
         """The model with the random weights of a seed, in training mode."""
         torch.manual_seed(seed)
-        config, model = TEXT_MODELS[self.name]
+        config, model = TAGGERS[self.name]
         spelling = {"size": 4, "output_size": 6, "max_characters": LONGEST, **self.spelling}
         return model(
             config(

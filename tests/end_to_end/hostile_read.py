@@ -118,7 +118,7 @@ TRAINING = [
         title="answers that stand nowhere",
         command=TRAIN,
         damage=no_answer_anywhere,
-        said="data/train.json: no answer of any question lies on a page whole",
+        said="data/train.json: no answer to any question lies within one window",
     ),
     Case(
         title="a bad row of JSONL",

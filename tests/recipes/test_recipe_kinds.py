@@ -5,7 +5,7 @@ import pytest
 from softquery.errors import ConfigError
 from softquery.recipes import RECIPES, recipe
 from softquery.running.options import RunOptions
-from softquery.running.run_kinds import KINDS, train
+from softquery.running.train import TRAINERS, check_options, train
 
 OPTIONS = {"vectors", "columns", "init", "devices"}
 
@@ -15,19 +15,20 @@ def silent(line: str) -> None: ...
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_is_of_a_known_kind(name):
-    kind = KINDS[type(recipe(name))]
-    assert set(kind.refused) <= OPTIONS
-    kind.check(name, {})
-    kind.check(name, dict.fromkeys(OPTIONS))
+    run = recipe(name)
+    assert type(run) in TRAINERS
+    assert set(run.refused) <= OPTIONS
+    check_options(run, {})
+    check_options(run, dict.fromkeys(OPTIONS))
 
 
 @pytest.mark.parametrize("name", ["elmo-small", "bert-mini", "word2vec"])
 def test_an_option_without_use_is_refused_with_the_reason(name):
-    kind = KINDS[type(recipe(name))]
-    assert kind.refused
-    for option, reason in kind.refused.items():
+    run = recipe(name)
+    assert run.refused
+    for option, reason in run.refused.items():
         with pytest.raises(ConfigError, match=f"^--{option}: {name} {reason}$"):
-            kind.check(name, {option: "something"})
+            check_options(run, {option: "something"})
 
 
 @pytest.mark.parametrize(
@@ -50,4 +51,4 @@ def test_python_is_refused_what_the_command_line_is(given, option, tmp_path):
 
 
 def test_matching_refuses_nothing():
-    assert KINDS[type(recipe("esim"))].refused == {}
+    assert recipe("esim").refused == {}

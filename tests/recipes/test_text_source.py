@@ -3,7 +3,7 @@
 import pytest
 
 from softquery.errors import InputError
-from softquery.running.text_source import text_source
+from softquery.running.pretrain import text_source
 
 
 def found(folder, *names, valid="valid"):

@@ -54,7 +54,7 @@ from softquery.recipes import (
     recipe,
 )
 from softquery.running.options import RunOptions
-from softquery.running.run_kinds import train
+from softquery.running.train import train
 from softquery.tasks import Generation, PairClassification, PairGrading
 
 GOLDEN = Path(__file__).with_name("two_steps.json")
@@ -128,7 +128,7 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
     if isinstance(run, Word2VecRun):
         return write_sentences(folder)
     if isinstance(run.model, (BiLstmTaggerConfig, BertTaggerConfig)):
-        if run.tags is not None and run.tags.given == "plain":
+        if getattr(run.settings, "given", None) == "plain":
             return write_tagged(folder, parts_of_speech(60), ending=".conllu")
         return write_tagged(folder, named(60))
     if isinstance(run.model, (AttentiveConfig, HierarchicalConfig, BertClassifierConfig)):
@@ -137,7 +137,9 @@ def tiny_data(run: AnyRun, folder: Path) -> Path:
         if run.task.form == "couplet":
             return write_writing(folder, couplets(120))
         rows = german(120)
-        return write_aligned(folder, rows) if run.writing.languages else write_writing(folder, rows)
+        return (
+            write_aligned(folder, rows) if run.settings.languages else write_writing(folder, rows)
+        )
     if isinstance(run.model, (BiDafConfig, BertReaderConfig)):
         made = chinese_questions if run.name == "reader-zh" else english_questions
         return write_questions(folder, made(20))

@@ -20,7 +20,7 @@ from softquery.bundle import RECORDS, read_bundle
 from softquery.errors import ConfigError, InputError
 from softquery.recipes import override, recipe
 from softquery.running.options import RunOptions
-from softquery.running.run_kinds import train
+from softquery.running.train import train
 from softquery.runtime import load
 from softquery.runtime.embed.hidden_words import evaluate_masked
 

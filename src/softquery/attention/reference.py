@@ -18,8 +18,7 @@ from torch import Tensor
 
 from softquery.attention.attend import Attended
 from softquery.attention.multi_head import MultiHead
-from softquery.attention.scores import Additive, Bilinear, Concat
-from softquery.attention.trilinear import Trilinear
+from softquery.attention.scores import Additive, Bilinear, Concat, Trilinear
 
 PairScore: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """One query [D] and one key [E] to one number []."""

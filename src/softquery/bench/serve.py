@@ -81,11 +81,11 @@ def run_serve_bench(
         alone.append(float(_measured("rank_loop", task)["per_second"]))
         say(f"round {turn + 1} of {rounds}: {OURS}")
         with _running(_ours(model, threads, clients)) as port:
-            loads[OURS].append(Load(**_measured("load", {**asked, "port": port})))
+            loads[OURS].append(Load(**_measured("load_test", {**asked, "port": port})))
         if RIVAL in rivals and has_torch:
             say(f"round {turn + 1} of {rounds}: {RIVAL}")
             with _running(lambda port: _module("plain_server", str(port), str(threads))) as port:
-                found = Load(**_measured("load", {**asked, "port": port}))
+                found = Load(**_measured("load_test", {**asked, "port": port}))
             loads.setdefault(RIVAL, []).append(found)
     return ServeBench(
         clients=clients, threads=threads, num_texts=num_texts, alone=alone, loads=loads
@@ -122,7 +122,7 @@ def _running(command: Callable[[int], Sequence[str]]) -> Iterator[int]:
     )
     try:
         _wait_until_up(process, port)
-        _measured("load", {"port": port, "path": "/rerank", "clients": 4, "seconds": 1.0,
+        _measured("load_test", {"port": port, "path": "/rerank", "clients": 4, "seconds": 1.0,
                            "num_texts": 20})  # fmt: skip
         yield port
     finally:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from softquery.bundle.usage import usage_lines
+from softquery.bundle.usage import example_of, usage_lines
 
 _RESEARCH = re.compile(r"research|non-?commercial|academic|\bnc\b", re.IGNORECASE)
 _HUB_LICENCE = re.compile(r"(apache|mit|bsd|cc|cc0|gpl|lgpl|agpl|mpl|odc|pddl|unlicense)\b[\w.-]*")
@@ -92,7 +92,7 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
         ("How to use", usage_lines(kind, card.name, card.languages)),
         ("Licence", _licence_lines(card)),
     ]
-    if kind in ("embedder", "encoder", "vectors", "generator"):  # they give no probabilities
+    if not example_of(kind).has_probabilities:
         sections = [section for section in sections if section[0] != "Calibration"]
     lines = [*_front_matter(card, kind), "", f"# {_one_line(card.name)}", ""]
     lines += [_one_line(card.purpose), *_research_lines(card)]

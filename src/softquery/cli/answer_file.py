@@ -2,55 +2,112 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from softquery.cli.bad_rows import BadRows
 from softquery.cli.console import note, print_json, print_text
+from softquery.cli.options import parse_rename
 from softquery.cli.progress import counting
 from softquery.errors import counted
 
 if TYPE_CHECKING:
-    from softquery.cli.bad_rows import BadRows
-    from softquery.runtime.bulk import Answerer
+    from softquery.runtime.bulk import BulkResult
+    from softquery.runtime.embed.bulk import EmbedResult
+
+
+@dataclass(frozen=True, slots=True)
+class FileRun:
+    """What a bulk verb was asked to do.
+
+    Attributes:
+        source: The file of rows.
+        output: Ends in `.jsonl`; None where answers are printed.
+        rename: Our column names to the file's.
+        bad: Where bad rows go; None where one stops the run.
+        as_json: Whether the end is told as JSON.
+    """
+
+    source: Path
+    output: Path | None
+    rename: dict[str, str] | None
+    bad: BadRows | None
+    as_json: bool
+
+
+def prepare_run(
+    source: Path, output: Path | None, columns: str, on_error: str, as_json: bool
+) -> FileRun:
+    """Refuse, before a model is opened, what could not be read or written."""
+    from softquery.runtime.partial_file import check_output
+
+    rename = parse_rename(columns)
+    if output is not None:
+        check_output(output)
+    return FileRun(source, output, rename, BadRows(output) if on_error == "skip" else None, as_json)
 
 
 def answer_file(
-    answers: "Answerer",
-    rows: Iterator[Any],
-    output: Path | None,
+    model: Any,
+    run: FileRun,
     *,
-    bad: "BadRows | None",
-    noun: str,
-    note_cuts: Callable[[int], None],
-    as_json: bool,
-    done: str = "answered",
+    request: object | None = None,
+    prepare: Callable[[Iterator[Any]], Iterator[Any]] = lambda rows: rows,
 ) -> None:
-    """Answer rows into a file, or print the answers where none is named.
+    """Answer the rows of a file into another one, or print the answers where none is named.
 
     Args:
-        answers: The model's.
-        rows: As they are read.
-        output: Ends in `.jsonl`.
-        bad: Where bad rows go; None where one stops the run.
-        noun: What a row is called, such as `"text"`.
-        note_cuts: Says how many inputs were longer than the model's limit.
-        as_json: Whether the end is told as JSON.
-        done: What was done with a row.
+        model: An opened bundle.
+        run: What was asked.
+        request: A generator's.
+        prepare: What is done with the rows before they are answered.
     """
-    from softquery.runtime.bulk import answer_rows, stream_answers
+    from softquery.runtime.bulk import BulkAnswers, answer_rows, stream_answers
+    from softquery.runtime.task_rows import ParseOptions
 
+    answers, bad, output = BulkAnswers(model, request), run.bad, run.output
+    how = ParseOptions(rename=run.rename, on_bad=None if bad is None else bad.add)
+    rows = prepare(answers.bulk.parse(run.source, how))
+    noun = answers.bulk.noun
     with bad or nullcontext():
         if output is None:
-            note_cuts(stream_answers(answers, rows, print_text, bad))
+            note_cuts(model, stream_answers(answers, rows, print_text, bad))
             return
         with counting(f"{noun}s") as advance:
             result = answer_rows(answers, rows, output, advance=advance, bad=bad)
+    tell_end(
+        result,
+        f"{counted(result.num_rows, noun)} {answers.bulk.done}",
+        bad,
+        lambda: note_cuts(model, result.num_cut),
+        as_json=run.as_json,
+    )
+
+
+def note_cuts(model: Any, count: int) -> None:
+    """Tell how many inputs were longer than the model's limit."""
+    from softquery.runtime.kinds import kind_of
+
+    bulk = kind_of(model.bundle).bulk
+    if count and bulk is not None:
+        note(bulk.told_cut(model, count))
+
+
+def tell_end(
+    result: "BulkResult | EmbedResult",
+    told: str,
+    bad: BadRows | None,
+    note_cuts: Callable[[], None],
+    *,
+    as_json: bool,
+) -> None:
+    """Tell how a bulk run ended."""
     resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{counted(result.num_rows, noun)} {done}{resumed}: {output}")
+    note(f"{told}{resumed}: {result.output}")
     skipped = 0 if bad is None else bad.count
     if bad is not None and skipped:
         note(f"{counted(skipped, 'bad row')} skipped: {bad.path}")
-    note_cuts(result.num_cut)
+    note_cuts()
     if as_json:
-        print_json({**asdict(result), "output": str(output), "num_skipped": skipped})
+        print_json({**asdict(result), "output": str(result.output), "num_skipped": skipped})

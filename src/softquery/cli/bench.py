@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra, counted
+from softquery.cli.options import AsJson, check_picture, needs_extra
+from softquery.errors import ConfigError, counted
 
 NAMES = ("match", "serve")
 
@@ -26,7 +27,7 @@ def bench(
     ] = None,
     clients: Annotated[int, typer.Option(min=1, help="`serve`: that ask at once.")] = 64,
     picture: Annotated[Path | None, typer.Option(help="Also draw it as a .png.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Time our models beside what one would pick instead, in one run on this machine.
 
@@ -41,22 +42,18 @@ def bench(
         raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
     model = model or ["match-en"]
     if name == "serve":
-        from softquery.cli.bench_serve import bench_serve
-
         wait = 10.0 if seconds is None else seconds
         for each in model:
-            bench_serve(
+            _bench_serve(
                 each, threads=threads, rounds=rounds, seconds=wait, clients=clients, as_json=as_json
             )
         return
     seconds = 2.0 if seconds is None else seconds
     if picture is not None:
-        _check_picture(picture)
-    try:
+        check_picture("--picture", picture, needed_for="a picture of the benchmark")
+    with needs_extra("bench", needed_for="timing other models"):
         import torch  # noqa: F401
         import transformers  # noqa: F401
-    except ImportError:
-        raise MissingExtra("bench", needed_for="timing other models") from None
     from softquery.bench import run_match_bench
 
     result = run_match_bench(model, threads=threads, rounds=rounds, seconds=seconds, say=note)
@@ -85,15 +82,29 @@ def bench(
     print_table(f"{counted(threads, 'thread')}, {counted(rounds, 'round')}", heads, rows)
 
 
-def _check_picture(path: Path) -> None:
-    """Refuse a picture that cannot be drawn before minutes are spent on measuring."""
-    if path.suffix != ".png":
-        raise ConfigError(f"--picture must end in .png, got {str(path)!r}")
-    if path.is_dir():
-        raise InputError("cannot be written (is a folder)", source=path)
-    if not path.parent.is_dir():
-        raise InputError("cannot be written (no such folder)", source=path)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtra("plot", needed_for="a picture of the benchmark") from None
+def _bench_serve(
+    model: str, *, threads: int, rounds: int, seconds: float, clients: int, as_json: bool
+) -> None:
+    """Load a server, and print what came of it."""
+    from softquery.bench.serve import ALONE, run_serve_bench
+
+    result = run_serve_bench(
+        model, threads=threads, rounds=rounds, seconds=seconds, clients=clients, say=note
+    )
+    if as_json:
+        loads = {name: [asdict(each) for each in found] for name, found in result.loads.items()}
+        print_json({**asdict(result), "loads": loads, "ratio": result.ratio})
+        return
+    rows: list[tuple[object, ...]] = [
+        (ALONE, f"{rate:,.0f}", "", "", "", "", "") for rate in result.alone
+    ]
+    for name, found in result.loads.items():
+        for load in found:
+            shown = [f"{1000 * load.latencies[each]:.0f}" for each in ("p50", "p95", "p99")]
+            fair = f"{result.fairness(load):.2f}"
+            rows.append((name, f"{load.per_second:,.0f}", *shown, fair, load.num_errors))
+    heads = ("", "requests/s", "p50 ms", "p95", "p99", "p99 · rate / clients", "errors")
+    each = counted(result.num_texts, "text")
+    title = f"{counted(clients, 'client')}, {each} each, {counted(threads, 'thread')}"
+    print_table(title, heads, rows)
+    note(f"the server keeps {100 * result.ratio:.0f} % of the runtime's throughput")

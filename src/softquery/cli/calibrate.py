@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.calibrate_reading import calibrate_reader, is_reader
 from softquery.cli.console import flat, note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra
+from softquery.cli.options import AsJson, PairColumns, parse_rename
+from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
-    from softquery.runtime import Classifier, Matcher
-    from softquery.runtime.match.calibrate import Aim
+    from softquery.bundle import Bundle
+    from softquery.runtime.calibrate import Aim, CalibrationFit
 
 
 def calibrate(
@@ -23,42 +23,34 @@ def calibrate(
     abstain_below: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Answer no label under this probability.")
     ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    columns: PairColumns = "",
+    as_json: AsJson = False,
 ) -> None:
     """Make probabilities mean what they say: temperature, threshold, and the right to abstain.
 
     The first half of the rows fits them, the second half tells how good they are; both go into the
     bundle and its card, and every later answer obeys them.
     """
-    from softquery.bundle import RECORDS
-    from softquery.files import parse_columns, read_rows
-    from softquery.runtime.match.calibrate import fit_calibration, save_calibration
+    from softquery.runtime.calibrate import CalibrationFit, save_calibration
+    from softquery.runtime.kinds import kind_of
+    from softquery.runtime.load import opened
+    from softquery.runtime.task_rows import ParseOptions
 
-    chosen = _aim(aim)
-    rename = parse_columns(columns) if columns else None
-    if is_reader(model):
-        calibrate_reader(model, data, rename, abstain_below, as_json)
-        return
-    matcher, names = _opened(model)
-    rows = list(read_rows(data, columns=names, rename=rename))
+    chosen, rename = _aim(aim), parse_rename(columns)
+    bundle = opened(model)
+    kind = kind_of(bundle)
+    if kind.calibrator is None or kind.labelled is None:
+        raise BundleError(f"{bundle.path}: {kind.noun} has no probabilities to calibrate")
+    calibrated = kind.opener.get()(bundle)
+    rows = list(kind.labelled.parse(data, ParseOptions(rename=rename)))
     if not rows:
-        raise InputError("holds no rows", source=data)
-    if chosen == "f1" and len(matcher.labels) != 2:
+        raise InputError(f"holds no {kind.labelled.noun}", source=data)
+    if chosen == "f1" and len(getattr(calibrated, "labels", ())) != 2:
         chosen = None  # the default; whoever names a precision is told that there is none
-    fitted = fit_calibration(matcher, rows, aim=chosen, abstain_below=abstain_below)
-    save_calibration(matcher.bundle, fitted)
-    picture = matcher.bundle.path / RECORDS / "reliability.png"
-    try:
-        from softquery.explain.reliability import draw_reliability
-
-        picture.parent.mkdir(exist_ok=True)
-        draw_reliability(fitted.before, fitted.after, picture)
-    except MissingExtra as error:
-        picture.unlink(missing_ok=True)  # an older one would show another calibration
-        note(str(error))
+    fitted = kind.calibrator.get()(calibrated, rows, aim=chosen, abstain_below=abstain_below)
+    save_calibration(bundle, fitted)
+    if isinstance(fitted, CalibrationFit):
+        _draw(fitted, bundle)
     result = fitted.to_dict()
     if as_json:
         print_json(result)
@@ -66,15 +58,19 @@ def calibrate(
         print_table(f"{model}, calibrated on {data}", ("setting", "value"), flat(result))
 
 
-def _opened(model: str) -> tuple["Matcher | Classifier", tuple[str, ...]]:
-    """A matcher or a classifier, and the columns that it is calibrated on."""
-    from softquery.runtime import load_classifier, load_matcher
-    from softquery.runtime.opened import opened
+def _draw(fitted: "CalibrationFit", bundle: "Bundle") -> None:
+    """Keep the picture of both halves with the bundle, where pictures can be drawn."""
+    from softquery.bundle import RECORDS
 
-    bundle = opened(model)
-    if bundle.config.kind == "classifier":
-        return load_classifier(bundle), ("text", "label")
-    return load_matcher(bundle), ("sentence1", "sentence2", "label")
+    picture = bundle.path / RECORDS / "reliability.png"
+    try:
+        from softquery.explain.plots import draw_reliability
+
+        picture.parent.mkdir(exist_ok=True)
+        draw_reliability(fitted.before, fitted.after, picture)
+    except MissingExtra as error:
+        picture.unlink(missing_ok=True)  # an older one would show another calibration
+        note(str(error))
 
 
 def _aim(text: str) -> "Aim | None":

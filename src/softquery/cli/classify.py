@@ -5,11 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file
-from softquery.cli.bad_rows import BadRows
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.match import MODEL_HELP, THREADS_HELP
-from softquery.errors import ConfigError, counted
+from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.console import print_json, print_table
+from softquery.cli.options import (
+    AnswersOutput,
+    AsJson,
+    BackendName,
+    Model,
+    OnError,
+    Texts,
+    Threads,
+    check_explain,
+    check_given,
+    note_why,
+    require_choice,
+)
+from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
     from softquery.runtime import Classifier
@@ -19,28 +30,24 @@ MOST_LABELS = 5
 
 
 def classify(
-    texts: Annotated[list[str] | None, typer.Argument(help="Texts, each in quotes.")] = None,
-    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "sentiment-en",
+    texts: Texts = None,
+    model: Model = "sentiment-en",
     source: Annotated[
         Path | None,
         typer.Option(
             "--input", help="Many texts: .txt (one a line) .tsv .csv .jsonl .parquet, .gz .xz."
         ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Answers as .jsonl; OUTPUT.partial until complete.")
-    ] = None,
+    output: AnswersOutput = None,
     columns: Annotated[str, typer.Option(help="Our column name to the file's: text=review.")] = "",
     explain: Annotated[
         Path | None,
         typer.Option(help="For one text, also show its words' weights: .html .svg .png .json."),
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
-    ] = "stop",
-    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    on_error: OnError = "stop",
+    backend: BackendName = "auto",
+    threads: Threads = None,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a text is: its sentiment, its topic, or whatever was learnt.
 
@@ -48,42 +55,23 @@ def classify(
     """
     if (source is None) == (not texts):
         raise ConfigError("give either texts, or --input FILE")
-    if on_error not in ("stop", "skip"):
-        raise ConfigError(f"--on-error must be stop or skip, got {on_error!r}")
+    require_choice("--on-error", on_error, ("stop", "skip"))
     if source is None:
         given = texts or []
-        _check_some(given, output, explain)
+        check_given(given, output, "text", printed="texts")
+        if explain is not None and len(given) > 1:
+            raise ConfigError("--explain shows one text; give only one")
+        check_explain(explain)
         classifier = _load(model, backend, threads)
         if explain is not None:
             classifier.explain(given[0]).plot(explain)
-            note(f"why: {explain}")
+            note_why(explain)
         _some(classifier, given, as_json)
         return
     if explain is not None:
         raise ConfigError("--explain shows one text; give it in quotes")
-    from softquery.files import parse_columns
-    from softquery.runtime.partial_file import check_output
-
-    rename = parse_columns(columns) if columns else None
-    if output is not None:
-        check_output(output)
-    bad = BadRows(output) if on_error == "skip" else None
-    _many(_load(model, backend, threads), source, output, rename, bad, as_json)
-
-
-def _check_some(texts: list[str], output: Path | None, explain: Path | None) -> None:
-    """Refuse, before a model is opened, what cannot be answered."""
-    if output is not None:
-        raise ConfigError("--output is for --input FILE; texts are printed")
-    if not all(text.strip() for text in texts):
-        raise ConfigError("a text is empty")
-    if explain is None:
-        return
-    from softquery.explain.write import require_place
-
-    if len(texts) > 1:
-        raise ConfigError("--explain shows one text; give only one")
-    require_place(explain)
+    run = prepare_run(source, output, columns, on_error, as_json)
+    answer_file(_load(model, backend, threads), run)
 
 
 def _load(model: str, backend: str, threads: int | None) -> "Classifier":
@@ -94,7 +82,7 @@ def _load(model: str, backend: str, threads: int | None) -> "Classifier":
 
 def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:
     answers = classifier.predict(texts)
-    _note_cuts(classifier.num_cut(texts), classifier)
+    note_cuts(classifier, classifier.num_cut(texts))
     if as_json:
         records = [answer.record(text) for answer, text in zip(answers, texts, strict=True)]
         print_json(records[0] if len(records) == 1 else records)
@@ -116,32 +104,3 @@ def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 60 else f"{line[:59]}…"
-
-
-def _note_cuts(count: int, classifier: "Classifier") -> None:
-    if count:
-        note(f"{counted(count, 'text')} cut to the model's {classifier.limit}")
-
-
-def _many(
-    classifier: "Classifier",
-    source: Path,
-    output: Path | None,
-    rename: dict[str, str] | None,
-    bad: BadRows | None,
-    as_json: bool,
-) -> None:
-    from softquery.files import read_rows
-    from softquery.runtime.classify.bulk import ClassifyAnswers
-
-    answer_file(
-        ClassifyAnswers(classifier),
-        read_rows(
-            source, columns=("text",), rename=rename, on_bad=None if bad is None else bad.add
-        ),
-        output,
-        bad=bad,
-        noun="text",
-        note_cuts=lambda count: _note_cuts(count, classifier),
-        as_json=as_json,
-    )

@@ -1,22 +1,29 @@
 """`softquery embed`."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softquery.cli.answer_file import tell_end
 from softquery.cli.bad_rows import BadRows
 from softquery.cli.console import note, print_json, print_table
-from softquery.cli.match import MODEL_HELP, THREADS_HELP
+from softquery.cli.options import (
+    AsJson,
+    BackendName,
+    Model,
+    OnError,
+    Threads,
+    parse_rename,
+    require_choice,
+)
 from softquery.cli.progress import counting
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from softquery.files import Sentence
     from softquery.runtime import ContextEmbedder, PieceEmbedder
-    from softquery.runtime.embed.bulk import EmbedResult
     from softquery.runtime.embed.layer_choice import Choice
 
 MEGABYTE = 1024 * 1024
@@ -32,7 +39,7 @@ def embed(
     text: Annotated[
         list[str] | None, typer.Option(help="A text in place of a file. Repeatable.")
     ] = None,
-    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "elmo-en",
+    model: Model = "elmo-en",
     output: Annotated[Path | None, typer.Option(help="One array a line: .npz or .parquet.")] = None,
     layers: Annotated[
         str, typer.Option(help="all, mix, top, average, or the number of a layer.")
@@ -46,15 +53,13 @@ def embed(
     columns: Annotated[
         str, typer.Option(help="Our column name to the file's: text=sentence1.")
     ] = "",
-    on_error: Annotated[
-        str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
-    ] = "stop",
-    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
+    on_error: OnError = "stop",
+    backend: BackendName = "auto",
+    threads: Threads = None,
     cache: Annotated[
         int, typer.Option(min=0, help="Megabytes of words by themselves to keep; 0 for none.")
     ] = 64,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write vectors of words in their context: one array a line, layers x words x width.
 
@@ -67,12 +72,8 @@ def embed(
 
     if (file is None) == (not text):
         raise ConfigError("give either a file, or --text TEXT")
-    for name, value, known in (
-        ("precision", precision, ("float32", "float16")),
-        ("on-error", on_error, ("stop", "skip")),
-    ):
-        if value not in known:
-            raise ConfigError(f"--{name} must be {' or '.join(known)}, got {value!r:.40}")
+    require_choice("--precision", precision, ("float32", "float16"))
+    require_choice("--on-error", on_error, ("stop", "skip"))
     choice = parse_layers(layers)
     if output is not None:
         check_output(output, forms=FORMS, what="vectors")
@@ -97,17 +98,18 @@ def embed(
             state="carried" if stateful else "fresh",
             advance=advance,
         )
-    _tell(result, bad, embedder, as_json)
+    told = f"{counted(result.num_rows, 'line')}, {counted(result.num_tokens, 'word')}"
+    tell_end(result, told, bad, lambda: _note_cuts(result.num_cut, embedder), as_json=as_json)
 
 
 def _rows(
     file: Path | None, texts: list[str], columns: str, bad: BadRows | None
 ) -> Iterator["Sentence"]:
-    from softquery.files import Sentence, parse_columns, read_sentences
+    from softquery.files import Sentence, read_sentences
 
     if file is None:
         return (Sentence(each, number, "--text") for number, each in enumerate(texts, 1))
-    rename = parse_columns(columns) if columns else None
+    rename = parse_rename(columns)
     if bad is None:
         return read_sentences(file, rename=rename)
     return bad.kept_beside(read_sentences(file, rename=rename, on_bad=bad.add))
@@ -116,12 +118,13 @@ def _rows(
 def _load(
     model: str, backend: str, threads: int | None, cache: int
 ) -> "ContextEmbedder | PieceEmbedder":
-    from softquery.runtime import open_embedder, open_pieces
-    from softquery.runtime.opened import opened
+    from softquery.runtime import load, open_embedder
+    from softquery.runtime.load import opened
 
     bundle = opened(model)
-    if bundle.config.kind == "encoder":
-        return open_pieces(bundle, backend=backend, threads=threads)  # type: ignore[arg-type]
+    if bundle.config.kind == "encoder":  # it reads pieces, of which none is kept
+        found: PieceEmbedder = load(bundle, backend=backend, threads=threads)  # type: ignore[arg-type]
+        return found
     return open_embedder(
         bundle,
         backend=backend,  # type: ignore[arg-type]
@@ -159,20 +162,3 @@ def _show(
 def _note_cuts(count: int, embedder: "ContextEmbedder | PieceEmbedder") -> None:
     if count:
         note(f"{counted(count, 'line')} cut to the model's {embedder.max_tokens} words")
-
-
-def _tell(
-    result: "EmbedResult",
-    bad: BadRows | None,
-    embedder: "ContextEmbedder | PieceEmbedder",
-    as_json: bool,
-) -> None:
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    sizes = f"{counted(result.num_rows, 'line')}, {counted(result.num_tokens, 'word')}"
-    note(f"{sizes}{resumed}: {result.output}")
-    skipped = 0 if bad is None else bad.count
-    if bad is not None and skipped:
-        note(f"{counted(skipped, 'bad row')} skipped: {bad.path}")
-    _note_cuts(result.num_cut, embedder)
-    if as_json:
-        print_json({**asdict(result), "output": str(result.output), "num_skipped": skipped})

@@ -3,14 +3,21 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from softquery.cli.console import flat, note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra
+from softquery.cli.options import AsJson, PairColumns, check_writable, needs_extra, parse_rename
+from softquery.cli.progress import counting
+from softquery.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from softquery.bundle import Bundle
+    from softquery.runtime.kinds import Lazy
+    from softquery.runtime.mistakes import Mistake
 
 
 def evaluate(
@@ -31,13 +38,11 @@ def evaluate(
         list[str] | None,
         typer.Option("--slice", help="Also by `length`, by `label`, or by a column. Repeatable."),
     ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
-    ] = "",
+    columns: PairColumns = "",
     order: Annotated[
         bool, typer.Option("--order", help="Also compare match(a, b) with match(b, a).")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure a model or an index on labelled data, with bootstrap intervals.
 
@@ -45,114 +50,87 @@ def evaluate(
     SQuAD's JSON or JSONL. An index is asked every `query`, which the row with the id or question
     `doc` should answer.
     """
-    from softquery.files import parse_columns, read_rows
-    from softquery.runtime import evaluate as run_evaluation
-    from softquery.runtime import load_matcher
+    from softquery.search.manifest import is_index
 
     if errors is not None:
         _check_place(errors, data)
-    rename = parse_columns(columns) if columns else None
-    kind = _kind(model)
-    if kind in ("encoder", "embedder"):
-        if order or slices or errors is not None:
-            raise ConfigError("--order, --slice and --errors are for labelled rows, not for text")
-        of_text = _evaluate_encoder if kind == "encoder" else _evaluate_bilm
-        _tell(of_text(model, data, rename), f"{model} on {data}", None, as_json)
-        return
-    if kind in ("tagger", "classifier", "generator", "reader", "index"):
-        if order:
-            raise ConfigError(f"--order compares pairs; {_a(kind)} reads one text")
-        found, mistakes = _of_one_text(kind)(model, data, rename, slices or [])
-        if errors is not None:
-            write_mistakes(errors, mistakes, COLUMNS[kind])
-        _tell(found, f"{model} on {data}", errors, as_json)
-        return
-    rows = list(
-        read_rows(
-            data,
-            columns=("sentence1", "sentence2", "label"),
-            rename=rename,
-            keep_others=bool(slices) or errors is not None,
-        )
-    )
-    if not rows:
-        raise InputError("holds no rows", source=data)
-    evaluation = run_evaluation(load_matcher(model), rows)
-    result: dict[str, Any] = evaluation.report()
-    if slices:
-        result["slices"] = {name: evaluation.slices(name) for name in slices}
-    if order:
-        result["order"] = evaluation.order()
-    if evaluation.num_cut:
-        result["sentences_cut"] = evaluation.num_cut
-    if errors is not None:
-        write_mistakes(errors, [each.record() for each in evaluation.mistakes()], COLUMNS[kind])
+    wish = _Wish(data, parse_rename(columns), slices or [], order, errors)
+    result = _of_index(model, wish) if is_index(Path(model)) else _of_bundle(model, wish)
     _tell(result, f"{model} on {data}", errors, as_json)
 
 
-def _of_one_text(kind: str) -> Callable[..., tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """What measures a model that reads one text, or an index: its report, and its mistakes."""
-    from softquery.cli.evaluate_classes import evaluate_classifier
-    from softquery.cli.evaluate_reading import evaluate_reader
-    from softquery.cli.evaluate_search import evaluate_search
-    from softquery.cli.evaluate_tags import evaluate_tagger
-    from softquery.cli.evaluate_writing import evaluate_generator
+class _Wish(NamedTuple):
+    """What was asked of a measurement."""
 
-    return {
-        "tagger": evaluate_tagger,
-        "classifier": evaluate_classifier,
-        "generator": evaluate_generator,
-        "reader": evaluate_reader,
-        "index": evaluate_search,
-    }[kind]
+    data: Path
+    rename: dict[str, str] | None
+    slices: list[str]
+    order: bool
+    errors: Path | None
 
 
-def _kind(model: str) -> str:
-    from softquery.bundle import read_bundle
-    from softquery.search.manifest import is_index
-    from softquery.zoo import resolve
+def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
+    """The report of a model, by its kind."""
+    from softquery.runtime.kinds import kind_of
+    from softquery.runtime.load import opened
+    from softquery.runtime.task_rows import ParseOptions
 
-    if is_index(Path(model)):
-        return "index"
-    kind = read_bundle(resolve(model)).config.kind
-    if kind == "vectors":
-        raise ConfigError(f"{model}: holds word vectors; see softquery vectors similarity, analogy")
-    return kind
+    bundle = opened(model)
+    kind = kind_of(bundle)
+    if kind.labelled is None or kind.evaluator is None:
+        raise ConfigError(f"{model}: holds {kind.noun}; see softquery vectors similarity, analogy")
+    if kind.measured_on_text:
+        return _of_text(bundle, kind.noun, kind.evaluator, wish)
+    if wish.order and kind.name != "matcher":
+        raise ConfigError(f"--order compares pairs; {kind.noun} reads one text")
+    how = ParseOptions(rename=wish.rename, keep_others=bool(wish.slices) or wish.errors is not None)
+    rows = list(kind.labelled.parse(wish.data, how))
+    if not rows:
+        raise InputError(f"holds no {kind.labelled.noun}", source=wish.data)
+    evaluation = kind.evaluator.get()(kind.opener.get()(bundle), rows)
+    result: dict[str, Any] = evaluation.report()
+    if wish.slices:
+        result["slices"] = {name: evaluation.slices(name) for name in wish.slices}
+    if wish.order:
+        result["order"] = evaluation.order()
+    if evaluation.num_cut:
+        result[kind.labelled.cut] = evaluation.num_cut
+    if wish.errors is not None:
+        records = [
+            each if isinstance(each, dict) else each.record() for each in evaluation.mistakes()
+        ]
+        write_mistakes(wish.errors, records, kind.labelled.mistakes)
+    return result
 
 
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind == "index" else f"a {kind}"
+def _of_text(bundle: "Bundle", noun: str, place: "Lazy", wish: _Wish) -> dict[str, Any]:
+    """How well a language model predicts a text."""
+    if wish.order or wish.slices or wish.errors is not None:
+        raise ConfigError("--order, --slice and --errors are for labelled rows, not for text")
+    with needs_extra("train", needed_for=f"measuring {noun}"):
+        evaluator = place.get()
+    report: dict[str, Any] = evaluator(bundle, wish.data, rename=wish.rename)
+    return report
 
 
-def _evaluate_encoder(model: str, data: Path, rename: dict[str, str] | None) -> dict[str, Any]:
-    from softquery.bundle import read_bundle
-    from softquery.zoo import resolve
+def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
+    """How well an index finds what it should."""
+    from softquery.files import read_rows
+    from softquery.search import Index, evaluate_index
 
-    try:
-        from softquery.runtime.embed.hidden_words import evaluate_masked
-    except ImportError:
-        raise MissingExtra("train", needed_for="measuring a pretrained encoder") from None
-    return evaluate_masked(read_bundle(resolve(model)), data, rename=rename)
-
-
-def _evaluate_bilm(model: str, data: Path, rename: dict[str, str] | None) -> dict[str, Any]:
-    """Perplexity of both directions."""
-    from softquery.bundle import read_bundle
-    from softquery.files import read_texts
-    from softquery.zoo import resolve
-
-    bundle = read_bundle(resolve(model))
-    softmax = bundle.config.model["config"].get("softmax") or {}
-    if softmax.get("kind", "none") == "none":
-        raise ConfigError(f"{model}: has no softmax to foresee words with; use softquery embed")
-    try:
-        from softquery.export.perplexity import perplexity
-    except ImportError:
-        raise MissingExtra("train", needed_for="measuring perplexity") from None
-    texts = list(read_texts([data], rename=rename))
-    if not texts:
-        raise InputError("holds no text", source=data)
-    return perplexity(bundle, texts, source=data)
+    if wish.order:
+        raise ConfigError("--order compares pairs; an index reads one text")
+    if wish.slices:
+        raise ConfigError("--slice is for models, not for an index")
+    columns, optional = ("query",), ("doc", "relevance")
+    rows = list(read_rows(wish.data, columns=columns, optional=optional, rename=wish.rename))
+    if not rows:
+        raise InputError("holds no rows", source=wish.data)
+    with counting("queries") as advance:
+        evaluation = evaluate_index(Index.open(index), rows, advance=advance)
+    if wish.errors is not None:
+        write_mistakes(wish.errors, evaluation.mistakes(), SEARCH_MISTAKES)
+    return evaluation.report()
 
 
 def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:
@@ -183,11 +161,25 @@ def _show(result: dict[str, Any], title: str) -> None:
         heads = tuple(parts[0])
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
     if "milliseconds" in result:
-        from softquery.cli.evaluate_search import show_search
-
-        show_search(result)
+        _show_search(result)
     if "order" in result:
         print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
+
+
+def _show_search(result: Mapping[str, Any]) -> None:
+    """What a table of the main numbers does not hold: stages and times."""
+    stages = result.get("stages", {})
+    if stages:
+        names = [name for name in next(iter(stages.values())) if not name.startswith("found")]
+        table = [(stage, *(found[name] for name in names)) for stage, found in stages.items()]
+        print_table("by stage", ("stage", *names), table)
+    print_table(
+        "milliseconds a query",
+        ("part", "p50", "p95"),
+        [(name, each["p50"], each["p95"]) for name, each in result["milliseconds"].items()],
+    )
+    answers = [(name, "" if value is None else value) for name, value in result["answers"].items()]
+    print_table("answers", ("", ""), answers)
 
 
 def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
@@ -209,41 +201,31 @@ def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
 MOST_LABELS = 8
 """Columns of a confusion matrix that a terminal can show."""
 FORMS = (".tsv", ".csv", ".jsonl")
-LAST = ("predicted", "confidence", "row")
-"""What a file of mistakes says about each row of the data."""
-COLUMNS = {
-    "matcher": ("sentence1", "sentence2", "label", *LAST),
-    "classifier": ("text", "label", *LAST),
-    "tagger": ("tokens", "tags", "wrong", "predicted", "row"),
-    "generator": ("source", "target", "text", "log_likelihood", "row"),
-    "reader": ("id", "question", "answers", "f1", "score", "context", "predicted", "row"),
-    "index": ("query", "expected", "predicted", "confidence"),
-}
-"""What stands in the first line of a table without any mistake, by the kind of model."""
+SEARCH_MISTAKES = ("query", "expected", "predicted", "confidence")
 
 
 def _check_place(path: Path, data: Path) -> None:
     """Refuse a place for the mistakes before any work is done."""
     if path.suffix not in FORMS:
         raise InputError(f"mistakes are written as one of {', '.join(FORMS)}", source=path)
-    if path.is_dir():
-        raise InputError("cannot be written (is a folder)", source=path)
-    if not path.parent.is_dir():
-        raise InputError("cannot be written (no such folder)", source=path)
+    check_writable(path)
     if path.exists() and data.exists() and path.samefile(data):
         raise InputError("is the data itself; name another file for the mistakes", source=path)
 
 
-def write_mistakes(path: Path, records: list[dict[str, Any]], columns: Sequence[str]) -> None:
-    """Write records by the ending of the file; lists become words with spaces between them.
+def write_mistakes(
+    path: Path, mistakes: "Sequence[Mistake | dict[str, Any]]", columns: Sequence[str]
+) -> None:
+    """Write mistakes by the ending of the file; lists become words with spaces between them.
 
     Args:
         path: Ends in `.tsv`, `.csv` or `.jsonl`.
-        records: The mistakes.
+        mistakes: Each with its record, or as one.
         columns: Of a table that holds none.
     """
     from softquery.files import write_text
 
+    records = [each if isinstance(each, dict) else each.record() for each in mistakes]
     if path.suffix == ".jsonl":
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     else:
@@ -257,9 +239,11 @@ def _flat(value: Any) -> Any:
 
 
 def _delimited(records: list[dict[str, Any]], delimiter: str, columns: Sequence[str]) -> str:
+    from softquery.runtime.task_rows import JUDGED
+
     # Objects of a JSONL file need not all have the same further names.
-    found = dict.fromkeys(name for record in records for name in record if name not in LAST)
-    last = [name for name in LAST if any(name in each for each in records)]
+    found = dict.fromkeys(name for record in records for name in record if name not in JUDGED)
+    last = [name for name in JUDGED if any(name in each for each in records)]
     names = [*found, *last] if records else list(columns)
     if delimiter == "\t":  # our TSV knows no quoting: a separator inside a text becomes a space
         rows = [[str(record.get(name, "")) for name in names] for record in records]

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from softquery.cli.answer_file import note_cuts
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, counted
+from softquery.cli.options import AsJson, BackendName, Model, check_explain
+from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -21,27 +23,25 @@ def explain(
     output: Annotated[
         Path | None, typer.Option(help="A picture or data: .html .svg .png .json.")
     ] = None,
-    model: Annotated[
-        str, typer.Option(help="A name from the zoo, or a bundle's folder.")
-    ] = "match-en",
-    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    model: Model = "match-en",
+    backend: BackendName = "auto",
+    as_json: AsJson = False,
 ) -> None:
     """Show why: which words of two sentences looked at which, or which words of a text counted."""
-    from softquery.explain.write import require_place
-    from softquery.runtime.opened import opened
+    from softquery.runtime.kinds import check_kind
+    from softquery.runtime.load import opened
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
         if text is not None and not text.strip():
             raise ConfigError(f"{name} is empty")
-    if output is not None:
-        require_place(output)
+    check_explain(output)
     bundle = opened(model)
     if bundle.config.kind == "classifier":
         if sentence2 is not None:
             raise ConfigError("a classifier reads one text; give only one, in quotes")
         _text(bundle, sentence1, output, backend, as_json)
         return
+    check_kind(bundle, "matcher")
     if sentence2 is None:
         raise ConfigError("give two sentences, each in quotes")
     _pair(bundle, (sentence1, sentence2), output, backend, as_json)
@@ -54,9 +54,7 @@ def _pair(
 
     matcher = load_matcher(bundle, backend=backend)  # type: ignore[arg-type]
     alignment = matcher.explain(*pair)
-    if num_cut := matcher.num_cut(pair):
-        limit = matcher.pipeline.config.max_tokens
-        note(f"{counted(num_cut, 'sentence')} cut to the model's {limit} tokens")
+    note_cuts(matcher, matcher.num_cut(pair))
     _write(alignment, output, as_json)
     if output is None and not as_json:
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
@@ -69,8 +67,7 @@ def _text(bundle: "Bundle", text: str, output: Path | None, backend: str, as_jso
 
     classifier = load_classifier(bundle, backend=backend)  # type: ignore[arg-type]
     shown = classifier.explain(text)
-    if classifier.num_cut([text]):
-        note(f"1 text cut to the model's {classifier.limit}")
+    note_cuts(classifier, classifier.num_cut([text]))
     _write(shown, output, as_json)
     if output is None and not as_json:
         rows = [(heavy.word, heavy.sentence + 1, heavy.weight) for heavy in shown.heaviest()]
@@ -86,7 +83,7 @@ def _write(shown: "PairAlignment | TextWeights", output: Path | None, as_json: b
 
 
 def _title(shown: "PairAlignment | TextWeights") -> str:
-    from softquery.explain.answer import answer_kind, headline
+    from softquery.explain.layout import answer_kind, headline
 
     if answer_kind(shown) == "grade":
         return f"grade {shown.score:.4f}"

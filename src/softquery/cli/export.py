@@ -1,14 +1,15 @@
 """`softquery export`."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.cli.exporters import Wish, export_kind, require_onnx
-from softquery.errors import ConfigError, InputError
+from softquery.cli.options import AsJson, PairColumns, needs_extra, parse_rename
+from softquery.errors import BundleError, ConfigError, InputError
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
 """Measures that lose points; others grow by per cent."""
 FORMS = ("onnx", "huggingface", "elmo")
+BERT_HEAD = "softquery.export.bert:export_bert_head"
+"""What exports a BERT of any of its four tasks."""
 
 
 def export(
@@ -53,10 +56,8 @@ def export(
             "weights were published."
         ),
     ] = "onnx",
-    columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
-    ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    columns: PairColumns = "",
+    as_json: AsJson = False,
 ) -> None:
     """Write ONNX graphs that run without torch, checked against it, int8 behind a gate.
 
@@ -64,7 +65,6 @@ def export(
     lm_weights.hdf5 and options.json (--form elmo).
     """
     from softquery.bundle import read_bundle
-    from softquery.files import parse_columns
     from softquery.zoo import resolve
 
     if form not in FORMS:
@@ -77,9 +77,9 @@ def export(
     target = output or bundle.path
     if output is not None and output.exists():
         raise InputError("already exists; name another --output", source=output)
-    rename = parse_columns(columns) if columns else None
+    rename = parse_rename(columns)
     report = export_kind(
-        Wish(
+        ExportWish(
             bundle=bundle,
             target=target,
             int8=int8,
@@ -93,6 +93,59 @@ def export(
         print_json({**asdict(report), "bundle": str(report.bundle)})
     else:
         _show(report)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExportWish:
+    """What the user asked for.
+
+    Attributes:
+        limit: Points of the kind's metric that int8 may cost; None for what the table says.
+        data: Rows of the kind's task, for the gate.
+        rename: Our column names to the file's.
+        drop_softmax: Leave out what an embedder was pretrained with.
+    """
+
+    bundle: "Bundle"
+    target: Path
+    int8: bool = False
+    limit: float | None = None
+    data: Path | None = None
+    rename: Mapping[str, str] | None = None
+    drop_softmax: bool = False
+
+
+def export_kind(wish: ExportWish) -> "ExportReport":
+    """Export a bundle as its kind is exported."""
+    from softquery.runtime.bert.backends import is_bert
+    from softquery.runtime.kinds import Lazy, kind_of
+    from softquery.runtime.task_rows import ParseOptions
+
+    kind = kind_of(wish.bundle)
+    if wish.drop_softmax and kind.name != "embedder":
+        raise ConfigError("--drop-softmax is for embedders, which are pretrained with one")
+    if kind.exporter is None or kind.labelled is None:
+        raise BundleError(
+            f"{wish.bundle.path}: {kind.noun} are used as they are; nothing to export"
+        )
+    with needs_extra("train", needed_for="export"):
+        place = Lazy(BERT_HEAD) if is_bert(wish.bundle) else kind.exporter
+        exporter = place.get()
+    rows: list[Any] = []
+    if wish.data is not None:
+        rows = list(kind.labelled.parse(wish.data, ParseOptions(rename=wish.rename)))
+    given: dict[str, Any] = {kind.gate_argument: rows}
+    if wish.drop_softmax:
+        given["softmax"] = "left out"
+    limit = kind.gate if wish.limit is None else wish.limit
+    report: ExportReport = exporter(wish.bundle, wish.target, int8=wish.int8, limit=limit, **given)
+    return report
+
+
+def require_onnx(extra: str = "train", *, needed_for: str = "export") -> None:
+    """Graphs are written with onnx, which extras bring."""
+    with needs_extra(extra, needed_for=needed_for):
+        import onnx  # noqa: F401
 
 
 def _show(report: "ExportReport") -> None:
@@ -128,12 +181,12 @@ def _publish(bundle: "Bundle", form: str, output: Path | None, as_json: bool) ->
 
 def _publish_elmo(bundle: "Bundle", folder: Path) -> Path:
     """Both files of a published ELMo, whole or not at all."""
-    from softquery.files import whole_folder
+    from softquery.files import atomic_folder
     from softquery.interop import publish_elmo
 
     if folder.exists():
         raise InputError("already exists; name another --output", source=folder)
-    with whole_folder(folder) as fresh:
+    with atomic_folder(folder) as fresh:
         publish_elmo(bundle, weights=fresh / "lm_weights.hdf5", options=fresh / "options.json")
     return folder
 

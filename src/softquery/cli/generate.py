@@ -6,10 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file
-from softquery.cli.bad_rows import BadRows
+from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
 from softquery.cli.console import note, print_json, print_table, print_text
-from softquery.cli.match import MODEL_HELP, THREADS_HELP
+from softquery.cli.options import (
+    AnswersOutput,
+    AsJson,
+    BackendName,
+    Model,
+    OnError,
+    Texts,
+    Threads,
+    check_explain,
+    check_given,
+    note_why,
+    require_choice,
+)
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -21,15 +32,13 @@ ONE_TEXT = "--stream and --explain show one text; give one"
 
 
 def generate(
-    texts: Annotated[list[str] | None, typer.Argument(help="Texts, each in quotes.")] = None,
-    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "translate-de-en",
+    texts: Texts = None,
+    model: Model = "translate-de-en",
     source: Annotated[
         Path | None,
         typer.Option("--input", help="Many texts: .txt .tsv .csv .jsonl .parquet, .gz .xz."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Answers as .jsonl; OUTPUT.partial until complete.")
-    ] = None,
+    output: AnswersOutput = None,
     columns: Annotated[str, typer.Option(help="Our column to the file's: source=text.")] = "",
     beam: Annotated[int, typer.Option(min=1, help="Texts that a search keeps; 1 is greedy.")] = 5,
     length_penalty: Annotated[
@@ -61,12 +70,10 @@ def generate(
     explain: Annotated[
         Path | None, typer.Option(help="For one text, where it looked: .html .svg .png .json.")
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
-    ] = "stop",
-    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    on_error: OnError = "stop",
+    backend: BackendName = "auto",
+    threads: Threads = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write for each text: translate it, answer a couplet's upper line, whatever was learnt.
 
@@ -74,26 +81,36 @@ def generate(
     """
     if (source is None) == (not texts):
         raise ConfigError("give either texts, or --input FILE")
-    if on_error not in ("stop", "skip"):
-        raise ConfigError(f"--on-error must be stop or skip, got {on_error!r}")
+    require_choice("--on-error", on_error, ("stop", "skip"))
     drawn = (sample, top_k, top_p, temperature, seed)
     strategy = _strategy(beam, n_best, (length_penalty, coverage), drawn)
     request = _request(
         strategy, prefix, (min_length, max_length), (ban or [], require or []), (rules, rank)
     )
     if source is None:
-        _check_some(texts or [], output, explain)
+        check_given(texts or [], output, "text", printed="texts")
+        if explain is not None and len(texts or []) > 1:
+            raise ConfigError(ONE_TEXT)
+        check_explain(explain)
         if stream:
             _check_stream(texts or [], strategy, as_json)
-        writer = _load(model, backend, threads)
+        generator = _load(model, backend, threads)
         if explain is not None:
-            writer.explain((texts or [""])[0], request).plot(explain)
-            note(f"why: {explain}")
-        _some(writer, texts or [], request, stream, as_json)
+            generator.explain((texts or [""])[0], request).plot(explain)
+            note_why(explain)
+        _some(generator, texts or [], request, stream, as_json)
         return
-    _check_many(output, columns, shows_one=stream or explain is not None)
-    bad = BadRows(output) if on_error == "skip" else None
-    _many(_load(model, backend, threads), source, output, columns, request, bad, as_json)
+    if stream or explain is not None:
+        raise ConfigError("--stream and --explain show one text; give it in quotes")
+    run = prepare_run(source, output, columns, on_error, as_json)
+    generator = _load(model, backend, threads)
+    on_bad = None if run.bad is None else run.bad.add
+    answer_file(
+        generator,
+        run,
+        request=request,
+        prepare=lambda rows: generator.rows_within_rules(rows, request, on_bad),
+    )
 
 
 def _strategy(
@@ -146,20 +163,6 @@ def _request(
     )
 
 
-def _check_some(texts: list[str], output: Path | None, explain: Path | None) -> None:
-    if output is not None:
-        raise ConfigError("--output is for --input FILE; texts are printed")
-    for text in texts:
-        if not text.strip():
-            raise ConfigError("a text is empty")
-    if explain is not None:
-        from softquery.explain.write import require_place
-
-        if len(texts) > 1:
-            raise ConfigError(ONE_TEXT)
-        require_place(explain)
-
-
 def _check_stream(texts: list[str], strategy: "Strategy", as_json: bool) -> None:
     from softquery.decoding import Beam
 
@@ -171,19 +174,6 @@ def _check_stream(texts: list[str], strategy: "Strategy", as_json: bool) -> None
         raise ConfigError("--stream shows a text as it is made, --json when it is whole; give one")
 
 
-def _check_many(output: Path | None, columns: str, *, shows_one: bool) -> None:
-    """Refuse before the model is opened what could not be written or read."""
-    from softquery.files import parse_columns
-    from softquery.runtime.partial_file import check_output
-
-    if shows_one:
-        raise ConfigError("--stream and --explain show one text; give it in quotes")
-    if columns:
-        parse_columns(columns)
-    if output is not None:
-        check_output(output)
-
-
 def _load(model: str, backend: str, threads: int | None) -> "Generator":
     from softquery.runtime import load_generator
 
@@ -191,20 +181,24 @@ def _load(model: str, backend: str, threads: int | None) -> "Generator":
 
 
 def _some(
-    writer: "Generator", texts: list[str], request: "GenerateRequest", stream: bool, as_json: bool
+    generator: "Generator",
+    texts: list[str],
+    request: "GenerateRequest",
+    stream: bool,
+    as_json: bool,
 ) -> None:
     from softquery.answers import generated_record
     from softquery.errors import InputError
 
     if stream:
-        found = [writer.stream(texts[0], _show_piece, request)]
+        found = [generator.stream(texts[0], _show_piece, request)]
         print_text("")
     else:
-        found = writer.generate(texts, request)
+        found = generator.generate(texts, request)
     for text, answers in zip(texts, found, strict=True):
         if not answers:
             raise InputError(f"the rules leave no text for {text!r:.80}")
-    _note_sources(writer, texts)
+    _note_sources(generator, texts)
     _note_ends(found)
     if as_json:
         records = [generated_record(*pair) for pair in zip(texts, found, strict=True)]
@@ -227,14 +221,12 @@ def _print(found: list[list["Generated"]]) -> None:
             print_table("", ("text", "score"), [(each.text, each.score) for each in answers])
 
 
-def _note_sources(writer: "Generator", texts: list[str]) -> None:
+def _note_sources(generator: "Generator", texts: list[str]) -> None:
     """What the model could not read of them."""
     from softquery.runtime.generate.request import read_sources
 
-    limit = writer.source_pipeline.config.max_tokens
-    read = read_sources(texts, writer.source_pipeline)
-    if count := sum(each.num_cut > 0 for each in read):
-        note(f"{counted(count, 'text')} cut to the model's {limit} tokens")
+    read = read_sources(texts, generator.source_pipeline)
+    note_cuts(generator, sum(each.num_cut > 0 for each in read))
     if count := sum(not each.tokens for each in read):
         note(f"{counted(count, 'text')} with nothing that the model reads")
     if count := sum(each.num_unknown for each in read):
@@ -245,37 +237,3 @@ def _note_sources(writer: "Generator", texts: list[str]) -> None:
 def _note_ends(found: list[list["Generated"]]) -> None:
     if count := sum(answers[0].is_cut for answers in found):
         note(f"{counted(count, 'answer')} ended at the longest length (--max-length)")
-
-
-def _many(
-    writer: "Generator",
-    source: Path,
-    output: Path | None,
-    columns: str,
-    request: "GenerateRequest",
-    bad: BadRows | None,
-    as_json: bool,
-) -> None:
-    from softquery.files import parse_columns, read_rows
-    from softquery.runtime.generate.bulk import GenerateAnswers
-
-    rename = parse_columns(columns) if columns else None
-    rows = read_rows(
-        source, columns=("source",), rename=rename, on_bad=None if bad is None else bad.add
-    )
-    answers = GenerateAnswers(writer, request)
-    answer_file(
-        answers,
-        answers.fitting(rows, None if bad is None else bad.add),
-        output,
-        bad=bad,
-        noun="text",
-        note_cuts=lambda count: _note_cuts(count, writer),
-        as_json=as_json,
-    )
-
-
-def _note_cuts(count: int, writer: "Generator") -> None:
-    if count:
-        limit = writer.source_pipeline.config.max_tokens
-        note(f"{counted(count, 'text')} cut to the model's {limit} tokens")

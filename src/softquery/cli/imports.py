@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import print_json, print_table
-from softquery.cli.exporters import require_onnx
+from softquery.cli.export import require_onnx
+from softquery.cli.options import AsJson
 from softquery.errors import InputError
 
 imports = typer.Typer(
@@ -18,7 +19,6 @@ imports = typer.Typer(
 )
 
 Output = Annotated[Path, typer.Option(help="The bundle to write.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @imports.callback()
@@ -31,7 +31,7 @@ def elmo(
     weights: Annotated[Path, typer.Option(help="The published weights, an HDF5 file.")],
     options: Annotated[Path, typer.Option(help="The options that go with them, a JSON file.")],
     output: Output,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """A published ELMo of any size; it embeds words, and `train elmo --init` adapts it."""
     from softquery.bundle import read_bundle
@@ -66,7 +66,7 @@ def bert(
         ),
     ],
     output: Output,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """A BERT of any size; `train bert-base --init` goes on with it, on your own text."""
     from softquery.bundle import read_bundle
@@ -92,7 +92,7 @@ def bert(
 def vectors(
     file: Annotated[Path, typer.Argument(help="Vectors of GloVe or word2vec, text or binary.")],
     output: Output,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Word vectors of GloVe, word2vec or fastText's .vec files."""
     from softquery.bundle import read_bundle

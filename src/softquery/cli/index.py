@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softquery.cli.console import note, print_json, print_table
+from softquery.cli.options import AllThreads, AsJson, parse_rename
 from softquery.cli.progress import counting
 from softquery.errors import ConfigError, InputError, counted
 
@@ -56,8 +57,8 @@ def index(
     compact: Annotated[
         bool, typer.Option("--compact", help="Make one segment of all, without what is gone.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    threads: AllThreads = None,
+    as_json: AsJson = False,
 ) -> None:
     """Build an index of questions, or change one.
 
@@ -66,7 +67,7 @@ def index(
     described.
     """
     place = _place(output, duplicates)
-    rename = _rename(columns)
+    rename = parse_rename(columns)
     if source is None and add:
         raise ConfigError("--add takes a file of questions")
     if source is not None and not add and (delete or compact):
@@ -144,12 +145,6 @@ def _change(
         _say(made.last_changes)
     if min_score is not None:
         made.set_min_score(min_score)
-
-
-def _rename(columns: str) -> dict[str, str] | None:
-    from softquery.files import parse_columns
-
-    return parse_columns(columns) if columns else None
 
 
 def _place(output: Path | None, duplicates: Path | None) -> Path:

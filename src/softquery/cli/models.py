@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from softquery.cli.console import print_json, print_table, print_text
+from softquery.cli.options import AsJson
 
 
 def models(
     name: Annotated[
         str | None, typer.Argument(help="Show this model's card: a name, or a folder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List shipped and local models, or show one model's card."""
     from softquery.zoo import local, local_folder, resolve, shipped

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softquery.cli.console import note, print_json, print_table
-from softquery.errors import ConfigError, InputError, MissingExtra, counted
+from softquery.cli.options import AsJson, check_picture
+from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
-    from softquery.measure.probed import Probed
+    from softquery.measure.probe_scores import Probed
     from softquery.runtime.probe.layers import WordLayers
 
 probe = typer.Typer(
@@ -34,7 +35,6 @@ Vectors = Annotated[
     ),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Also draw it as a .png.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @probe.callback()
@@ -93,18 +93,8 @@ def _check(model: list[str] | None, vectors: list[Path] | None, plot: Path | Non
     """Refuse before minutes are spent."""
     if not model and not vectors:
         raise ConfigError("name what to look into: --model, --vectors, or both")
-    if plot is None:
-        return
-    if plot.suffix != ".png":
-        raise ConfigError(f"--plot must end in .png, got {str(plot)!r}")
-    if plot.is_dir():
-        raise InputError("cannot be written (is a folder)", source=plot)
-    if not plot.parent.is_dir():
-        raise InputError("cannot be written (no such folder)", source=plot)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MissingExtra("plot", needed_for="drawing a probe") from None
+    if plot is not None:
+        check_picture("--plot", plot, needed_for="drawing a probe")
 
 
 def _sources(models: list[str], vectors: list[Path], words: set[str]) -> dict[str, "WordLayers"]:
@@ -184,7 +174,7 @@ def _span(interval: list[float], form: str) -> str:
 
 
 def _draw(reports: dict[str, Any], path: Path, label: str) -> None:
-    from softquery.explain.bars import Bar, BarPanel, draw_bars
+    from softquery.explain.plots import Bar, BarPanel, draw_bars
 
     panels = []
     for name, report in reports.items():

@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file
-from softquery.cli.bad_rows import BadRows
-from softquery.cli.console import note, print_json, print_line
-from softquery.cli.match import MODEL_HELP, THREADS_HELP
-from softquery.errors import ConfigError, counted
+from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.console import print_json, print_line
+from softquery.cli.options import (
+    AnswersOutput,
+    AsJson,
+    BackendName,
+    Model,
+    OnError,
+    Threads,
+    check_explain,
+    check_given,
+    note_why,
+    require_choice,
+)
+from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
     from softquery.answers import Answer
@@ -27,26 +37,22 @@ def read(
     context: Annotated[
         str | None, typer.Option(help="What is read: a text, or a file of text (.txt, .gz, .xz).")
     ] = None,
-    model: Annotated[str, typer.Option(help=MODEL_HELP)] = "read-en",
+    model: Model = "read-en",
     source: Annotated[
         Path | None,
         typer.Option("--input", help="Many questions: SQuAD's .json, or .jsonl, .gz .xz."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Answers as .jsonl; OUTPUT.partial until complete.")
-    ] = None,
+    output: AnswersOutput = None,
     columns: Annotated[
         str, typer.Option(help="Our names to those of a .jsonl: context=passage,question=q.")
     ] = "",
     explain: Annotated[
         Path | None, typer.Option(help="For one question, also say why: .html .svg .png .json.")
     ] = None,
-    on_error: Annotated[
-        str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
-    ] = "stop",
-    backend: Annotated[str, typer.Option(help="onnx, torch or auto.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help=THREADS_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    on_error: OnError = "stop",
+    backend: BackendName = "auto",
+    threads: Threads = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find the answer to a question in a context of any length, or in many.
 
@@ -54,46 +60,33 @@ def read(
     """
     if (source is None) == (not questions):
         raise ConfigError("give either questions with --context, or --input FILE")
-    if on_error not in ("stop", "skip"):
-        raise ConfigError(f"--on-error must be stop or skip, got {on_error!r}")
+    require_choice("--on-error", on_error, ("stop", "skip"))
     if source is None:
         asked = questions or []
         text = _check_some(asked, context, output, explain)
         reader = _load(model, backend, threads)
         if explain is not None:
             reader.explain(asked[0], text).plot(explain)
-            note(f"why: {explain}")
+            note_why(explain)
         _some(reader, asked, text, as_json)
         return
     if context is not None or explain is not None:
         name = "--explain shows one question" if explain else "--context is for one question"
         raise ConfigError(f"{name}; give it in quotes")
-    from softquery.files import parse_columns
-    from softquery.runtime.partial_file import check_output
-
-    rename = parse_columns(columns) if columns else None
-    if output is not None:
-        check_output(output)
-    bad = BadRows(output) if on_error == "skip" else None
-    _many(_load(model, backend, threads), source, output, rename, bad, as_json)
+    run = prepare_run(source, output, columns, on_error, as_json)
+    answer_file(_load(model, backend, threads), run)
 
 
 def _check_some(
     questions: list[str], context: str | None, output: Path | None, explain: Path | None
 ) -> str:
     """Refuse, before a model is opened, what cannot be answered; else the text that is read."""
-    if output is not None:
-        raise ConfigError("--output is for --input FILE; answers are printed")
-    if not all(question.strip() for question in questions):
-        raise ConfigError("a question is empty")
+    check_given(questions, output, "question", printed="answers")
     if context is None:
         raise ConfigError("name what is read with --context: a text, or a file")
-    if explain is not None:
-        from softquery.explain.write import require_place
-
-        if len(questions) > 1:
-            raise ConfigError("--explain shows one question; give only one")
-        require_place(explain)
+    if explain is not None and len(questions) > 1:
+        raise ConfigError("--explain shows one question; give only one")
+    check_explain(explain)
     text = _text_of(context)
     if not text.strip():
         raise ConfigError("the context is empty")
@@ -122,7 +115,7 @@ def _load(model: str, backend: str, threads: int | None) -> "Reader":
 
 def _some(reader: "Reader", questions: list[str], context: str, as_json: bool) -> None:
     answers = reader.predict([(question, context) for question in questions])
-    _note_pages(reader.num_long([context]), reader)
+    note_cuts(reader, reader.num_long([context]))
     if as_json:
         records = [
             answer.record(question, context)
@@ -155,33 +148,3 @@ def _pieces(answer: "Answer", context: str) -> list[tuple[str, str]]:
 def _spaced(text: str) -> str:
     """Every white space as a plain one: a line stays a line."""
     return "".join(" " if mark.isspace() else mark for mark in text)
-
-
-def _note_pages(count: int, reader: "Reader") -> None:
-    if count:
-        limit = f"{reader.paging.size} {reader.pipeline.config.noun}"
-        note(f"{counted(count, 'context')} longer than {limit}, read in pages")
-
-
-def _many(
-    reader: "Reader",
-    source: Path,
-    output: Path | None,
-    rename: dict[str, str] | None,
-    bad: BadRows | None,
-    as_json: bool,
-) -> None:
-    from softquery.files import read_questions
-    from softquery.runtime.read.bulk import ReadAnswers
-
-    told = None if bad is None else bad.add
-    rows = read_questions(source, answers="ignored", rename=rename, on_bad=told)
-    answer_file(
-        ReadAnswers(reader),
-        rows,
-        output,
-        bad=bad,
-        noun="question",
-        note_cuts=lambda count: _note_pages(count, reader),
-        as_json=as_json,
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
+from softquery.cli.options import AllThreads, AsJson
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def search(
     model: Annotated[
         str | None, typer.Option(help="Where the index's matcher lies now, if it was moved.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores by default.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    threads: AllThreads = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find the stored questions that ask what is asked, with their answers."""
     from softquery.explain.write import require_place

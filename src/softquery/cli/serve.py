@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from softquery.cli.console import note, print_json, print_table, print_text
+from softquery.cli.options import AsJson
 from softquery.errors import ConfigError
 
 DEFAULT_PORT = 8000
@@ -112,7 +113,7 @@ FILE_HELP = "The file of hashed keys that `softquery serve --keys` reads."
 def add(
     file: Annotated[Path, typer.Argument(help=FILE_HELP)],
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key and print it; the file keeps its hash alone, so it is shown this once."""
     from softquery.serve.keys import add_key
@@ -140,7 +141,7 @@ def remove(
 @keys.command("list")
 def show(
     file: Annotated[Path, typer.Argument(help=FILE_HELP)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Who has a key."""
     from softquery.serve.keys import read_keys

@@ -10,7 +10,7 @@ import typer
 
 from softquery.cli import processes
 from softquery.cli.console import INTERRUPTED, note, print_json, print_table
-from softquery.errors import MissingExtra
+from softquery.cli.options import AsJson, PairColumns, needs_extra, parse_rename
 
 
 def train(
@@ -35,9 +35,7 @@ def train(
             help="Pretrained word vectors (GloVe, word2vec). Repeatable: laid side by side."
         ),
     ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
-    ] = "",
+    columns: PairColumns = "",
     init: Annotated[
         str | None, typer.Option(help="Start from this bundle: a name from the zoo, or a folder.")
     ] = None,
@@ -56,22 +54,21 @@ def train(
     """
     _require_torch()
     from softquery.cli.progress import TrainingBar
-    from softquery.files import parse_columns
-    from softquery.running import run_kinds
     from softquery.running.options import RunOptions
     from softquery.running.run_folder import partial_folder
+    from softquery.running.train import check_options
+    from softquery.running.train import train as run_recipe
     from softquery.zoo import resolve
 
     run = _chosen(recipe, settings or [], seed)
-    kind = run_kinds.KINDS[type(run)]
     given = {"vectors": vectors, "columns": columns, "init": init, "devices": devices > 1}
-    kind.check(run.name, given)
+    check_options(run, given)
     run = _with_vectors(run, vectors or [])
     if devices > 1 and "LOCAL_RANK" not in os.environ:
         processes.start(devices)
     try:
-        with processes.first_speaks(), TrainingBar(kind.counted) as bar:
-            job = RunOptions(
+        with processes.first_speaks(), TrainingBar(run.counted) as bar:
+            options = RunOptions(
                 data=data,
                 output=output,
                 observer=bar,
@@ -79,9 +76,9 @@ def train(
                 resume=resume,
                 init=None if init is None else resolve(init),
                 devices=devices,
-                rename=parse_columns(columns) if columns else None,
+                rename=parse_rename(columns),
             )
-            bundle = run_kinds.train(run, job)
+            bundle = run_recipe(run, options)
     except KeyboardInterrupt:
         _leave_resumable(partial_folder(output))
         raise
@@ -90,7 +87,7 @@ def train(
 
 
 def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
-    """The recipe of that name with its settings; `KINDS` knows what it is."""
+    """The recipe of that name with its settings."""
     from softquery.recipes import override, recipe
 
     changes = [] if seed is None else [f"training.seed={seed}"]
@@ -127,17 +124,15 @@ def _show(bundle: Path, as_json: bool) -> None:
 
 
 def _require_torch() -> None:
-    try:
+    with needs_extra("train", needed_for="training"):
         import jaxtyping  # noqa: F401
         import lightning_fabric  # noqa: F401
         import torch  # noqa: F401
-    except ImportError:
-        raise MissingExtra("train", needed_for="training") from None
 
 
 def recipes(
     name: Annotated[str | None, typer.Argument(help="Show this recipe's settings.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the recipes, or one recipe's settings as `--set` takes them."""
     _require_torch()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.console import note, print_json, print_table
+from softquery.cli.options import AsJson
 from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 Model = Annotated[
     str, typer.Option(help="A bundle's folder, a name from the zoo, or a file of vectors.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Top = Annotated[int, typer.Option("--top", min=1, help="How many words to show.")]
 RESTRICT = 300_000
 
@@ -144,7 +144,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Draw a map of words: the plane in which they differ most."""
-    from softquery.explain.word_map import draw_word_map, require_png
+    from softquery.explain.plots import draw_word_map, require_png
     from softquery.runtime import load_vectors
 
     if output is None and not as_json:

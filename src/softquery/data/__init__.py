@@ -1,6 +1,12 @@
 """Rows to typed, length-bucketed batches of tensors."""
 
-from softquery.data.buckets import Slot, bucketed, budgeted, in_order, round_up
+from softquery.data.buckets import (
+    Slot,
+    bucketed,
+    budgeted,
+    in_order,
+    round_up,
+)
 from softquery.data.corpus import (
     Corpus,
     corpus_fingerprint,
@@ -15,10 +21,24 @@ from softquery.data.document_corpus import (
     read_documents,
     write_documents,
 )
-from softquery.data.document_text import DocumentText
-from softquery.data.documents import DocumentBatch, Documents, DocumentShape, document_slots
-from softquery.data.label_tensors import encode_labels
-from softquery.data.lexicons import build_lexicon
+from softquery.data.document_text import (
+    DocumentText,
+)
+from softquery.data.documents import (
+    DocumentBatch,
+    Documents,
+    DocumentShape,
+    document_slots,
+)
+from softquery.data.label_tensors import (
+    encode_labels,
+)
+from softquery.data.labelled_texts import (
+    TextBatch,
+    Texts,
+    encode_ids,
+    encode_words,
+)
 from softquery.data.masking import (
     NONE,
     MaskedBatch,
@@ -27,7 +47,6 @@ from softquery.data.masking import (
     bin_rows,
     bin_slots,
 )
-from softquery.data.packed_tokens import PackedTokens
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -36,44 +55,63 @@ from softquery.data.pairs import (
     split_rows,
     take_share,
 )
-from softquery.data.pieces import (
+from softquery.data.piece_rows import (
     PieceBatch,
-    PiecePages,
     PiecePairs,
+    PieceWindows,
     WordPieceBatch,
     WordPieces,
-    encode_piece_pages,
+    encode_piece_windows,
     joined_rows,
 )
-from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
-from softquery.data.streams import StreamBatch, Streams, StreamSlots
-from softquery.data.texts import TextBatch, Texts, encode_ids, encode_words
-from softquery.data.tokens import Sentences, Tokens
-from softquery.data.translations import TranslationBatch, Translations, encode_translations
-from softquery.data.windows import Windows
-from softquery.data.word_ids import WordIds
+from softquery.data.questions import (
+    NO_ANSWER,
+    QuestionBatch,
+    Questions,
+    encode_windows,
+)
+from softquery.data.streams import (
+    StreamBatch,
+    Streams,
+    StreamSlots,
+    Windows,
+)
+from softquery.data.tokens import (
+    PackedTokens,
+    Sentences,
+    Tokens,
+)
+from softquery.data.translations import (
+    TranslationBatch,
+    Translations,
+    encode_translations,
+)
+from softquery.data.word_ids import (
+    WordIds,
+    build_lexicon,
+)
 
 __all__ = [
-    "NONE",
     "Corpus",
-    "NO_ANSWER",
     "DocumentBatch",
     "DocumentCorpus",
+    "DocumentShape",
     "DocumentText",
     "Documents",
     "MaskedBatch",
     "MaskedText",
     "Masking",
+    "NONE",
+    "NO_ANSWER",
     "PackedTokens",
     "PairBatch",
     "Pairs",
     "PieceBatch",
-    "PiecePages",
+    "PieceWindows",
     "PiecePairs",
     "QuestionBatch",
     "Questions",
     "Sentences",
-    "DocumentShape",
     "Slot",
     "StreamBatch",
     "StreamSlots",
@@ -81,37 +119,37 @@ __all__ = [
     "TextBatch",
     "Texts",
     "Tokens",
+    "TranslationBatch",
+    "Translations",
+    "Windows",
     "WordIds",
     "WordPieceBatch",
     "WordPieces",
-    "Windows",
-    "TranslationBatch",
-    "Translations",
     "bin_rows",
     "bin_slots",
     "bucketed",
     "budgeted",
     "build_lexicon",
+    "corpus_fingerprint",
+    "document_fingerprint",
     "document_slots",
     "encode_ids",
     "encode_labels",
-    "encode_pages",
-    "encode_piece_pages",
+    "encode_windows",
     "encode_pairs",
+    "encode_piece_windows",
     "encode_translations",
     "encode_words",
     "first_sentence",
     "in_order",
-    "corpus_fingerprint",
-    "document_fingerprint",
+    "is_corpus",
     "is_document_corpus",
     "joined_rows",
-    "read_documents",
-    "write_documents",
-    "is_corpus",
     "read_corpus",
+    "read_documents",
     "round_up",
     "split_rows",
     "take_share",
     "write_corpus",
+    "write_documents",
 ]

@@ -47,8 +47,8 @@ class DocumentShape(NamedTuple):
     def as_length(self) -> int:
         """Both in the one number that a `Slot` has for the shape of its batch.
 
-        >>> Shape.of_length(Shape(12, 40).as_length)
-        Shape(num_sentences=12, num_words=40)
+        >>> DocumentShape.of_length(DocumentShape(12, 40).as_length)
+        DocumentShape(num_sentences=12, num_words=40)
         """
         return self.num_sentences * (MOST_WORDS + 1) + self.num_words
 
@@ -81,7 +81,7 @@ class Documents:
         """Lay documents of sentences of ids end to end.
 
         >>> packed = Documents.pack([[[7, 8], [9]], []])
-        >>> packed.batch(torch.tensor([0, 1]), Shape(2, 2).as_length).ids.tolist()
+        >>> packed.batch(torch.tensor([0, 1]), DocumentShape(2, 2).as_length).ids.tolist()
         [[[7, 8], [9, 0]], [[0, 0], [0, 0]]]
         """
         counts = torch.tensor([len(document) for document in documents], dtype=torch.int64)

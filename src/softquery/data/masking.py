@@ -19,10 +19,9 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from softquery.attention import Packing
-from softquery.data.bins import EMPTY, fill_bins
-from softquery.data.buckets import Slot
+from softquery.data.buckets import EMPTY, Slot, fill_bins
 from softquery.data.document_text import Numbers
-from softquery.data.packed_tokens import PackedTokens
+from softquery.data.tokens import PackedTokens
 from softquery.text import (
     BERT_CLS,
     BERT_MASK,

@@ -1,6 +1,6 @@
-"""Questions about contexts: pages of words to batches, contexts that are asked twice stored once.
+"""Questions about contexts: windows of words to batches, contexts that are asked twice stored once.
 
-N pages in all, B of a batch, T and J padded lengths of contexts and questions.
+N windows in all, B of a batch, T and J padded lengths of contexts and questions.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,19 +13,19 @@ from torch import Tensor
 
 from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.buckets import round_up
-from softquery.data.lexicons import build_lexicon
 from softquery.data.tokens import Sentences, Tokens
+from softquery.data.word_ids import build_lexicon
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline, reserved_tokens
 
 NO_ANSWER = -1
-"""In place of a word: the page holds no answer."""
+"""In place of a word: the window holds no answer."""
 QUESTION_MULTIPLE = 8
 """The length of questions is rounded up to a multiple of it."""
 
 
 class QuestionBatch(NamedTuple):
-    """B pages whose ids are rows of a lexicon, and the first and last word of each answer."""
+    """B windows whose ids are rows of a lexicon, and the first and last word of each answer."""
 
     question: Tokens
     context: Tokens
@@ -34,26 +34,26 @@ class QuestionBatch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of pages."""
+        """Number of windows."""
         return len(self.context.ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """A whole set of pages, ready to be cut into batches."""
+    """A whole set of windows, ready to be cut into batches."""
 
     question: Sentences
     context: Sentences
     lexicon: Lexicon
     label: Int[Tensor, "N 2"] | None = None
-    sheet: ContextWindows | None = None
-    """Where the pages come from."""
+    windowed: ContextWindows | None = None
+    """Where the windows come from."""
 
     def __len__(self) -> int:
         return len(self.context)
 
     def lengths(self) -> Int[Tensor, " N"]:
-        """Words of the context of each page."""
+        """Words of the context of each window."""
         return self.context.lengths
 
     def question_length(self) -> int:
@@ -62,7 +62,7 @@ class Questions:
         return round_up(longest, QUESTION_MULTIPLE)
 
     def to(self, device: torch.device | str) -> "Questions":
-        """The same pages on another device."""
+        """The same windows on another device."""
         return replace(
             self,
             question=self.question.to(device),
@@ -72,7 +72,7 @@ class Questions:
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int, *, question_length: int) -> QuestionBatch:
-        """The chosen pages, contexts padded to `length`."""
+        """The chosen windows, contexts padded to `length`."""
         return QuestionBatch(
             self.question.pad(rows, question_length),
             self.context.pad(rows, length),
@@ -81,24 +81,24 @@ class Questions:
         )
 
 
-def encode_pages(
-    pages: Sequence[ContextWindow],
+def encode_windows(
+    windows: Sequence[ContextWindow],
     pipeline: TextPipeline,
     *,
     max_characters: int,
     labels: Sequence[tuple[int, int]] | None = None,
 ) -> Questions:
-    """Number the words of pages by a lexicon of their own.
+    """Number the words of windows by a lexicon of their own.
 
     Args:
-        pages: As `softquery.answers.lay_out` makes them; a list of words that several of them have
-            in common is stored once.
+        windows: As `softquery.answers.make_windows` makes them; a list of words that several of
+            them have in common is stored once.
         pipeline: Knows which words the model's table has.
         max_characters: Symbols by which a word is spelt, its two marks included.
-        labels: The first and last word of the answer on each page, `NO_ANSWER` twice for none.
+        labels: The first and last word of the answer in each window, `NO_ANSWER` twice for none.
 
     >>> from softquery.text import TextConfig, pipeline_from_words
-    >>> made = encode_pages([Page(["who"], ["Ada", "slept"])],
+    >>> made = encode_windows([ContextWindow(["who"], ["Ada", "slept"])],
     ...                     pipeline_from_words(["who"], TextConfig()), max_characters=5)
     >>> made.batch(torch.tensor([0]), 3, question_length=1).context.ids.tolist()
     [[5, 6, 0]]
@@ -109,8 +109,8 @@ def encode_pages(
     def number(words: Sequence[str]) -> list[int]:
         return [types.setdefault(word, first + len(types)) for word in words]
 
-    questions = shared_sentences([page.question for page in pages], number)
-    contexts = shared_sentences([page.words for page in pages], number)
+    questions = shared_sentences([window.question for window in windows], number)
+    contexts = shared_sentences([window.words for window in windows], number)
     lexicon = build_lexicon(types, pipeline, max_characters=max_characters)
     label = None
     if labels is not None:

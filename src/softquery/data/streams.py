@@ -1,11 +1,12 @@
-"""Text as endless streams of words, for language models that read it window by window.
+"""Running text window by window: streams for language models, windows of words for word2vec.
 
 A corpus lies on the disk as the numbers of its word types, once as written and once with every line
 turned round, and is mapped into memory, never loaded. Cut into S equal parts it makes S streams,
 which are read side by side; each step reads the next T words of every stream, so that the state of
 an LSTM can be carried from step to step (truncated backpropagation through time).
 
-B streams of a batch, T steps of a window, U distinct types in it, C characters of a type.
+B streams or windows of a batch, T steps of a window or targets of its words, U distinct types in
+it, C characters of a type, or words around another, R rows of such a word.
 """
 
 from collections.abc import Sequence
@@ -13,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from softquery.data.buckets import Slot
 from softquery.text import UNK_ID
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 TYPES_MULTIPLE = 8
 """Distinct types are filled up to a multiple of it, which matrix products on GPUs like."""
@@ -181,3 +182,25 @@ class StreamSlots(Sequence[Slot]):
         if not -len(self) <= place < len(self):
             raise IndexError(f"there are {len(self)} windows, got {place}")
         return self.streams.slot((self.first + place % len(self)) * self.unroll, self.unroll)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Words around, and what they are asked about.
+
+    Attributes:
+        rows: Input rows of each word around: its own, and those of its n-grams.
+        row_mask: Which of them are there.
+        targets: Output rows.
+        target_mask: Which of them are there.
+        label: 1 for a target that is right, else 0.
+        offset: What is added to a target's scores: 0, and for NCE the negative log of how often
+            noise is expected to draw it.
+    """
+
+    rows: Int[Tensor, "B C R"]
+    row_mask: Bool[Tensor, "B C R"]
+    targets: Int[Tensor, "B T"]
+    target_mask: Bool[Tensor, "B T"]
+    label: Float[Tensor, "B T"]
+    offset: Float[Tensor, "B T"]

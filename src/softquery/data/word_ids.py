@@ -1,10 +1,36 @@
-"""Words numbered as they come, known to a vocabulary or not."""
+"""Rows of a lexicon for words as they come, known to a vocabulary or not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from softquery.data.lexicons import build_lexicon
+import torch
+
 from softquery.nn import Lexicon
-from softquery.text import BOS_ID, EOS_ID, TextPipeline, reserved_tokens
+from softquery.text import (
+    BOS_ID,
+    EOS_ID,
+    TextPipeline,
+    reserved_tokens,
+    spell_vocabulary,
+    visible_form,
+)
+
+
+def build_lexicon(words: Iterable[str], pipeline: TextPipeline, *, max_characters: int) -> Lexicon:
+    """The table of distinct words, behind the four rows that are everywhere.
+
+    Args:
+        words: Each once.
+        pipeline: Knows which of them the model's table has.
+        max_characters: Symbols by which a word is spelt, its two marks included.
+    """
+    types = list(words)
+    first = list(reserved_tokens("words"))
+    seen = [visible_form(word, pipeline.config) for word in types]
+    ids = [*range(len(first)), *pipeline.look_up(types)]
+    return Lexicon(
+        torch.from_numpy(spell_vocabulary([*first, *seen], max_characters)),
+        torch.tensor(ids, dtype=torch.int64),
+    )
 
 
 class WordIds:
@@ -35,7 +61,7 @@ class WordIds:
         """The same, between the two ends of a sentence where the pipeline's texts have them.
 
         >>> from softquery.text import TextConfig, pipeline_from_words
-        >>> WordNumbers(pipeline_from_words([], TextConfig(boundaries=True))).number_within([["a"]])
+        >>> WordIds(pipeline_from_words([], TextConfig(boundaries=True))).number_within([["a"]])
         [[2, 4, 3]]
         """
         rows = self.number(sentences)

@@ -10,10 +10,8 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from softquery.decoding.hypothesis import Hypothesis, Ranking
-from softquery.decoding.paths import Ended, Paths
-from softquery.decoding.rule_book import RuleBook
-from softquery.decoding.rules import Rules
+from softquery.decoding.hypothesis import Ended, Hypothesis, Paths, Ranking
+from softquery.decoding.rules import RuleBook, Rules
 from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, StepRequest
 from softquery.text import EOS_ID
 

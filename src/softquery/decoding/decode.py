@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 
 from softquery.decoding.beam import Beam, beam_search
-from softquery.decoding.greedy import Greedy, greedy
+from softquery.decoding.greedy_and_sampling import Greedy, Sampling, greedy, sample
 from softquery.decoding.hypothesis import Hypothesis
 from softquery.decoding.rules import Rules
-from softquery.decoding.sample import Sampling, sample
 from softquery.decoding.step import Mask, State, Step
 
 Strategy = Greedy | Beam | Sampling

@@ -164,3 +164,29 @@ def likeliest(values: Floats, count: int) -> Ids:
     found = np.take_along_axis(values, places, axis=1)
     order = np.argsort(-found, axis=1, kind="stable")
     return np.take_along_axis(places, order, axis=1)
+
+
+class WatchedStep(Generic[State]):
+    """The same step, with somebody who is told the last token of every row.
+
+    Args:
+        step: The decoder.
+        tell: Takes the tokens [N] that are about to be gone on from.
+    """
+
+    def __init__(self, step: Step[State], tell: Callable[[Ids], object]) -> None:
+        self.step, self.tell = step, tell
+
+    @property
+    def vocab_size(self) -> int:
+        """V."""
+        return self.step.vocab_size
+
+    def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
+        """What may follow the last token of every row."""
+        self.tell(tokens)
+        return self.step(state, tokens, wanted)
+
+    def reorder(self, state: State, rows: Ids) -> State:
+        """The state of these rows."""
+        return self.step.reorder(state, rows)

@@ -4,10 +4,10 @@ All but a biLM need the extra `[train]`; a biLM's graphs are written with onnx a
 against torch where it is there.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from softquery.export.accuracy_gate import AccuracyGate, ExportReport
+from softquery.runtime.kinds import KINDS, Lazy
 
 if TYPE_CHECKING:
     from softquery.export.bert import export_bert_head, export_encoder
@@ -18,21 +18,9 @@ if TYPE_CHECKING:
     from softquery.export.read import export_reader
     from softquery.export.tag import export_tagger
 
-HOMES = {
-    "bilm_graphs": "embed",
-    "export_bert_head": "bert",
-    "export_classifier": "classify",
-    "export_embedder": "embed",
-    "export_encoder": "bert",
-    "export_generator": "generate",
-    "export_matcher": "match",
-    "export_reader": "read",
-    "export_tagger": "tag",
-}
-
 __all__ = [
-    "ExportReport",
     "AccuracyGate",
+    "ExportReport",
     "bilm_graphs",
     "export_bert_head",
     "export_classifier",
@@ -45,8 +33,19 @@ __all__ = [
 ]
 
 
+_PLACES = {
+    kind.exporter.place.partition(":")[2]: kind.exporter
+    for kind in KINDS.values()
+    if kind.exporter is not None
+} | {
+    "bilm_graphs": Lazy("softquery.export.embed:bilm_graphs"),
+    "export_bert_head": Lazy("softquery.export.bert:export_bert_head"),
+}
+"""Where each name lies: the exporters of the table of kinds, and two more."""
+
+
 def __getattr__(name: str) -> Any:
     """Import what is asked for: exporting a biLM needs no torch, exporting others does."""
-    if name in HOMES:
-        return getattr(import_module(f"softquery.export.{HOMES[name]}"), name)
+    if name in _PLACES:
+        return _PLACES[name].get()
     raise AttributeError(f"module 'softquery.export' has no attribute {name!r}")

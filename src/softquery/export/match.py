@@ -21,7 +21,7 @@ from softquery.runtime.inner.reads import NESTED
 from softquery.runtime.inner.sentences import check_spelling
 from softquery.runtime.match.evaluate import evaluate
 from softquery.runtime.match.model import Matcher, load_matcher
-from softquery.runtime.torch_models import config_of, load_model
+from softquery.runtime.torch_models import config_of, load_matcher_model
 
 UNHEARD_OF = ["Unheard-of", "naïve", "漢字", "\U0001f44d"]
 """Words that no table holds, for models that spell them."""
@@ -66,7 +66,7 @@ def export_matcher(
 
 def _complete(bundle: Bundle) -> BundleConfig:
     """The config with every setting of the model, after a check that its weights fit."""
-    settings = config_of(load_model(bundle))
+    settings = config_of(load_matcher_model(bundle))
     return replace(bundle.config, model={**bundle.config.model, "config": settings})
 
 

@@ -61,7 +61,8 @@ def measure_ranges(matcher: Matcher, pairs: Sequence[Pair]) -> Ranges:
     else:
         watched.append((model.head, watch("pooled")))
     handles = [module.register_forward_pre_hook(hook) for module, hook in watched]
-    if isinstance(model, Esim) and "own" not in model.config.parts:
+    reads_own = not isinstance(model, Esim) or "own" in model.config.parts
+    if not reads_own and isinstance(model.embedder, nn.Module):
         handles.append(model.embedder.register_forward_hook(look_beside))
     try:
         matcher.logits(pairs)

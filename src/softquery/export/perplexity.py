@@ -1,7 +1,7 @@
 """How well a bundle's language model foresees a text. Needs torch."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import torch
 
 from softquery.bundle import Bundle
 from softquery.data import read_corpus, write_corpus
+from softquery.errors import ConfigError, InputError
+from softquery.files import read_texts
 from softquery.runtime.embed.likelihood import text_likelihood
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.torch_models import load_embedder
@@ -47,3 +49,23 @@ def perplexity(
         whole = streams.part(0, len(streams.forwards), num_streams=count)
         found = text_likelihood(model, whole).report()
     return {**found, "vocabulary": len(words), "streams": count}
+
+
+def evaluate_perplexity(
+    bundle: Bundle, data: Path, *, rename: Mapping[str, str] | None = None
+) -> dict[str, float | int]:
+    """Perplexity of both directions of a biLM on a file of text.
+
+    Args:
+        bundle: A biLM that kept its softmax.
+        data: Any text file.
+        rename: Our column's name to that of the file.
+    """
+    softmax = bundle.config.model["config"].get("softmax") or {}
+    if softmax.get("kind", "none") == "none":
+        message = "has no softmax to predict words with; use softquery embed"
+        raise ConfigError(f"{bundle.path}: {message}")
+    texts = list(read_texts([data], rename=rename))
+    if not texts:
+        raise InputError("holds no text", source=data)
+    return perplexity(bundle, texts, source=data)

@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 from softquery.atomic import write_json
 from softquery.errors import InputError
 from softquery.files import corpus_ids
-from softquery.files.corpus_ids import END, Ids, Shard, answered, number_shard
-from softquery.files.phrases import Phrases, join_phrases
+from softquery.files.corpus_ids import (
+    END,
+    Ids,
+    Phrases,
+    Shard,
+    answered,
+    encode_shard,
+    join_phrases,
+)
 from softquery.text import TextConfig
 
 Counts = NDArray[np.int64]
@@ -163,7 +170,7 @@ def _number(
     shards = []
     for path, ids in zip(files, outputs, strict=True):
         say(f"reading {path}")
-        shards.append(number_shard(path, text, ids))
+        shards.append(encode_shard(path, text, ids))
     return shards
 
 

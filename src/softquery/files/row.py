@@ -1,7 +1,9 @@
 """What every reader of rows hands over."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from os import PathLike
 from typing import TypeAlias
 
 from softquery.errors import InputError
@@ -55,3 +57,131 @@ class UntaggedText:
     text: str | list[str]
     number: int
     source: str
+
+
+_MOST_NAMES = 12
+_LONGEST_NAME = 40
+
+
+def parse_columns(spec: str) -> dict[str, str]:
+    """Read the command line's `--columns`, our names to the file's names.
+
+    >>> parse_columns("sentence1=q1, sentence2=q2")
+    {'sentence1': 'q1', 'sentence2': 'q2'}
+    """
+    columns: dict[str, str] = {}
+    for part in spec.split(","):
+        ours, equals, theirs = (piece.strip() for piece in part.partition("="))
+        if not (ours and equals and theirs):
+            message = f'expected NAME=COLUMN,NAME=COLUMN,… such as sentence1=q1, found "{part}"'
+            raise InputError(message, source="--columns")
+        if ours in columns:
+            raise InputError(f'"{ours}" is named twice', source="--columns")
+        columns[ours] = theirs
+    return columns
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """Where the wanted columns lie in a row; the required ones come first.
+
+    Attributes:
+        names: Our names of the columns that are read.
+        indices: Their places in the file's row.
+        num_required: How many of them may not be empty.
+        header: All names in the file.
+    """
+
+    names: tuple[str, ...]
+    indices: tuple[int, ...]
+    num_required: int
+    header: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WantedColumns:
+    """The columns that a caller asks for."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Our name to the file's name."""
+    keep_others: bool = False
+    """Whether further columns of the file come along, under the file's names."""
+
+    def __post_init__(self) -> None:
+        known = [*self.required, *self.optional]
+        for name in self.rename:
+            if name not in known:
+                message = (
+                    f'no column is called "{name}"{_hint(name, known)}; known: {listed(known)}'
+                )
+                raise InputError(message, source="--columns")
+
+    def theirs(self, name: str) -> str:
+        """What the file calls our column."""
+        return self.rename.get(name, name)
+
+    def layout(
+        self, header: Sequence[str], *, source: str | PathLike[str], row: int | None
+    ) -> ColumnLayout:
+        """Find the wanted columns in a header, or say which are missing and what is there."""
+        places: dict[str, int] = {}
+        for place, name in enumerate(header):
+            places.setdefault(name, place)
+        missing = [name for name in self.required if self.theirs(name) not in places]
+        if missing:
+            raise InputError(self.missing(missing, header), source=source, row=row)
+        optional = [name for name in self.optional if self.theirs(name) in places]
+        chosen = {name: places[self.theirs(name)] for name in [*self.required, *optional]}
+        others = self.others(places)
+        for name in [*map(self.theirs, chosen), *others]:
+            if list(header).count(name) > 1:
+                raise InputError(f'column "{name}" appears twice', source=source, row=row)
+        chosen |= {name: places[name] for name in others}
+        return ColumnLayout(
+            tuple(chosen), tuple(chosen.values()), len(self.required), tuple(header)
+        )
+
+    def others(self, header: Mapping[str, object]) -> list[str]:
+        """The further columns that come along, in the file's order."""
+        if not self.keep_others:
+            return []
+        ours = {*self.required, *self.optional}
+        taken = {self.theirs(name) for name in ours} | ours
+        return [name for name in header if name not in taken]
+
+    def missing(self, names: Sequence[str], header: Sequence[str]) -> str:
+        """What to tell someone whose file lacks columns."""
+        lacking = listed([f'"{self.theirs(name)}"' for name in names])
+        hint = _hint(self.theirs(names[0]), header) or _separator_hint(header)
+        remedy = ",".join(f"{name}=NAME" for name in names)
+        return (
+            f"no column {lacking}{hint}; found: {listed(header)}; "
+            f"expected: {listed([self.theirs(name) for name in self.required])}; "
+            f"other names are given with --columns {remedy}"
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names for a message, cut short where a row of text is mistaken for a header.
+
+    >>> listed(["sentence1", "label"]), listed([])
+    ('sentence1, label', 'nothing')
+    """
+    short = [n if len(n) <= _LONGEST_NAME else n[:_LONGEST_NAME] + "…" for n in names[:_MOST_NAMES]]
+    more = [f"and {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([*short, *more]) or "nothing"
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    by_lowercase = {candidate.lower(): candidate for candidate in known}
+    nearest = get_close_matches(name.lower(), by_lowercase, n=1)
+    return f' (did you mean "{by_lowercase[nearest[0]]}"?)' if nearest else ""
+
+
+def _separator_hint(header: Sequence[str]) -> str:
+    for mark, name in ((";", "semicolons"), (",", "commas"), ("\t", "tabs")):
+        if len(header) == 1 and mark in header[0]:
+            return f" (are the columns separated by {name}?)"
+    return ""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from softquery.errors import InputError
-from softquery.files.columns import listed
-from softquery.files.members import is_archive, read_members
+from softquery.files.archives import is_archive, read_members
+from softquery.files.row import listed
 
 PARTS = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 """Part of speech by the first figure of a sense key; adjectives have two."""

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from softquery.errors import InputError
 from softquery.files.archives import check_readable, split_suffix
 from softquery.files.json_stream import JsonText
-from softquery.files.records import sound_text
 from softquery.files.row import Report
+from softquery.files.row_formats import sound_text
 from softquery.files.text_lines import text_blocks, without_blank_end
 
 QUESTION_FORMS = (".json", ".jsonl")

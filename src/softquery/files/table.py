@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from softquery.errors import InputError
-from softquery.files.vectors import VectorTable, read_vectors
+from softquery.files.vector_files import VectorTable, read_vectors
 
 _NUM_MISSING_SHOWN = 20
 

@@ -13,9 +13,8 @@ from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.bundle.weights import read_weights
 from softquery.errors import BundleError, InputError
-from softquery.files import whole_folder
-from softquery.interop.bert_config import published_config, read_bert_config
-from softquery.interop.bert_names import (
+from softquery.files import atomic_folder
+from softquery.interop.bert_config import (
     NEXT_HEAD,
     POOLER,
     TIED,
@@ -24,6 +23,8 @@ from softquery.interop.bert_names import (
     names,
     plain,
     prefixed,
+    published_config,
+    read_bert_config,
 )
 from softquery.interop.bert_tokenizer import (
     TOKENIZER,
@@ -99,7 +100,7 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
     weights = _theirs(dequantised(bundle.read_weights()), config, bundle.weights_path)
     if Path(folder).exists():
         raise InputError("already exists; name another --output", source=folder)
-    with whole_folder(Path(folder)) as fresh:
+    with atomic_folder(Path(folder)) as fresh:
         (fresh / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
         (fresh / TOKENIZER).write_text(pipeline.tokenizer.to_str(pretty=True), encoding="utf-8")
         texts = {CONFIG: published_config(config, pipeline.pad_id)} | published_tokenizer(pipeline)

@@ -21,7 +21,7 @@ from softquery.text import (
     bert_vocabulary,
     pipeline_from_pieces,
 )
-from softquery.text.bert import with_bert_marks
+from softquery.text.word_pieces import with_bert_marks
 
 TOKENIZER, VOCABULARY, SETTINGS = "tokenizer.json", "vocab.txt", "tokenizer_config.json"
 MARKS: Final = {

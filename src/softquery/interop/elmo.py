@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from softquery import __version__
-from softquery.atomic import write_whole
+from softquery.atomic import write_atomically
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import write_json
-from softquery.interop.elmo_arrays import Array, join_biases, published_arrays
-from softquery.interop.elmo_options import ElmoOptions, read_options
+from softquery.interop.elmo_files import (
+    Array,
+    ElmoOptions,
+    join_biases,
+    published_arrays,
+    read_options,
+)
 from softquery.runtime.graph_weights import dequantised
 from softquery.text import TextConfig, pipeline_from_words
 
@@ -147,7 +152,7 @@ def _read_hdf5(path: str | PathLike[str]) -> dict[str, Any]:
 
 def _write_hdf5(path: str | PathLike[str], arrays: Mapping[str, Array]) -> None:
     h5py = _h5py()
-    with write_whole(path, "wb") as handle, h5py.File(handle, "w") as file:
+    with write_atomically(path, "wb") as handle, h5py.File(handle, "w") as file:
         for name, array in arrays.items():
             file.create_dataset(name, data=array)
 

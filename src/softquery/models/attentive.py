@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.data import DocumentBatch, TextBatch
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.outputs import ClassOutput
 from softquery.nn import (
     BiRecurrent,
@@ -24,6 +25,7 @@ from softquery.nn import (
     Embedded,
     LearnedQuery,
     PooledStates,
+    TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
 )
@@ -58,8 +60,8 @@ class AttentiveConfig:
     def __post_init__(self) -> None:
         if self.merge not in get_args(Merge):
             raise ValueError(f"merge must be sum or concat, got {self.merge!r}")
-        _check_sizes(self, "output_size", "embedding_size", "hidden_size")
-        _check_dropout(self, "embedding_dropout", "state_dropout", "dropout", "word_dropout")
+        check_positive(self, "output_size", "embedding_size", "hidden_size")
+        check_dropout(self, "embedding_dropout", "state_dropout", "dropout", "word_dropout")
 
 
 class Attentive(nn.Module):
@@ -69,12 +71,11 @@ class Attentive(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps rows of a lexicon to vectors and has an `output_size`; a trainable table of
-            words by default. Where it gives `Embedded`, vectors of its `added_size` are laid beside
-            the states, so that the query sees them, too.
+        embedder: Gives tokens their vectors; a trainable table of words by default. Those for the
+            output are laid beside the states, so that the query sees them too.
     """
 
-    def __init__(self, config: AttentiveConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: AttentiveConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -83,10 +84,9 @@ class Attentive(nn.Module):
             )
         self.embedder = embedder
         self.embedding_dropout = VariationalDropout(config.embedding_dropout)
-        size: int = embedder.output_size  # type: ignore[assignment]
-        self.encoder = BiRecurrent(size, config.hidden_size, cell=config.cell)
+        self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
         width = config.hidden_size * (1 if config.merge == "sum" else 2)
-        width += getattr(embedder, "added_size", 0)
+        width += embedder.added_size
         self.state_dropout = VariationalDropout(config.state_dropout)
         self.attention = LearnedQuery(width)
         self.dropout = nn.Dropout(config.dropout)
@@ -101,8 +101,7 @@ class Attentive(nn.Module):
     def states(self, batch: TextBatch) -> Float[Tensor, "B T D"]:
         """What the BiLSTM makes of the words (Section 3.2)."""
         mask = batch.tokens.mask
-        given: Tensor | Embedded = self.embedder(batch.tokens.ids, batch.lexicon)
-        embedded = Embedded(given) if isinstance(given, Tensor) else given
+        embedded = Embedded.of(self.embedder(batch.tokens.ids, batch.lexicon))
         states = self.encoder(self.embedding_dropout(embedded.at_input), mask)
         if self.config.merge == "sum":
             states = states[..., : self.config.hidden_size] + states[..., self.config.hidden_size :]
@@ -134,10 +133,10 @@ class HierarchicalConfig:
     """Sentences of a document that are read; how long one may be is the text's `max_tokens`."""
 
     def __post_init__(self) -> None:
-        _check_sizes(
+        check_positive(
             self, "output_size", "embedding_size", "hidden_size", "context_size", "max_sentences"
         )
-        _check_dropout(self, "dropout", "word_dropout")
+        check_dropout(self, "dropout", "word_dropout")
 
 
 class Level(nn.Module):
@@ -166,11 +165,10 @@ class Hierarchical(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default.
+        embedder: Gives tokens their vectors; a trainable table of words by default.
     """
 
-    def __init__(self, config: HierarchicalConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: HierarchicalConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -178,7 +176,7 @@ class Hierarchical(nn.Module):
                 config.vocab_size, config.embedding_size, word_dropout=config.word_dropout
             )
         self.embedder = embedder
-        self.words = Level(embedder.output_size, config)  # type: ignore[arg-type]
+        self.words = Level(embedder.output_size, config)
         self.sentences = Level(self.words.output_size, config)
         self.dropout = nn.Dropout(config.dropout)
         self.output = _output_layer(self.sentences.output_size, config.output_size)
@@ -187,7 +185,8 @@ class Hierarchical(nn.Module):
         """Logits of each document, and the weights of its words and sentences."""
         num_documents, num_sentences, num_words = batch.ids.shape
         flat = batch.mask.flatten(end_dim=1)
-        words: PooledStates = self.words(self.embedder(batch.ids.flatten(end_dim=1)), flat)
+        embedded = Embedded.of(self.embedder(batch.ids.flatten(end_dim=1)))
+        words: PooledStates = self.words(embedded.at_input, flat)
         sentences = words.mixed.view(num_documents, num_sentences, -1)
         asked: PooledStates = self.sentences(sentences, batch.sentence_mask)
         return ClassOutput(
@@ -202,15 +201,3 @@ def _output_layer(size: int, output_size: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-def _check_sizes(config: object, *names: str) -> None:
-    for name in names:
-        if getattr(config, name) < 1:
-            raise ValueError(f"{name} must be positive, got {getattr(config, name)}")
-
-
-def _check_dropout(config: object, *names: str) -> None:
-    for name in names:
-        if not 0 <= getattr(config, name) < 1:
-            raise ValueError(f"{name} must be in [0, 1), got {getattr(config, name)}")

@@ -11,7 +11,7 @@ heads, D width.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import MultiHead
-from softquery.data import NONE, MaskedBatch, PackedTokens, Tokens
+from softquery.data import MaskedBatch, PackedTokens, Tokens
+from softquery.models.config_checks import check_choices, check_dropout, check_heads, check_positive
 from softquery.nn import (
     BlockActivation,
     EncoderBlock,
@@ -60,28 +61,18 @@ class BertConfig:
     norm_eps: float = 1e-12
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("activation", BlockActivation),
-            ("direction", Direction),
-            ("heads", Heads),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                raise ValueError(
-                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
-                )
-        for name in (
-            "hidden_size", "num_layers", "num_heads", "inner_size", "max_length", "num_segments",
-        ):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"hidden_size ({self.hidden_size}) must be divisible by num_heads "
-                f"({self.num_heads})"
-            )
-        for name in ("dropout", "attention_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_choices(self, {"activation": BlockActivation, "direction": Direction, "heads": Heads})
+        check_positive(
+            self,
+            "hidden_size",
+            "num_layers",
+            "num_heads",
+            "inner_size",
+            "max_length",
+            "num_segments",
+        )
+        check_heads(self.hidden_size, self.num_heads)
+        check_dropout(self, "dropout", "attention_dropout")
         if self.heads == "words+next" and not self.pooler:
             raise ValueError("heads 'words+next' need the pooler")
 
@@ -99,12 +90,10 @@ class BertOutput(NamedTuple):
 
 
 class MaskedOutput(NamedTuple):
-    """How likely the hidden words were, and whether texts belong together."""
+    """What may stand where words were hidden, and whether texts belong together."""
 
-    words: Float[Tensor, " M"]
-    """Log-probability of each word that was to be foretold."""
-    best: Int[Tensor, " M"] | None
-    """The likeliest word; not while training."""
+    logits: Float[Tensor, "M V"]
+    """Of all words at each place that is to be predicted."""
     follows: Float[Tensor, "S 2"] | None
     """Logits of no and yes, where there is a head for it."""
 
@@ -150,16 +139,13 @@ class Bert(nn.Module):
 
     def forward(self, batch: MaskedBatch) -> MaskedOutput:
         """What was hidden, and whether texts belong together (Section 3.1)."""
-        if self.word_head is None:
-            raise ValueError("this model has no heads; it cannot say what was hidden")
         states = self.encode_packed(batch.tokens)
         # Looked up as embeddings are, whose backward pass is made for it.
         logits = self.word_logits(F.embedding(batch.places, states))
-        words = -F.cross_entropy(logits.float(), batch.targets, ignore_index=NONE, reduction="none")
         follows = None
         if self.next_head is not None:
             follows = self.next_head(self.pool(F.embedding(batch.firsts, states)))
-        return MaskedOutput(words, None if self.training else logits.argmax(dim=-1), follows)
+        return MaskedOutput(logits, follows)
 
     def encode(self, tokens: Tokens, segments: Int[Tensor, "B T"] | None = None) -> BertOutput:
         """Every layer for padded sentences; a sentence's states depend on its own tokens alone."""

@@ -3,7 +3,7 @@
 Score: trilinear. Seo, Kembhavi, Farhadi, Hajishirzi: "Bidirectional Attention Flow for Machine
 Comprehension", ICLR 2017; section and equation numbers below are the paper's.
 
-B pages, T words of the context, J of the question, D = 2 * hidden_size (and what an embedder adds).
+B windows, T words of the context, J of the question, D = 2 * hidden_size, and the embedder's width.
 """
 
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from softquery.data import QuestionBatch, Tokens
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.nn import (
     BiRecurrent,
     Embedded,
@@ -24,6 +25,7 @@ from softquery.nn import (
     SpanHead,
     SpanOutput,
     SpellingConfig,
+    TokenEmbedder,
     TwoWayAttention,
     VariationalDropout,
     WordEmbedding,
@@ -59,18 +61,14 @@ class BiDafConfig:
             if getattr(self, name) not in get_args(kind):
                 known = ", ".join(get_args(kind))
                 raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
-        for name in ("embedding_size", "hidden_size", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        check_positive(self, "embedding_size", "hidden_size", "num_layers")
         if self.output_size != 2:
             raise ValueError(
                 f"output_size must be 2, a beginning and an end, got {self.output_size}"
             )
         if self.num_highways < 0:
             raise ValueError(f"num_highways must not be negative, got {self.num_highways}")
-        for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_dropout(self, "dropout", "word_dropout")
 
 
 class EncodedWords(NamedTuple):
@@ -91,12 +89,11 @@ class BiDaf(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps rows of a lexicon to vectors and has an `output_size`; a trainable table of
-            words by default. Where it gives `Embedded`, vectors of its `added_size` are laid beside
-            the encoder's states, so that the attention sees them too.
+        embedder: Gives tokens their vectors; a trainable table of words by default. Those for the
+            output are laid beside the encoder's states, so that the attention sees them too.
     """
 
-    def __init__(self, config: BiDafConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: BiDafConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -105,11 +102,11 @@ class BiDaf(nn.Module):
             )
         self.embedder = embedder
         self.spelling = config.spelling.build()
-        size: int = embedder.output_size  # type: ignore[assignment]
+        size = embedder.output_size
         size += 0 if self.spelling is None else self.spelling.output_size
         self.highways = nn.Sequential(*(Highway(size) for _ in range(config.num_highways)))
         self.encoder = BiRecurrent(size, config.hidden_size)
-        width = self.encoder.output_size + getattr(embedder, "added_size", 0)
+        width = self.encoder.output_size + embedder.added_size
         self.meeting = TwoWayAttention(width, config.score)
         self.dropout = VariationalDropout(config.dropout)
         widths = [4 * width, *[2 * config.hidden_size] * (config.num_layers - 1)]
@@ -145,8 +142,7 @@ class BiDaf(nn.Module):
         return output._replace(scores=met.scores)
 
     def _embed(self, tokens: Tokens, lexicon: Lexicon) -> Embedded:
-        given: Tensor | Embedded = self.embedder(tokens.ids, lexicon)
-        embedded = Embedded(given) if isinstance(given, Tensor) else given
+        embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         if self.spelling is None:
             return embedded
         spelt = self.spelling(tokens.ids, lexicon) * tokens.mask.unsqueeze(-1)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.data import StreamBatch
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.nn import (
     Activation,
     AdaptiveSoftmax,
@@ -106,15 +107,12 @@ class ElmoConfig:
     softmax: SoftmaxConfig = field(default_factory=SoftmaxConfig)
 
     def __post_init__(self) -> None:
-        for name in ("hidden_size", "projection_size", "num_layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        check_positive(self, "hidden_size", "projection_size", "num_layers")
         if self.cell_clip < 0 or self.projection_clip < 0:
             raise ValueError("cell_clip and projection_clip must not be negative; 0 is no limit")
         if self.way not in get_args(Way):
             raise ValueError(f"way must be one of {get_args(Way)}, got {self.way!r}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        check_dropout(self, "dropout")
 
 
 class BiLmState(NamedTuple):

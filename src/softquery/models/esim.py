@@ -17,12 +17,14 @@ from torch.nn import functional as F
 
 from softquery.attention import Attended, attend, dot
 from softquery.data import PairBatch, Tokens
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.pair_output import PairOutput
 from softquery.nn import (
     BiRecurrent,
     Cell,
     Embedded,
     Lexicon,
+    TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -53,12 +55,10 @@ class EsimConfig:
     def __post_init__(self) -> None:
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise ValueError(f"parts must be some of {PARTS}, got {self.parts}")
-        for name in ("output_size", "embedding_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("dropout", "embedding_dropout"):
-            if not 0 <= (getattr(self, name) or 0) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_positive(self, "output_size", "embedding_size", "hidden_size")
+        check_dropout(self, "dropout")
+        if self.embedding_dropout is not None:
+            check_dropout(self, "embedding_dropout")
 
 
 class EncodedSentence(NamedTuple):
@@ -110,12 +110,11 @@ class Esim(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default. Where it gives `Embedded`, vectors of its `added_size` are laid beside the
-            encoder's states, so that the alignment sees them too.
+        embedder: Gives tokens their vectors; a trainable table of words by default. Those for the
+            output are laid beside the encoder's states, so that the alignment sees them too.
     """
 
-    def __init__(self, config: EsimConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: EsimConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -125,9 +124,8 @@ class Esim(nn.Module):
         self.embedding_dropout = VariationalDropout(
             config.dropout if embedding_dropout is None else embedding_dropout
         )
-        embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
-        self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)
-        width = self.encoder.output_size + getattr(self.embedder, "added_size", 0)
+        self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
+        width = self.encoder.output_size + embedder.added_size
         self.project = nn.Sequential(
             nn.Linear(len(config.parts) * width, config.hidden_size), nn.ReLU()
         )
@@ -155,9 +153,7 @@ class Esim(nn.Module):
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> EncodedSentence:
         """Input encoding (Section 3.1, Eqs. 1-2); with a lexicon, ids are its rows."""
-        embedded = self.embedder(tokens.ids, *([] if lexicon is None else [lexicon]))
-        if isinstance(embedded, Tensor):
-            embedded = Embedded(embedded)
+        embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
         states = self.encoder(self.embedding_dropout(embedded.at_input), tokens.mask)
         if embedded.at_output is not None:
             states = torch.cat([states, embedded.at_output], dim=-1)

@@ -16,12 +16,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.data import PairBatch, Tokens
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.pair_output import PairOutput
 from softquery.nn import (
-    AttentivePool,
     BiRecurrent,
     Cell,
+    Embedded,
+    LearnedQuery,
     Lexicon,
+    PooledStates,
+    TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
     max_pool,
@@ -54,11 +58,8 @@ class SiameseConfig:
             raise ValueError(f"pooling must be mean, max or attentive, got {self.pooling!r}")
         if self.head not in ("cosine", "features"):
             raise ValueError(f"head must be cosine or features, got {self.head!r}")
-        for name in ("output_size", "embedding_size", "hidden_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {self.dropout}")
+        check_positive(self, "output_size", "embedding_size", "hidden_size")
+        check_dropout(self, "dropout")
         if self.head == "cosine" and self.output_size > 2:
             raise ValueError(
                 f"a cosine orders pairs on one scale and cannot tell {self.output_size} classes "
@@ -71,24 +72,23 @@ class Siamese(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps ids to vectors and has an `output_size`; a trainable table of words by
-            default. It has nothing to lay beside the encoder's states.
+        embedder: Gives tokens their vectors; a trainable table of words by default. It must have
+            none to lay beside the encoder's states.
     """
 
-    def __init__(self, config: SiameseConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: SiameseConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
             embedder = WordEmbedding(config.vocab_size, config.embedding_size)
-        if getattr(embedder, "added_size", 0):
+        if embedder.added_size:
             raise ValueError("ELMo has a place at the input alone; nothing reads it at the output")
         self.embedder = embedder
         self.dropout = VariationalDropout(config.dropout)
-        embedding_size = getattr(self.embedder, "output_size", config.embedding_size)
-        self.encoder = BiRecurrent(embedding_size, config.hidden_size, cell=config.cell)
+        self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
         width = self.encoder.output_size
         self.attentive = (
-            AttentivePool(width, config.hidden_size) if config.pooling == "attentive" else None
+            LearnedQuery(width, config.hidden_size) if config.pooling == "attentive" else None
         )
         self.head = (
             CosineHead(config.output_size)
@@ -103,12 +103,11 @@ class Siamese(nn.Module):
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> Float[Tensor, "B D"]:
         """One vector a sentence; with a lexicon, ids are its rows."""
-        known = [] if lexicon is None else [lexicon]
-        embedded = self.dropout(self.embedder(tokens.ids, *known))
-        states = self.encoder(embedded, tokens.mask)
+        embedded = Embedded.of(self.embedder(tokens.ids, lexicon))
+        states = self.encoder(self.dropout(embedded.at_input), tokens.mask)
         if self.attentive is not None:
-            pooled: Tensor = self.attentive(states, tokens.mask)
-            return pooled
+            pooled: PooledStates = self.attentive(states, tokens.mask)
+            return pooled.mixed
         pool = mean_pool if self.config.pooling == "mean" else max_pool
         return pool(states, tokens.mask)
 

@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from softquery.data import TextBatch
+from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.outputs import TagOutput
 from softquery.nn import (
     BiRecurrent,
     Crf,
     Embedded,
     SpellingConfig,
+    TokenEmbedder,
     VariationalDropout,
     WordEmbedding,
 )
@@ -49,12 +51,8 @@ class BiLstmTaggerConfig:
             raise ValueError(f"decoder must be crf or softmax, got {self.decoder!r}")
         if not self.hidden_sizes or min(self.hidden_sizes) < 1:
             raise ValueError(f"hidden_sizes must be one or more widths, got {self.hidden_sizes}")
-        for name in ("output_size", "embedding_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        for name in ("dropout", "word_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        check_positive(self, "output_size", "embedding_size")
+        check_dropout(self, "dropout", "word_dropout")
 
 
 class BiLstmTagger(nn.Module):
@@ -64,12 +62,11 @@ class BiLstmTagger(nn.Module):
 
     Args:
         config: The sizes.
-        embedder: Maps rows of a lexicon to vectors and has an `output_size`; a trainable table of
-            words by default. Where it gives `Embedded`, vectors of its `added_size` are laid beside
-            the highest LSTM's states.
+        embedder: Gives tokens their vectors; a trainable table of words by default. Those for the
+            output are laid beside the highest LSTM's states.
     """
 
-    def __init__(self, config: BiLstmTaggerConfig, embedder: nn.Module | None = None) -> None:
+    def __init__(self, config: BiLstmTaggerConfig, embedder: TokenEmbedder | None = None) -> None:
         super().__init__()
         self.config = config
         if embedder is None:
@@ -79,14 +76,14 @@ class BiLstmTagger(nn.Module):
         self.embedder = embedder
         self.spelling = config.spelling.build()
         self.dropout = VariationalDropout(config.dropout)
-        size: int = embedder.output_size  # type: ignore[assignment]
+        size = embedder.output_size
         size += 0 if self.spelling is None else self.spelling.output_size
         layers = []
         for hidden_size in config.hidden_sizes:
             layers.append(BiRecurrent(size, hidden_size))
             size = layers[-1].output_size
         self.layers = nn.ModuleList(layers)
-        self.output = nn.Linear(size + getattr(embedder, "added_size", 0), config.output_size)
+        self.output = nn.Linear(size + embedder.added_size, config.output_size)
         nn.init.xavier_uniform_(self.output.weight)
         nn.init.zeros_(self.output.bias)
         self.crf = Crf(config.output_size) if config.decoder == "crf" else None
@@ -106,8 +103,7 @@ class BiLstmTagger(nn.Module):
     def embed(self, batch: TextBatch) -> Embedded:
         """What the lowest LSTM reads, and what is laid beside the highest one."""
         ids, lexicon = batch.tokens.ids, batch.lexicon
-        given: Tensor | Embedded = self.embedder(ids, lexicon)
-        embedded = Embedded(given) if isinstance(given, Tensor) else given
+        embedded = Embedded.of(self.embedder(ids, lexicon))
         if self.spelling is None:
             return embedded
         spelt = self.spelling(ids, lexicon) * batch.tokens.mask.unsqueeze(-1)

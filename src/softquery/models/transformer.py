@@ -9,7 +9,7 @@ heads, D width, V words of the target.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from softquery.attention import KeyValueCache, MultiHead
 from softquery.data import Tokens, TranslationBatch
+from softquery.models.config_checks import check_choices, check_dropout, check_heads, check_positive
 from softquery.models.generator import GeneratorOutput, Stepped
 from softquery.nn import (
     BlockActivation,
@@ -60,30 +61,26 @@ class TransformerConfig:
     inner_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, choices in (
-            ("norm", NormPlace),
-            ("activation", BlockActivation),
-            ("positions", PositionKind),
-            ("tie", Tie),
-        ):
-            if getattr(self, name) not in get_args(choices):
-                raise ValueError(
-                    f"{name} must be one of {get_args(choices)}, got {getattr(self, name)!r}"
-                )
-        for name in (
-            "hidden_size", "num_heads", "inner_size", "num_encoder_layers", "num_decoder_layers",
+        check_choices(
+            self,
+            {
+                "norm": NormPlace,
+                "activation": BlockActivation,
+                "positions": PositionKind,
+                "tie": Tie,
+            },
+        )
+        check_positive(
+            self,
+            "hidden_size",
+            "num_heads",
+            "inner_size",
+            "num_encoder_layers",
+            "num_decoder_layers",
             "max_length",
-        ):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
-        if self.hidden_size % self.num_heads:
-            raise ValueError(
-                f"hidden_size ({self.hidden_size}) must be divisible by num_heads "
-                f"({self.num_heads})"
-            )
-        for name in ("dropout", "attention_dropout", "inner_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        )
+        check_heads(self.hidden_size, self.num_heads)
+        check_dropout(self, "dropout", "attention_dropout", "inner_dropout")
 
 
 class TransformerSource(NamedTuple):

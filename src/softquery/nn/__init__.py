@@ -1,31 +1,98 @@
 """Bricks of models: embeddings, characters, recurrence, Transformer blocks, softmax, dropout."""
 
-from softquery.nn.asking import PreparedAttention, ScoreName
-from softquery.nn.bridge import Bridge
-from softquery.nn.character_cnn import Activation, CharacterCnn
-from softquery.nn.contexts import KnownContexts, sentence_keys
-from softquery.nn.crf import Crf, Transitions, log_likelihood, log_partition, path_score
-from softquery.nn.dropout import VariationalDropout
-from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings, Embedded
-from softquery.nn.embedding import WordEmbedding
-from softquery.nn.highway import Highway
-from softquery.nn.layer_norm import LayerNorm
-from softquery.nn.learned_query import LearnedQuery, PooledStates
-from softquery.nn.lexicon import Lexicon
-from softquery.nn.maxout import Maxout
-from softquery.nn.mix import LayerMix
-from softquery.nn.own_words import ScheduledSampling
-from softquery.nn.placed_tokens import InputEmbedding
-from softquery.nn.pooling import AttentivePool, max_pool, mean_pool
-from softquery.nn.positions import PositionKind, Positions, sinusoids
-from softquery.nn.projected_lstm import LstmStack, LstmState, ProjectedLstm, Way
-from softquery.nn.reader import Direction, RecurrentEncoder, RecurrentOutput
-from softquery.nn.recurrence import CellState, Recurrence, RecurrentCell
-from softquery.nn.recurrent import BiRecurrent, Cell, beside, reverse_within
-from softquery.nn.softmax import AdaptiveSoftmax, Sampler, WordSoftmax, log_uniform
-from softquery.nn.span_head import NoAnswer, SpanHead, SpanOutput
-from softquery.nn.spelling import SpellingConfig
-from softquery.nn.spelt_words import CharacterLstm, SpeltWords
+from softquery.nn.attention_layers import (
+    MeetingScore,
+    PreparedAttention,
+    ScoreName,
+    TwoWayAttention,
+    TwoWayOutput,
+)
+from softquery.nn.characters import (
+    Activation,
+    CharacterCnn,
+    CharacterLstm,
+    Highway,
+    SpellingConfig,
+    SpeltWords,
+)
+from softquery.nn.crf import (
+    Crf,
+    Transitions,
+    log_likelihood,
+    log_partition,
+    path_score,
+)
+from softquery.nn.elmo_embedder import (
+    BiLm,
+    ElmoEmbedder,
+    ElmoSettings,
+)
+from softquery.nn.embedding import (
+    Embedded,
+    InputEmbedding,
+    PositionKind,
+    Positions,
+    Tie,
+    TokenEmbedder,
+    WordEmbedding,
+    WordTables,
+    sinusoids,
+)
+from softquery.nn.lexicon import (
+    KnownContexts,
+    Lexicon,
+    sentence_keys,
+)
+from softquery.nn.pooling import (
+    LayerMix,
+    LearnedQuery,
+    PooledStates,
+    max_pool,
+    mean_pool,
+)
+from softquery.nn.projected_lstm import (
+    LstmStack,
+    LstmState,
+    ProjectedLstm,
+    Way,
+)
+from softquery.nn.recurrent import (
+    BiRecurrent,
+    Bridge,
+    Cell,
+    Direction,
+    RecurrentEncoder,
+    RecurrentOutput,
+    beside,
+    reverse_within,
+)
+from softquery.nn.recurrent_layer import (
+    CellState,
+    Recurrence,
+    RecurrentCell,
+)
+from softquery.nn.scheduled_sampling import (
+    ScheduledSampling,
+)
+from softquery.nn.small_layers import (
+    LayerNorm,
+    Maxout,
+    VariationalDropout,
+)
+from softquery.nn.softmax import (
+    AdaptiveSoftmax,
+    Sampler,
+    SpeltVectors,
+    StoredVectors,
+    WordHead,
+    WordSoftmax,
+    log_uniform,
+)
+from softquery.nn.span_head import (
+    NoAnswer,
+    SpanHead,
+    SpanOutput,
+)
 from softquery.nn.transformer import (
     BlockActivation,
     DecoderBlock,
@@ -36,35 +103,29 @@ from softquery.nn.transformer import (
     Weights,
     activated,
 )
-from softquery.nn.two_way import MeetingScore, TwoWayAttention, TwoWayOutput
-from softquery.nn.word_head import WordHead
-from softquery.nn.word_tables import Tie, WordTables
-from softquery.nn.word_vectors import SpeltVectors, StoredVectors
 
 __all__ = [
     "Activation",
     "AdaptiveSoftmax",
-    "PooledStates",
-    "PreparedAttention",
-    "AttentivePool",
     "BiLm",
     "BiRecurrent",
     "BlockActivation",
-    "Cell",
     "Bridge",
+    "Cell",
     "CellState",
     "CharacterCnn",
+    "CharacterLstm",
+    "Crf",
     "DecoderBlock",
     "DecoderOutput",
     "Direction",
-    "CharacterLstm",
-    "Crf",
     "ElmoEmbedder",
     "ElmoSettings",
     "Embedded",
     "EncoderBlock",
     "FeedForward",
     "Highway",
+    "InputEmbedding",
     "KnownContexts",
     "LayerMix",
     "LayerNorm",
@@ -74,19 +135,19 @@ __all__ = [
     "LstmState",
     "Maxout",
     "MeetingScore",
-    "TwoWayOutput",
     "NoAnswer",
     "NormPlace",
-    "ScheduledSampling",
-    "InputEmbedding",
+    "PooledStates",
     "PositionKind",
     "Positions",
+    "PreparedAttention",
     "ProjectedLstm",
-    "RecurrentOutput",
-    "RecurrentEncoder",
     "Recurrence",
     "RecurrentCell",
+    "RecurrentEncoder",
+    "RecurrentOutput",
     "Sampler",
+    "ScheduledSampling",
     "ScoreName",
     "SpanHead",
     "SpanOutput",
@@ -95,8 +156,10 @@ __all__ = [
     "SpeltWords",
     "StoredVectors",
     "Tie",
+    "TokenEmbedder",
     "Transitions",
     "TwoWayAttention",
+    "TwoWayOutput",
     "VariationalDropout",
     "Way",
     "Weights",

@@ -6,16 +6,16 @@ B sentences, T tokens, C characters of a type, D width.
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.nn.embedding import WordEmbedding
+from softquery.nn.embedding import Embedded, WordEmbedding
 from softquery.nn.lexicon import Lexicon
-from softquery.nn.mix import LayerMix
+from softquery.nn.pooling import LayerMix
 from softquery.text import BOS_ID, EOS_ID, PAD_ID, UNK_ID
 
 Place = Literal["input", "output"]
@@ -97,13 +97,6 @@ class ElmoSettings:
         )
         made.settings = self
         return made
-
-
-class Embedded(NamedTuple):
-    """Vectors for a model's input, and vectors to lay beside the states of its encoder."""
-
-    at_input: Float[Tensor, "B T D"]
-    at_output: Float[Tensor, "B T E"] | None = None
 
 
 class BiLm(Protocol):
@@ -195,11 +188,6 @@ class ElmoEmbedder(nn.Module):
     def regulariser(self) -> Float[Tensor, ""]:
         """λ‖w‖² of every mix, to be added to the task's loss."""
         return torch.stack([mix.regulariser() for mix in self.mixes.values()]).sum()  # type: ignore[operator]
-
-    def know(self, characters: Shaped[Tensor, "new C"]) -> None:
-        """Add types, whose ids follow those there are."""
-        self.characters = torch.cat([self.characters, characters.to(self.characters)])
-        self._forget()
 
     def train(self, mode: bool = True) -> "ElmoEmbedder":
         """A frozen biLM stays in evaluation, whatever the rest does."""

@@ -1,17 +1,50 @@
-"""From ids to vectors."""
+"""Vectors of tokens: tables of words, positions and segments, and the tables that predict words.
+
+*B batch axes, B sentences, T tokens or positions, D and E widths, V words of the target.
+"""
+
+import math
+from typing import Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from softquery.nn.lexicon import Lexicon
+from softquery.nn.small_layers import LayerNorm
 from softquery.text import PAD_ID, UNK_ID
 
 
-class WordEmbedding(nn.Module):
-    """A table with one vector a word; row 0 is padding and stays zero.
+class Embedded(NamedTuple):
+    """Vectors for a model's input, and vectors to lay beside the states of its encoder."""
 
-    Any module that maps `ids [B, T]` to `[B, T, output_size]` can stand in its place.
+    at_input: Float[Tensor, "B T D"]
+    at_output: Float[Tensor, "B T E"] | None = None
+
+    @classmethod
+    def of(cls, given: "Tensor | Embedded") -> "Embedded":
+        """What a `TokenEmbedder` gave; a tensor alone is for the input."""
+        return cls(given) if isinstance(given, Tensor) else given
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """A module that gives tokens their vectors: `WordEmbedding`, `ElmoEmbedder`, or your own."""
+
+    output_size: int
+    """Width of the vectors for a model's input."""
+    added_size: int
+    """Width of those to lay beside its encoder's states; 0 where there are none."""
+
+    def __call__(
+        self, ids: Int[Tensor, "B T"], lexicon: Lexicon | None = None
+    ) -> Tensor | Embedded:
+        """The vectors of all tokens; with a lexicon, ids are its rows."""
+
+
+class WordEmbedding(nn.Module):
+    """A table with one vector per word; row 0 is padding and stays zero.
 
     Args:
         vocab_size: Number of words, padding included.
@@ -26,7 +59,7 @@ class WordEmbedding(nn.Module):
             raise ValueError(f"vocab_size must be positive, got {vocab_size}")
         if not 0 <= word_dropout < 1:
             raise ValueError(f"word_dropout must be in [0, 1), got {word_dropout}")
-        self.output_size = embedding_size
+        self.output_size, self.added_size = embedding_size, 0
         self.word_dropout = word_dropout
         self.table = nn.Embedding(vocab_size, embedding_size, padding_idx=0)
         nn.init.normal_(self.table.weight, std=0.1)
@@ -42,3 +75,180 @@ class WordEmbedding(nn.Module):
             words = words.masked_fill(chosen & (words != PAD_ID), UNK_ID)
         vectors: Tensor = self.table(words)
         return vectors
+
+
+class InputEmbedding(nn.Module):
+    """The sum of three tables, normalised (Devlin et al. 2019, Section 3, Figure 2).
+
+    Args:
+        vocab_size: Rows of the table of tokens.
+        max_length: Positions that are learned.
+        num_segments: Texts that are told apart.
+        size: Width.
+        dropout: Of the normalised sum.
+        eps: Of the normalisation.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        max_length: int,
+        num_segments: int,
+        size: int,
+        *,
+        dropout: float = 0.0,
+        eps: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        self.words = nn.Embedding(vocab_size, size)
+        self.positions = nn.Embedding(max_length, size)
+        self.segments = nn.Embedding(num_segments, size)
+        self.norm = LayerNorm(size, eps=eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        ids: Int[Tensor, "*B"],
+        positions: Int[Tensor, "*#B"],
+        segments: Int[Tensor, "*B"],
+    ) -> Float[Tensor, "*B D"]:
+        """Look all three up; positions may be the same for every row."""
+        summed = self.words(ids) + self.positions(positions) + self.segments(segments)
+        vectors: Tensor = self.dropout(self.norm(summed))
+        return vectors
+
+
+PositionKind = Literal["sinusoidal", "learned"]
+
+
+def sinusoids(
+    length: int, size: int, *, device: torch.device | str | None = None
+) -> Float[Tensor, "{length} {size}"]:
+    """Sines and cosines of ever longer waves (Vaswani et al. 2017, Section 3.5).
+
+    PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i + 1) = cos of the same.
+
+    >>> sinusoids(2, 2).tolist()[0]
+    [0.0, 1.0]
+    """
+    place = torch.arange(length, dtype=torch.float32, device=device).unsqueeze(1)
+    even = torch.arange(0, size, 2, dtype=torch.float32, device=device)
+    angle = place * torch.exp(even * (-math.log(10_000.0) / size))  # [T, D / 2]
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :size]
+
+
+class Positions(nn.Module):
+    """A vector for every position: computed, for as many as there are, or learned.
+
+    Args:
+        kind: `"sinusoidal"`, which is defined for any length, or `"learned"`, which ends.
+        size: Width.
+        max_length: How many are learned, or kept ready.
+    """
+
+    table: Tensor
+
+    def __init__(self, kind: PositionKind, size: int, max_length: int) -> None:
+        super().__init__()
+        if kind not in get_args(PositionKind):
+            raise ValueError(f"kind must be one of {get_args(PositionKind)}, got {kind!r}")
+        if max_length < 1:
+            raise ValueError(f"max_length must be positive, got {max_length}")
+        self.kind = kind
+        if kind == "learned":
+            self.table = nn.Parameter(size**-0.5 * torch.randn(max_length, size))
+        else:
+            self.register_buffer("table", sinusoids(max_length, size), persistent=False)
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "{length} D"]:
+        """The vectors of so many positions."""
+        end, known = start + length, len(self.table)
+        if end <= known:
+            return self.table[start:end]
+        if self.kind == "learned":
+            raise ValueError(f"{known} positions were learned, but {end} are asked for")
+        return sinusoids(end, self.table.shape[1], device=self.table.device)[start:]
+
+
+Tie = Literal["none", "output", "all"]
+"""Tables of their own; the target's words predicted by the table that reads them; one for all."""
+
+
+class WordTables(nn.Module):
+    """Up to three tables of words, tied as asked (Press & Wolf 2017, Sections 2 and 4).
+
+    `"output"` lets the target's table predict as well as read. `"all"` is for one vocabulary on
+    both sides, whose single table does everything (Vaswani et al. 2017, Section 3.4). A table that
+    is shared exists, and is stored, once.
+
+    Args:
+        source_vocab_size: Words of the source, padding included.
+        target_vocab_size: Words of the target.
+        size: Width of a word's vector.
+        output_size: Width of the states that words are predicted from; they are brought to `size`
+            where a tied table needs it.
+        tie: `"none"`, `"output"` or `"all"`.
+        std: How far random vectors lie from zero at the beginning.
+    """
+
+    def __init__(
+        self,
+        source_vocab_size: int,
+        target_vocab_size: int,
+        size: int,
+        *,
+        output_size: int,
+        tie: Tie,
+        std: float = 0.1,
+    ) -> None:
+        super().__init__()
+        if tie not in get_args(Tie):
+            raise ValueError(f"tie must be one of {get_args(Tie)}, got {tie!r}")
+        if min(source_vocab_size, target_vocab_size) < 1:
+            raise ValueError(
+                f"source_vocab_size and target_vocab_size must be positive, got "
+                f"{source_vocab_size} and {target_vocab_size}"
+            )
+        if tie == "all" and source_vocab_size != target_vocab_size:
+            raise ValueError(
+                f"tie='all' needs one vocabulary, got source_vocab_size={source_vocab_size} and "
+                f"target_vocab_size={target_vocab_size}"
+            )
+        self.target = _table(target_vocab_size, size, std)
+        self.source = None if tie == "all" else _table(source_vocab_size, size, std)
+        self.output = (
+            None
+            if tie != "none"
+            else nn.Parameter(output_size**-0.5 * torch.randn(target_vocab_size, output_size))
+        )
+        self.narrow = (
+            nn.Linear(output_size, size, bias=False)
+            if tie != "none" and output_size != size
+            else None
+        )
+        self.bias = nn.Parameter(torch.zeros(target_vocab_size))
+
+    def read_source(self, ids: Int[Tensor, "*B"]) -> Float[Tensor, "*B D"]:
+        """Vectors of the source's words."""
+        vectors: Tensor = (self.target if self.source is None else self.source)(ids)
+        return vectors
+
+    def read_target(self, ids: Int[Tensor, "*B"]) -> Float[Tensor, "*B D"]:
+        """Vectors of the target's words."""
+        vectors: Tensor = self.target(ids)
+        return vectors
+
+    def logits(self, states: Float[Tensor, "*B E"]) -> Float[Tensor, "*B V"]:
+        """How well each word of the target would follow."""
+        if self.narrow is not None:
+            states = self.narrow(states)
+        return F.linear(
+            states, self.target.weight if self.output is None else self.output, self.bias
+        )
+
+
+def _table(vocab_size: int, size: int, std: float) -> nn.Embedding:
+    table = nn.Embedding(vocab_size, size, padding_idx=0)
+    nn.init.normal_(table.weight, std=std)
+    table.weight.data[0].zero_()
+    return table

@@ -1,15 +1,90 @@
-"""The distinct words of some text, as models of words and of characters read them.
+"""The distinct words of some text, and what a frozen biLM found in whole sentences of them.
 
-U distinct words, C characters of each, P width of a biLM's reading.
+U distinct words, C characters of each, P width of a biLM's token vector; N sentences, `all` their
+tokens end to end, B sentences of a batch, T padded length, L layers, D width.
 """
 
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from softquery.nn.contexts import KnownContexts
+from softquery.text import PAD_ID
+
+APART = 1 << 32
+"""Between a word at one place and the same word at the next."""
+STIRRED = ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1))
+"""Shifts and factors of the finaliser of SplitMix64 (Steele, Lea and Flood 2014, Figure 16)."""
+
+
+def sentence_keys(ids: Int[Tensor, "B T"]) -> Int[Tensor, " B"]:
+    """A number for each sentence, whatever its padding: 64 bits of its words and their places.
+
+    Two of a million different sentences share one with a probability of about 3e-8.
+
+    >>> one, other, padded = sentence_keys(torch.tensor([[7, 8, 0], [8, 7, 0], [7, 8, 0]]))
+    >>> bool(one == padded), bool(one == other)
+    (True, False)
+    """
+    places = torch.arange(ids.shape[1], device=ids.device)
+    stirred = ids.long() + APART * places
+    for shift, factor in STIRRED:
+        # The shift carries the sign along, which the finaliser's does not.
+        stirred = (stirred ^ ((stirred >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    return stirred.masked_fill(ids == PAD_ID, 0).sum(dim=1)
+
+
+class KnownContexts(NamedTuple):
+    """All layers of a biLM at every token of N sentences."""
+
+    keys: Int[Tensor, " N"]
+    """Of the sentences, ascending."""
+    starts: Int[Tensor, " N"]
+    """Where the tokens of each begin."""
+    layers: Float[Tensor, "L all D"]
+
+    @classmethod
+    def room_for(
+        cls,
+        keys: Int[Tensor, " N"],
+        lengths: Int[Tensor, " N"],
+        *,
+        num_layers: int,
+        size: int,
+    ) -> "KnownContexts":
+        """An empty table for sentences with these keys, ascending, and lengths."""
+        total = int(lengths.sum()) + 1  # the last one keeps it non-empty
+        layers = torch.zeros(num_layers, total, size, device=keys.device)
+        return cls(keys, lengths.cumsum(0) - lengths, layers)
+
+    def write(
+        self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], layers: Float[Tensor, "L B T D"]
+    ) -> None:
+        """Fill in what was found in some of the sentences."""
+        places = self._places(self._rows(sentence_keys(ids)), ids.shape[1])
+        self.layers[:, places[mask]] = layers[:, mask].to(self.layers.dtype)
+
+    def look_up(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
+        """What was found in the sentences; anything where padding is.
+
+        All of them must be in the table. One that is not gets no numbers, so that the mistake is
+        seen: asking whether there is one would make a GPU wait.
+        """
+        wanted = sentence_keys(ids)
+        rows = self._rows(wanted)
+        known = (self.keys[rows] == wanted) | (ids == PAD_ID).all(dim=1)
+        found = self.layers[:, self._places(rows, ids.shape[1])]
+        return found.masked_fill(~known[:, None, None], torch.nan)
+
+    def _rows(self, keys: Tensor) -> Tensor:
+        """Where sentences with these keys stand, if they do."""
+        return torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
+
+    def _places(self, rows: Tensor, length: int) -> Tensor:
+        """Of their tokens, and of what follows these up to `length`."""
+        steps = torch.arange(length, device=rows.device)
+        return (self.starts[rows].unsqueeze(1) + steps).clamp(max=self.layers.shape[1] - 1)
 
 
 class Lexicon(NamedTuple):

@@ -1,13 +1,17 @@
-"""From a sequence of states to one vector.
+"""From a sequence of states, or from the layers of a deep model, to one vector.
 
-B sentences, T tokens, D width. Padding never counts; a sentence without tokens pools to zeros.
+B sentences, T tokens, D width, E width of a query, J layers. Padding never counts; a sentence
+without tokens pools to zeros.
 """
+
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from softquery.attention import Additive, attend
+from softquery.attention import attend, dot
 
 
 def mean_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
@@ -33,27 +37,98 @@ def max_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float
     return largest * mask.any(dim=1, keepdim=True)
 
 
-class AttentivePool(nn.Module):
-    """One learned context vector asks every state (Yang et al. 2016, Section 2.2, Eqs. 5-7).
+class PooledStates(NamedTuple):
+    """What came back from the states, and how much of it from each."""
 
-    Query: the learned vector. Key, value: the states. Score: additive.
+    mixed: Float[Tensor, "B D"]
+    weights: Float[Tensor, "B T"]
+
+
+class LearnedQuery(nn.Module):
+    """Query: a learned vector. Key: tanh of the states, projected or not. Score: dot.
+
+    Without a projection as in Zhou et al. (2016), Eqs. 9-11; with one as in Yang et al. (2016),
+    Eqs. 5-7. Padding weighs nothing, and a sequence without states gives zeros.
 
     Args:
         size: Width of a state.
-        hidden_size: Width of the space in which the query meets the keys.
+        query_size: Width of the space in which the query meets the states; None for that of the
+            states themselves, which are then not projected.
     """
 
-    def __init__(self, size: int, hidden_size: int) -> None:
+    def __init__(self, size: int, query_size: int | None = None) -> None:
         super().__init__()
-        self.context = nn.Parameter(torch.empty(1, hidden_size))
-        nn.init.normal_(self.context, std=hidden_size**-0.5)
-        self.score = Additive(hidden_size, size, hidden_size)
+        width = size if query_size is None else query_size
+        self.projection = None if query_size is None else nn.Linear(size, query_size)
+        self.query = nn.Parameter(torch.empty(1, width))
+        nn.init.normal_(self.query, std=width**-0.5)
+        if self.projection is not None:
+            nn.init.xavier_uniform_(self.projection.weight)
+            nn.init.zeros_(self.projection.bias)
 
-    def forward(
-        self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
-    ) -> Float[Tensor, "B D"]:
-        """Mix the states by how well they answer the context vector."""
-        query = self.context.expand(states.shape[0], 1, -1)
-        return attend(
-            query, states, states, score=self.score, mask=mask.unsqueeze(1)
-        ).mixed.squeeze(1)
+    def forward(self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> PooledStates:
+        """Ask all states of each sequence."""
+        key = torch.tanh(states if self.projection is None else self.projection(states))
+        query = self.query.to(key.dtype).expand(len(states), 1, -1)
+        mixed, weights = attend(query, key, states, score=dot, mask=mask.unsqueeze(1))
+        return PooledStates(mixed.squeeze(1), weights.squeeze(1))
+
+
+class LayerMix(nn.Module):
+    """γ Σ_j softmax(w)_j h_j (Peters et al. 2018, Section 3.2, Eq. 1).
+
+    Query: one learned vector that never sees the input. Key: none; the score of a layer is its
+    weight w_j itself. Value: the layer. The same mixture thus goes for every token, which is where
+    the picture of a soft query bends.
+
+    Differs from paper's code: layer normalisation is over each token, so that no sentence depends
+    on others in its batch.
+
+    Args:
+        num_layers: J.
+        normalise: Whether layers are normalised first (Section 3.2).
+        penalty: λ of λ‖w‖² (Section 3.3); large values keep the mixture near the mean of all
+            layers.
+        dropout: Of the mixed vectors.
+        learn_scale: Whether γ is learned; else it is 1.
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        *,
+        normalise: bool = False,
+        penalty: float = 0.0,
+        dropout: float = 0.0,
+        learn_scale: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers must be positive, got {num_layers}")
+        if penalty < 0 or not 0 <= dropout < 1:
+            raise ValueError(
+                f"penalty must not be negative and dropout in [0, 1), got {penalty} and {dropout}"
+            )
+        self.normalise, self.penalty = normalise, penalty
+        self.weights = nn.Parameter(torch.zeros(num_layers))
+        self.scale = nn.Parameter(torch.ones(()), requires_grad=learn_scale)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, layers: Float[Tensor, "J B T D"]) -> Float[Tensor, "B T D"]:
+        """Mix the layers.
+
+        >>> mix = LayerMix(2)
+        >>> mix(torch.tensor([1.0, 3.0]).view(2, 1, 1, 1)).item()
+        2.0
+        """
+        if len(layers) != len(self.weights):
+            raise ValueError(f"expected {len(self.weights)} layers, got {len(layers)}")
+        if self.normalise:
+            layers = F.layer_norm(layers, layers.shape[-1:])
+        share = self.weights.softmax(dim=0).view(-1, 1, 1, 1)
+        mixed: Tensor = self.dropout(self.scale * (share * layers).sum(dim=0))
+        return mixed
+
+    def regulariser(self) -> Float[Tensor, ""]:
+        """λ‖w‖², to be added to the task's loss."""
+        return self.penalty * self.weights.square().sum()

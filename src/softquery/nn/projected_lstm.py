@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from softquery.nn.precision import autocast_dtype, quiet_about_weights
+from softquery.nn.recurrent_layer import autocast_dtype, quiet_about_weights
 
 Way = Literal["exact", "fast"]
 """Step by step with the two clips, or one call into cuDNN, which knows no clip of the cell."""

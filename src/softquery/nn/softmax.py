@@ -1,9 +1,10 @@
 """What comes next? Log-probabilities of words: exact, from a sample, or from a tree of clusters.
 
-Every layer here maps states and the words that came next to the log-probability of each of these
-words. In training it may be an estimate; in evaluation it is exact.
+A softmax here maps states and the words that came next to the log-probability of each of these
+words. In training it may be an estimate; in evaluation it is exact. `WordHead` gives logits of all
+words instead.
 
-N states, D width, V words of the vocabulary, S sampled words.
+N states, D width, V words of the vocabulary, S sampled words, C characters of a word.
 """
 
 import math
@@ -11,13 +12,90 @@ from collections.abc import Sequence
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.nn.precision import autocast_dtype
-from softquery.nn.sampled import log_share
-from softquery.nn.word_vectors import SpeltVectors, StoredVectors
+from softquery.nn.characters import CharacterCnn
+from softquery.nn.recurrent_layer import autocast_dtype
+from softquery.nn.sampled_softmax import log_share
+from softquery.nn.small_layers import LayerNorm
+from softquery.nn.transformer import BlockActivation, activated
+
+CHUNK = 4096
+"""Words that are spelt out at a time when the whole vocabulary is asked for."""
+
+
+class StoredVectors(nn.Module):
+    """One vector a word.
+
+    Args:
+        vocab_size: Words.
+        size: Width.
+    """
+
+    def __init__(self, vocab_size: int, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocab_size, size))
+        nn.init.normal_(self.weight, std=size**-0.5)
+
+    def forward(self, ids: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:
+        """The vectors of some words."""
+        return F.embedding(ids, self.weight)
+
+    def table(self) -> Float[Tensor, "V D"]:
+        """The vectors of all words."""
+        return self.weight
+
+
+class SpeltVectors(nn.Module):
+    """A word's vector from its characters, and a small correction of its own.
+
+    CNN(characters) + M · correction (Jozefowicz et al. 2016, Section 3.2). Words that are spelt
+    alike but mean other things are told apart by the correction alone, which is narrow: a large
+    vocabulary costs little.
+
+    Args:
+        cnn: Spells words out; `output_size` is the width.
+        vocab_size: Words.
+        max_characters: Symbols of a word.
+        correction_size: Width of the correction; 0 for none.
+    """
+
+    spelling: Tensor
+
+    def __init__(
+        self, cnn: CharacterCnn, vocab_size: int, max_characters: int, correction_size: int
+    ) -> None:
+        super().__init__()
+        self.cnn = cnn
+        self.register_buffer("spelling", torch.zeros(vocab_size, max_characters, dtype=torch.int16))
+        self.correction = self.expand = None
+        if correction_size:
+            self.correction = nn.Parameter(torch.empty(vocab_size, correction_size))
+            self.expand = nn.Linear(correction_size, cnn.output_size, bias=False)
+            nn.init.normal_(self.correction, std=0.1 * correction_size**-0.5)
+
+    def spell(self, spelling: Shaped[Tensor, "V C"]) -> None:
+        """Tell how the words are spelt; this travels with the weights."""
+        self.spelling.copy_(spelling)
+
+    def forward(self, ids: Int[Tensor, " N"]) -> Float[Tensor, "N D"]:
+        """The vectors of some words, each distinct one spelt out once."""
+        distinct, place = torch.unique(ids, return_inverse=True)
+        return self._spelt_out(distinct)[place]
+
+    def table(self) -> Float[Tensor, "V D"]:
+        """The vectors of all words."""
+        everyone = torch.arange(len(self.spelling), device=self.spelling.device)
+        return torch.cat([self._spelt_out(ids) for ids in torch.split(everyone, CHUNK)])
+
+    def _spelt_out(self, ids: Tensor) -> Tensor:
+        vectors: Tensor = self.cnn(self.spelling[ids].int())
+        if self.expand is not None and self.correction is not None:
+            vectors = vectors + self.expand(F.embedding(ids, self.correction))
+        return vectors
+
 
 Sampler = Literal["log_uniform", "unigram"]
 ROWS = 1024
@@ -170,3 +248,38 @@ def default_cutoffs(vocab_size: int) -> list[int]:
     """
     head = max(1, vocab_size // 10)
     return [head, max(head + 1, min(4 * head, vocab_size - 1))]
+
+
+class WordHead(nn.Module):
+    """One more layer, then a softmax tied to the table of tokens (Devlin et al. 2019, Section 3.1).
+
+    Give it the states of those tokens that are to be foretold and no others: the product with the
+    table is by far its dearest part.
+
+    Args:
+        size: Width of a state.
+        vocab_size: Words.
+        activation: Of the layer.
+        eps: Of its normalisation.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        vocab_size: int,
+        *,
+        activation: BlockActivation = "gelu",
+        eps: float = 1e-12,
+    ) -> None:
+        super().__init__()
+        self.activation = activation
+        self.transform = nn.Linear(size, size)
+        self.norm = LayerNorm(size, eps=eps)
+        self.bias = nn.Parameter(torch.zeros(vocab_size))
+
+    def forward(
+        self, states: Float[Tensor, "M D"], table: Float[Tensor, "V D"]
+    ) -> Float[Tensor, "M V"]:
+        """Logits of all words."""
+        changed = self.norm(activated(self.transform(states), self.activation))
+        return nn.functional.linear(changed, table, self.bias)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import KeyValueCache, MultiHead, Packing, both, causal_mask
-from softquery.nn.layer_norm import LayerNorm
+from softquery.nn.small_layers import LayerNorm
 
 NormPlace = Literal["post", "pre"]
 BlockActivation = Literal["relu", "gelu", "gelu_tanh"]

@@ -5,22 +5,14 @@ from collections.abc import Callable
 
 from softquery.errors import ConfigError
 from softquery.recipes import bert, bert_heads, classify, elmo, generate, match, read, tag, word2vec
-from softquery.recipes.bert_run import BertRun, DocumentFiles, Pieces
-from softquery.recipes.elmo_run import ElmoRun, StreamFiles, Targets
-from softquery.recipes.overrides import override
-from softquery.recipes.run import (
-    BertSettings,
-    ClassifySettings,
-    Files,
-    GenerateSettings,
-    Run,
-    TagSettings,
-    Vocabulary,
-)
+from softquery.recipes.bert import BertRun, DocumentFiles, Pieces
+from softquery.recipes.elmo import ElmoRun, StreamFiles, Targets
+from softquery.recipes.run import BertSettings, Files, Run, Vocabulary, override
 from softquery.recipes.word2vec import Word2VecRun, WordList
+from softquery.tasks import ClassifySettings, GenerateSettings, ReadSettings, TagSettings
 
 AnyRun = Run | ElmoRun | BertRun | Word2VecRun
-"""What a recipe makes; `kinds` says what trains each."""
+"""What a recipe makes; `softquery.running.train` says what trains each."""
 
 RECIPES: dict[str, Callable[[], AnyRun]] = {
     "esim": match.esim,
@@ -97,6 +89,7 @@ __all__ = [
     "Files",
     "ElmoRun",
     "Pieces",
+    "ReadSettings",
     "Run",
     "StreamFiles",
     "TagSettings",

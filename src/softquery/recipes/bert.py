@@ -1,11 +1,109 @@
-"""Recipes for BERT's pretraining."""
+"""BERT's pretraining: what a run of it is, and the recipes."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
+from softquery.data import Masking
+from softquery.models import BertConfig, name_of
 from softquery.models.bert import presets
-from softquery.recipes.bert_run import BertRun, DocumentFiles, Pieces
-from softquery.text import TextConfig
+from softquery.recipes.run import check_least, check_seed, run_dict
+from softquery.text import BERT_RESERVED, TextConfig
 from softquery.training import Optim, Schedule, Training
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pieces:
+    """The vocabulary: learnt from the training text, or given."""
+
+    size: int = 30_000
+    """The most pieces (Devlin et al. 2019, Section 3)."""
+    min_count: int = 2
+    """Pairs that the text holds less often are not joined."""
+    given: str = ""
+    """A `vocab.txt` to take in place of learning one."""
+
+    def __post_init__(self) -> None:
+        least = len(BERT_RESERVED) + 2
+        if self.size < least:
+            raise ValueError(f"size must be at least {least} (five are reserved), got {self.size}")
+        check_least(self, 1, "min_count")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DocumentFiles:
+    """Which files of the data folder are read, and how documents are cut (Section A.2)."""
+
+    train: tuple[str, ...] = ("train",)
+    """Each is one file, or shards such as train-00.txt.xz."""
+    valid: str = "valid"
+    tune_share: float = 0.005
+    """Share of the training text, its end, that is held back to steer by."""
+    length: int = 128
+    """Tokens of a sequence, the reserved ones included."""
+    long_length: int = 512
+    """The same at the end of the run, by when position vectors up to there must be learnt."""
+    long_share: float = 0.1
+    """Share of the steps that read long sequences."""
+    num_tokens: int = 65_536
+    """Tokens of a batch, whatever the length of its sequences."""
+    rounds: int = 1
+    """Parts into which a pass over the text is cut, each an epoch after which the run is measured.
+
+    `training.max_epochs` counts the parts: 5 epochs at 2 rounds are two and a half passes.
+    """
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tune_share < 1:
+            raise ValueError(f"tune_share must be between 0 and 1, got {self.tune_share}")
+        if not 0 <= self.long_share <= 1:
+            raise ValueError(f"long_share must be from 0 to 1, got {self.long_share}")
+        check_least(self, 8, "length", "long_length")
+        check_least(self, 1, "num_tokens", "rounds")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BertRun:
+    """Everything that determines a pretraining run, except its data."""
+
+    counted: ClassVar[str] = "step"
+    refused: ClassVar[Mapping[str, str]] = {"vectors": "learns the vectors of its pieces by itself"}
+
+    name: str
+    summary: str
+    model: BertConfig
+    """Without the head for pairs (`heads=words`), sequences are single texts."""
+    text: TextConfig = field(default_factory=lambda: TextConfig(unit="bert", boundaries=True))
+    pieces: Pieces = field(default_factory=Pieces)
+    masking: Masking = field(default_factory=Masking)
+    data: DocumentFiles = field(default_factory=DocumentFiles)
+    kept: Literal["all", "encoder"] = "all"
+    """Whether the bundle holds the heads, with which one can go on, or the encoder alone."""
+    optim: Optim = field(default_factory=Optim)
+    schedule: Schedule = field(default_factory=Schedule)
+    training: Training = field(default_factory=Training)
+
+    def __post_init__(self) -> None:
+        check_seed(self.training)
+        if self.model.heads == "none":
+            raise ValueError("heads must not be none: nothing could be learnt")
+        if self.model.direction != "both":
+            raise ValueError("direction must be both: hidden words are predicted from both sides")
+        if self.text.unit != "bert":
+            raise ValueError(f"text.unit must be bert, got {self.text.unit!r}")
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether it learns which texts follow each other."""
+        return self.model.heads == "words+next"
+
+    def model_name(self) -> str:
+        """The model's name in a bundle."""
+        return name_of(self.model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for `run.json`."""
+        return run_dict(self)
 
 
 def bert_tiny() -> BertRun:

@@ -12,13 +12,11 @@ from softquery.models import (
 )
 from softquery.recipes.run import (
     BertSettings,
-    ClassifySettings,
     Files,
-    ReadSettings,
     Run,
-    TagSettings,
     Vocabulary,
 )
+from softquery.tasks import ClassifySettings, ReadSettings, TagSettings
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -29,7 +27,7 @@ def bert_classify() -> Run:
         name="bert-classify",
         summary="A pretrained BERT on your own texts, any labels (name one: --init DIR)",
         model=BertClassifierConfig(),
-        classes=ClassifySettings(),
+        settings=ClassifySettings(),
         text=_text(256),
         vocabulary=Vocabulary(size=16_000),
         bert=BertSettings(),
@@ -62,7 +60,7 @@ def bert_tag() -> Run:
         name="bert-tag",
         summary="A pretrained BERT on your own tags (CoNLL, JSONL; name one: --init DIR)",
         model=BertTaggerConfig(),
-        tags=TagSettings(learnt="iob2"),
+        settings=TagSettings(learnt="iob2"),
         text=_text(256),
         vocabulary=Vocabulary(size=16_000),
         bert=BertSettings(),
@@ -79,7 +77,7 @@ def bert_read() -> Run:
         name="bert-read",
         summary="A pretrained BERT that answers from a context (SQuAD's JSON; --init DIR)",
         model=BertReaderConfig(),
-        reading=ReadSettings(max_words=30, max_question=64, step=189),
+        settings=ReadSettings(max_words=30, max_question=64, step=189),
         text=_text(317),
         vocabulary=Vocabulary(size=16_000),
         bert=BertSettings(),

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from softquery.models import AttentiveConfig, HierarchicalConfig
 from softquery.nn import ElmoSettings
-from softquery.recipes.run import ClassifySettings, Files, Run, Vocabulary
-from softquery.tasks import TextClassification
+from softquery.recipes.run import Files, Run, Vocabulary
+from softquery.tasks import ClassifySettings, TextClassification
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -24,7 +24,7 @@ def attention_bilstm() -> Run:
         name="attention-bilstm",
         summary="Attention-BiLSTM on your own English texts (any labels)",
         model=AttentiveConfig(hidden_size=200, word_dropout=0.05),
-        classes=ClassifySettings(),
+        settings=ClassifySettings(),
         text=TextConfig(max_tokens=256),
         vocabulary=Vocabulary(from_vectors=50_000),
         data=Files(batch_size=64),
@@ -72,7 +72,7 @@ def sentiment_en() -> Run:
         summary="English sentiment of a sentence, negative or positive, on elmo-en",
         model=AttentiveConfig(embedding_size=50, hidden_size=128, word_dropout=0.05),
         task=TextClassification(labels=SENTIMENT, smoothing=0.05),
-        classes=None,
+        settings=None,
         elmo=ElmoSettings(bundle="elmo-en", places=("input",), penalty=0.001, dropout=0.2),
         vocabulary=Vocabulary(min_count=2, size=8_000),
         data=Files(batch_size=64, tune="tune"),
@@ -91,7 +91,7 @@ def relations() -> Run:
         name="relations",
         summary="Relations between <e1>…</e1> and <e2>…</e2> by attention-BiLSTM (SemEval-2010)",
         model=AttentiveConfig(word_dropout=0.02),
-        classes=ClassifySettings(metric="relation_f1"),
+        settings=ClassifySettings(metric="relation_f1"),
         text=TextConfig(max_tokens=128, markers=MARKERS),
         vocabulary=Vocabulary(from_vectors=50_000),
         data=Files(batch_size=32, tune_share=0.1),
@@ -110,7 +110,7 @@ def hierarchical_attention() -> Run:
         name="hierarchical-attention",
         summary="Hierarchical attention over words and sentences on your own documents (IMDb)",
         model=HierarchicalConfig(dropout=0.4, word_dropout=0.05),
-        classes=ClassifySettings(),
+        settings=ClassifySettings(),
         text=TextConfig(max_tokens=48),
         vocabulary=Vocabulary(min_count=5, from_vectors=50_000),
         data=Files(batch_size=64, pad_multiple=16, num_tokens=65_536),

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from softquery.models import AskingConfig, Seq2SeqConfig, TransformerConfig
-from softquery.recipes.run import Files, GenerateSettings, Run, Vocabulary
-from softquery.tasks import Generation
+from softquery.recipes.run import Files, Run, Vocabulary
+from softquery.tasks import GenerateSettings, Generation
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -31,7 +31,7 @@ def translate() -> Run:
             attention_dropout=0.1,
         ),
         task=Generation(smoothing=0.1),
-        writing=GenerateSettings(),
+        settings=GenerateSettings(),
         text=CASED,
         vocabulary=Vocabulary(size=8_000),
         data=Files(pad_multiple=8),
@@ -52,7 +52,7 @@ def translate_multi30k() -> Run:
         name="translate-multi30k",
         summary="Transformer on Multi30k, de to en (--set writing.languages=en,fr for others)",
         task=Generation(smoothing=0.1, steer="bleu"),
-        writing=GenerateSettings(languages=("de", "en")),
+        settings=GenerateSettings(languages=("de", "en")),
         data=Files(dev="val", tune_share=0.02),
     )
 
@@ -65,7 +65,7 @@ def translate_tatoeba() -> Run:
         name="translate-tatoeba",
         summary="Transformer on short sentence pairs such as Tatoeba's (source and target)",
         model=replace(_transformer(run), dropout=0.2),
-        writing=GenerateSettings(batch_tokens=8192),
+        settings=GenerateSettings(batch_tokens=8192),
         vocabulary=Vocabulary(size=12_000),
         training=replace(run.training, max_epochs=40, patience=40),
     )
@@ -156,7 +156,7 @@ def couplet() -> Run:
             dropout=0.1,
         ),
         task=Generation(smoothing=0.1, bleu="char", form="couplet"),
-        writing=GenerateSettings(batch_tokens=16_384, beam=8),
+        settings=GenerateSettings(batch_tokens=16_384, beam=8),
         text=TextConfig(
             unit="characters", unicode_form="NFC", lowercase=False, simplify=True,
             boundaries=True, max_tokens=66,

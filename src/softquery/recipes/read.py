@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from softquery.models import BiDafConfig
 from softquery.nn import ElmoSettings, SpellingConfig
-from softquery.recipes.run import Files, ReadSettings, Run, Vocabulary
+from softquery.recipes.run import Files, Run, Vocabulary
+from softquery.tasks import ReadSettings
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -19,7 +20,7 @@ def reader() -> Run:
         name="reader",
         summary="BiDAF: answers that stand in a context (SQuAD's JSON, or JSONL)",
         model=BiDafConfig(),
-        reading=ReadSettings(),
+        settings=ReadSettings(),
         text=TextConfig(max_tokens=400),
         vocabulary=Vocabulary(min_count=2, from_vectors=50_000),
         data=Files(batch_size=64, pad_multiple=16),
@@ -67,7 +68,7 @@ def reader_zh() -> Run:
         name="reader-zh",
         summary="BiDAF over Chinese characters (CMRC 2018, DRCD)",
         model=BiDafConfig(spelling=SpellingConfig(kind="none"), dropout=0.3, word_dropout=0.02),
-        reading=ReadSettings(max_words=40, max_question=64, step=320, counting="cmrc"),
+        settings=ReadSettings(max_words=40, max_question=64, step=320, counting="cmrc"),
         text=TextConfig(unit="characters", simplify=True, max_tokens=512),
         data=Files(batch_size=32, pad_multiple=32),
         training=Training(max_epochs=30, patience=6, average_decay=0.999),

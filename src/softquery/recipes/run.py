@@ -1,42 +1,41 @@
-"""A run is a value: model, task, text, data, optimiser and how long, in one frozen dataclass."""
+"""A run is a value: model, task, text, data, optimiser and how long, in one frozen dataclass.
+
+`override` changes one of its fields, as `--set optim.lr=3e-4` does.
+"""
 
 import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
-from softquery.answers import ReadingRules
-from softquery.measure import ClassMetric
-from softquery.models import (
-    BERT_HEADS,
-    CLASSIFIERS,
-    GENERATORS,
-    MODELS,
-    READERS,
-    TEXT_MODELS,
-    AttentiveConfig,
-    BertClassifierConfig,
-    BertMatcherConfig,
-    BertReaderConfig,
-    BertTaggerConfig,
-    BiDafConfig,
-    BiLstmTaggerConfig,
-    EsimConfig,
-    HierarchicalConfig,
-    Seq2SeqConfig,
-    SiameseConfig,
-    TransformerConfig,
-)
+from softquery.errors import ConfigError
+from softquery.models import name_of
 from softquery.nn import ElmoSettings
-from softquery.tasks import (
-    Generation,
-    PairTask,
-    SpanReading,
-    Tagging,
-    TextClassification,
-    check_consistency,
-)
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
+
+Value = TypeVar("Value")
+LARGEST = 2**53
+"""Numbers from here on are no settings, and would overflow where they are used."""
+
+
+def check_least(value: object, least: int, *names: str) -> None:
+    """Refuse a dataclass one of whose fields is below what it must be at least; None is allowed."""
+    for name in names:
+        given = getattr(value, name)
+        if given is not None and given < least:
+            raise ValueError(f"{name} must be at least {least}, got {given}")
+
+
+def check_seed(training: Training) -> None:
+    """Refuse a seed that torch or numpy cannot take."""
+    if not 0 <= training.seed < 2**32:
+        raise ValueError(f"seed must be from 0 to {2**32 - 1:,}, got {training.seed:,}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,13 +49,10 @@ class Vocabulary:
     from_vectors: int = 0
     """How many words of the first vectors file, most frequent first, are added to the text's."""
     frozen: bool = False
-    """Keep the embedding table as it was filled; one that nothing fills learns all the same."""
+    """Keep the embedding table as it was filled; a table that nothing fills learns all the same."""
 
     def __post_init__(self) -> None:
-        if self.min_count < 1:
-            raise ValueError(f"min_count must be at least 1, got {self.min_count}")
-        if self.size is not None and self.size < 1:
-            raise ValueError(f"size must be at least 1, got {self.size}")
+        check_least(self, 1, "min_count", "size")
         if self.from_vectors < 0:
             raise ValueError(f"from_vectors must not be negative, got {self.from_vectors}")
 
@@ -90,84 +86,6 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TagSettings:
-    """How tags stand in files, and how they are learnt."""
-
-    given: Literal["auto", "plain", "iob1", "iob2", "bioes", "bmes"] = "auto"
-    """`"auto"` looks at the training file; `"plain"` tags stand for no spans."""
-    learnt: Literal["iob1", "iob2", "bioes", "bmes"] = "bioes"
-    decoding: Literal["legal", "any"] = "legal"
-    """Whether only sequences of tags that the scheme allows are answered."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClassifySettings:
-    """How classes of texts are learnt, where they are those found in the training file."""
-
-    metric: ClassMetric = "accuracy"
-    """By which the run is steered."""
-    smoothing: float = 0.0
-    """Label smoothing of the loss."""
-    consistency: float = 0.0
-    """Weight of the agreement between two passes with different dropout (R-Drop)."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
-        check_consistency(self.consistency)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReadSettings(ReadingRules):
-    """How questions are answered, and how that is learnt."""
-
-    consistency: float = 0.0
-    """Weight of the agreement between two passes with different dropout (R-Drop)."""
-
-    def __post_init__(self) -> None:
-        ReadingRules.__post_init__(self)
-        check_consistency(self.consistency)
-
-    @property
-    def rules(self) -> ReadingRules:
-        """What a bundle says of itself."""
-        given = {each.name: getattr(self, each.name) for each in dataclasses.fields(ReadingRules)}
-        return ReadingRules(**given)
-
-
-Vocabularies = Literal["shared", "separate"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GenerateSettings:
-    """How texts to be written stand in files, are cut into batches, and are searched for."""
-
-    languages: tuple[str, ...] = ()
-    """Endings of two files that stand line by line, the source's first: `de,en` for train.de and
-    train.en. Without them, rows have `source` and `target`."""
-    vocabularies: Vocabularies = "shared"
-    """One for both sides, or one for each, of `vocabulary.size` entries."""
-    batch_tokens: int = 4096
-    """Tokens of a batch on either side, padding included."""
-    beam: int = 5
-    """Width of the search by which dev is measured, beside greedy."""
-    length_penalty: float = 1.0
-    """Of that search; see `softquery.decoding.Ranking`."""
-
-    def __post_init__(self) -> None:
-        if len(self.languages) not in (0, 2) or len(set(self.languages)) != len(self.languages):
-            raise ValueError(f"languages must be two endings, or none, got {self.languages}")
-        if self.vocabularies not in get_args(Vocabularies):
-            raise ValueError(
-                f"vocabularies must be one of {get_args(Vocabularies)}, got {self.vocabularies!r}"
-            )
-        if self.batch_tokens < 1 or self.beam < 1 or not self.length_penalty >= 0:
-            raise ValueError(
-                "batch_tokens and beam must be positive, and length_penalty not negative"
-            )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class BertSettings:
     """The encoder under a head: where it comes from, and how much of it learns along."""
 
@@ -185,46 +103,41 @@ class BertSettings:
             raise ValueError(f"tuned_layers must not be negative, got {self.tuned_layers}")
 
 
-ModelConfig = (
-    EsimConfig
-    | SiameseConfig
-    | BiLstmTaggerConfig
-    | AttentiveConfig
-    | HierarchicalConfig
-    | BiDafConfig
-    | BertClassifierConfig
-    | BertMatcherConfig
-    | BertTaggerConfig
-    | BertReaderConfig
-    | Seq2SeqConfig
-    | TransformerConfig
-)
-Task = PairTask | Tagging | TextClassification | SpanReading | Generation
+class TaskSettings(Protocol):
+    """What a run says about its task besides the task itself; see `softquery.tasks`."""
+
+    key: ClassVar[str]
+    """Under which it stands in `--set` and in `run.json`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Run:
-    """Everything that determines a training run of a model of a task, its data aside."""
+    """Everything that determines a training run of a model for a task, except its data."""
+
+    keyed: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "settings": ("tags", "classes", "writing", "reading")
+    }
+    """Fields that stand in `--set` and in `run.json` under one of several keys: that of what they
+    hold."""
+    counted: ClassVar[str] = "step"
+    """What its progress is counted in."""
+    refused: ClassVar[Mapping[str, str]] = {}
+    """Options of the command line that mean nothing to it, each with the reason."""
 
     name: str
     summary: str
-    model: ModelConfig
-    task: Task | None = None
-    """Without one, classes and tags are those found in the training file."""
-    tags: TagSettings | None = None
-    """For taggers."""
-    classes: ClassifySettings | None = None
-    """For classifiers of texts."""
-    writing: GenerateSettings | None = None
-    """For models that write."""
-    reading: ReadSettings | None = None
-    """For readers."""
+    model: Any
+    """A config of `softquery.models.REGISTRY`."""
+    task: Any | None = None
+    """Of `softquery.tasks`; without one, classes and tags are those found in the training file."""
+    settings: TaskSettings | None = None
+    """How rows of the task are read and learnt; None for matching, which has no such settings."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()
     """Files of pretrained word vectors, laid side by side."""
     elmo: ElmoSettings | None = None
-    """A biLM that gives the words vectors in their context."""
+    """A biLM inside the model, which gives the words vectors in their context."""
     bert: BertSettings | None = None
     """A pretrained encoder under a head."""
     data: Files = field(default_factory=Files)
@@ -233,21 +146,130 @@ class Run:
     training: Training = field(default_factory=Training)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.training.seed < 2**32:
-            raise ValueError(f"seed must be from 0 to {2**32 - 1:,}, got {self.training.seed:,}")
+        check_seed(self.training)
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        known: dict[str, tuple[Any, Any]] = {
-            **MODELS,
-            **TEXT_MODELS,
-            **CLASSIFIERS,
-            **READERS,
-            **BERT_HEADS,
-            **GENERATORS,
-        }
-        return next(name for name, (config, _) in known.items() if isinstance(self.model, config))
+        return name_of(self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for `run.json`."""
-        return {**dataclasses.asdict(self), "model_name": self.model_name()}
+        return run_dict(self)
+
+
+def run_dict(run: Any) -> dict[str, Any]:
+    """A run as plain values, each under the key that `--set` knows it by."""
+    plain = dataclasses.asdict(run)
+    found = {key: plain[name] if _is_there(run, key, name) else None for key, name in _keys(run)}
+    return {**found, "model_name": name_of(run.model)}
+
+
+def _keys(value: Any) -> list[tuple[str, str]]:
+    """The keys of a dataclass with the field that each stands for, in order."""
+    keyed: Mapping[str, tuple[str, ...]] = getattr(value, "keyed", {})
+    names = [each.name for each in dataclasses.fields(value)]
+    return [(key, name) for name in names for key in keyed.get(name, (name,))]
+
+
+def _is_there(value: Any, key: str, name: str) -> bool:
+    """Whether a field holds what this key stands for."""
+    return key == name or getattr(getattr(value, name), "key", None) == key
+
+
+def override(value: Value, settings: Iterable[str]) -> Value:
+    """A copy of a frozen dataclass with some fields changed.
+
+    >>> from softquery.training import Optim
+    >>> changed = override(Optim(), ["lr=0.1", "betas=0.8,0.9"])
+    >>> changed.lr, changed.betas
+    (0.1, (0.8, 0.9))
+    """
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        if not equals:
+            raise ConfigError(f"--set takes key=value, got {setting!r}")
+        value = _replaced(value, path.strip().split("."), text.strip(), path.strip())
+    return value
+
+
+def _replaced(value: Any, keys: list[str], text: str, path: str) -> Any:
+    names = dict(_keys(value))
+    if keys[0] not in names:
+        raise ConfigError(_unknown(path, keys[0], list(names)))
+    name = names[keys[0]]
+    is_there = _is_there(value, keys[0], name)
+    current = getattr(value, name) if is_there else None
+    if len(keys) > 1:
+        if not dataclasses.is_dataclass(current):
+            raise ConfigError(f"{path}: {keys[0]} has no parts to set in this recipe")
+        return _rebuilt(value, name, _replaced(current, keys[1:], text, path), path)
+    if dataclasses.is_dataclass(current):
+        inner = ", ".join(f"{path}.{each.name}" for each in dataclasses.fields(current))
+        raise ConfigError(f"{path} is a group; set one of its fields: {inner}")
+    new = parse(text, typing.get_type_hints(type(value))[name], path)
+    return _rebuilt(value, name, new, path) if is_there else value
+
+
+def _rebuilt(value: Any, name: str, new: Any, path: str) -> Any:
+    try:
+        return dataclasses.replace(value, **{name: new})
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _unknown(path: str, key: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(key, names, n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown setting {path!r}: there is no {key!r}{hint} (known: {', '.join(names)})"
+
+
+def parse(text: str, kind: Any, path: str) -> Any:
+    """Read a text as the type that a field declares.
+
+    >>> parse("none", int | None, "size"), parse("a,b", tuple[str, ...], "labels")
+    (None, ('a', 'b'))
+    """
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        return _parse_union(text, arguments, path)
+    if origin is typing.Literal:
+        if text not in arguments:
+            known = ", ".join(map(str, arguments))
+            raise ConfigError(f"{path} must be one of {known}, got {text!r}")
+        return text
+    if origin is tuple:
+        items = [item.strip() for item in text.split(",") if item.strip()]
+        inner = arguments[:1] * len(items) if arguments[-1] is ... else arguments
+        if len(inner) != len(items):
+            raise ConfigError(f"{path} takes {len(inner)} values, got {text!r}")
+        return tuple(parse(item, each, path) for item, each in zip(items, inner, strict=True))
+    return _parse_plain(text, kind, path)
+
+
+def _parse_union(text: str, kinds: tuple[Any, ...], path: str) -> Any:
+    if type(None) in kinds and text.lower() in ("none", ""):
+        return None
+    plain = [kind for kind in kinds if kind is not type(None)]
+    if len(plain) != 1:
+        raise ConfigError(f"{path} cannot be set on the command line")
+    return parse(text, plain[0], path)
+
+
+def _parse_plain(text: str, kind: Any, path: str) -> Any:
+    if kind is bool:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if text.lower() in words:
+            return words[text.lower()]
+    elif kind in (int, float):
+        with suppress(ValueError):
+            value = kind(text)
+            if abs(value) < LARGEST:
+                return value
+            if math.isfinite(value):
+                raise ConfigError(f"{path} must be below {LARGEST:,}, got {text!r:.100}")
+    elif kind is str:
+        return text
+    else:
+        raise ConfigError(f"{path} cannot be set on the command line")
+    names = {int: "a whole number", float: "a finite number", bool: "true or false"}
+    raise ConfigError(f"{path} must be {names[kind]}, got {text!r:.100}")

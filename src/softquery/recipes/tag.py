@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from softquery.models import BiLstmTaggerConfig, SpellingConfig
 from softquery.nn import ElmoSettings
-from softquery.recipes.run import Files, Run, TagSettings, Vocabulary
+from softquery.recipes.run import Files, Run, Vocabulary
+from softquery.tasks import TagSettings
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -19,7 +20,7 @@ def tagger() -> Run:
         name="tagger",
         summary="BiLSTM-CRF over words and characters on your own tags (CoNLL, JSONL)",
         model=BiLstmTaggerConfig(),
-        tags=TagSettings(),
+        settings=TagSettings(),
         text=TextConfig(unicode_form="NFC", max_tokens=512),
         vocabulary=Vocabulary(from_vectors=50_000),
         data=Files(batch_size=32),
@@ -48,7 +49,7 @@ def pos() -> Run:
         model=BiLstmTaggerConfig(
             decoder="softmax", spelling=SpellingConfig(size=32), hidden_sizes=(200, 200)
         ),
-        tags=TagSettings(given="plain"),
+        settings=TagSettings(given="plain"),
     )
 
 

@@ -1,10 +1,11 @@
-"""Recipes for word vectors."""
+"""Word vectors: what a run of word2vec is, and the recipes."""
 
-import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from softquery.models import Word2VecConfig
+from softquery.models import Word2VecConfig, name_of
+from softquery.recipes.run import check_least, run_dict
 from softquery.text import TextConfig
 from softquery.training.word2vec import WordTraining
 
@@ -26,10 +27,8 @@ class WordList:
     """Score from which on they are joined; halved from pass to pass."""
 
     def __post_init__(self) -> None:
-        if self.min_count < 1:
-            raise ValueError(f"min_count must be at least 1, got {self.min_count}")
-        if self.size is not None and self.size < 2:
-            raise ValueError(f"size must be at least 2, got {self.size}")
+        check_least(self, 1, "min_count")
+        check_least(self, 2, "size")
         if not 0 <= self.phrase_passes <= 10:
             raise ValueError(f"phrase_passes must be from 0 to 10, got {self.phrase_passes}")
         if self.phrase_threshold <= 0:
@@ -38,7 +37,15 @@ class WordList:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Word2VecRun:
-    """Everything that determines a run of word2vec, its corpus aside."""
+    """Everything that determines a run of word2vec, except its corpus."""
+
+    counted: ClassVar[str] = "word"
+    refused: ClassVar[Mapping[str, str]] = {
+        "vectors": "makes word vectors, and reads none",
+        "columns": "reads running text, which has no columns",
+        "init": "begins anew, with random vectors",
+        "devices": "takes all cores or one GPU in one process",
+    }
 
     name: str
     summary: str
@@ -49,11 +56,11 @@ class Word2VecRun:
 
     def model_name(self) -> str:
         """The model's name in a bundle."""
-        return "word2vec"
+        return name_of(self.model)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for `run.json`."""
-        return {**dataclasses.asdict(self), "model_name": self.model_name()}
+        return run_dict(self)
 
 
 def word2vec() -> Word2VecRun:

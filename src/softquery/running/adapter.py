@@ -1,46 +1,52 @@
-"""What differs between matching, tagging and other tasks on the one way from rows to a bundle."""
+"""From a data folder to everything that training needs, and what differs between tasks on the way.
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+Matching, classifying, tagging, reading and generating share one way from rows to a bundle. A
+`TaskAdapter` is what one task puts into it.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from hashlib import sha256
 from os import PathLike
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
-from softquery.recipes.run import Run
-from softquery.text import TextPipeline
-from softquery.training import Plan
+from softquery.data import Slot, bucketed, split_rows, take_share
+from softquery.errors import ConfigError, InputError, counted
+from softquery.files import fill_table, find_split, read_vectors
+from softquery.recipes import Run
+from softquery.running.options import RunOptions, Say
+from softquery.running.start import Start, begin
+from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
+from softquery.training import TrainingPlan
 
-Say = Callable[[str], None]
 Folder = str | PathLike[str]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceRows:
-    """Rows of every split, before any vocabulary."""
-
-    train: list[Any]
-    tune: list[Any]
-    dev: list[Any]
-    fingerprint: str
-    """Hash of the training rows: a resumed run must see the same ones."""
-    num_shared: int
-    """Rows of dev that also stand in train."""
+Rows = Mapping[str, list[Any]]
+"""The rows of `train`, of the tune set under `tune`, and of `dev`, before any vocabulary."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What `train` needs once the data has been read."""
+    """What is known before a model is built: rows, labels, vocabulary, and where weights start."""
 
     run: Run
     """With sizes and labels filled in."""
     task: Any
+    rows: Rows
+    fingerprint: str
+    """Hash of the training rows: a resumed run must see the same ones."""
+    num_shared: int
+    """Rows of dev that are also in train."""
     pipeline: TextPipeline
-    table: np.ndarray[Any, np.dtype[np.float32]] | None
-    source: SourceRows
     source_pipeline: TextPipeline | None = None
-    """By what sources are read, where they have a vocabulary of their own."""
+    """For a generator's sources, where they have a vocabulary of their own."""
+    table: np.ndarray[Any, np.dtype[np.float32]] | None = None
+    """Pretrained word vectors, one row per entry of the vocabulary."""
+    start: Start | None = None
+    """The bundle whose weights the run starts from."""
     max_characters: int | None = None
     """Symbols by which words are spelt for a biLM inside the model."""
 
@@ -48,16 +54,13 @@ class Prepared:
 class TaskAdapter(Protocol):
     """How rows of a task are read, encoded, learnt from and measured."""
 
-    @property
-    def kind(self) -> str:
-        """Of the bundle, such as `"matcher"`."""
-
-    @property
-    def noun(self) -> str:
-        """What a row is called, in the plural."""
+    kind: ClassVar[str]
+    """Of the bundle, such as `"matcher"`."""
+    noun: ClassVar[str]
+    """What a row is called, in the plural."""
 
     def read(
-        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[Any]:
         """The rows of one split."""
 
@@ -70,30 +73,220 @@ class TaskAdapter(Protocol):
     def written(self, row: Any) -> str:
         """All that training sees of a row, for the fingerprint."""
 
-    def settle(self, run: Run, source: SourceRows, say: Say) -> Run:
-        """The run with its task, found in the rows where it has none."""
+    def settle(self, run: Run, rows: Rows, labels: Sequence[str], say: Say) -> Run:
+        """The run with its task, found in the rows where it has none.
 
-    def build_pipeline(self, run: Run, source: SourceRows) -> TextPipeline:
+        Args:
+            run: The recipe.
+            rows: All splits.
+            labels: Those of the bundle that the run starts from: where the rows have the same
+                ones, they keep their order.
+            say: Receives a line about what was found.
+        """
+
+    def build_pipeline(self, run: Run, rows: Rows) -> TextPipeline:
         """The vocabulary of the training rows; a `ValueError` where the settings allow none."""
 
+    def build_source_pipeline(self, run: Run, rows: Rows) -> TextPipeline | None:
+        """The vocabulary of the sources, for a task whose sources may have one of their own."""
+        return None
+
     def encode(
-        self, rows: list[Any], prepared: Prepared, say: Say, name: str, *, taught: bool = False
+        self, rows: list[Any], prepared: Prepared, say: Say, name: str, *, to_train: bool = False
     ) -> Any:
         """A split as tensors.
 
         Args:
             rows: Of the split.
             prepared: Pipeline and task.
-            say: Told what was cut.
+            say: Receives a line about what was cut.
             name: Of the split.
-            taught: Learn from a teacher's probabilities where rows have them.
+            to_train: Learn from a teacher's probabilities where rows have them, and leave out rows
+                that say nothing.
         """
 
-    def num_taught(self, rows: list[Any], train: Any) -> int:
+    def num_trained(self, rows: list[Any], train: Any) -> int:
         """How many training rows are learnt from, once they are tensors."""
+        return len(rows)
 
-    def plan(self, prepared: Prepared, train: Any, tune: Any) -> Plan:
-        """Batches and the held-back metric, from splits that lie on the device."""
+    def plan(self, prepared: Prepared, train: Any, tune: Any) -> TrainingPlan:
+        """Batches and the metric on the tune set, from splits that lie on the device."""
 
     def report(self, prepared: Prepared, model: nn.Module, dev: Any) -> dict[str, Any]:
         """The task's metrics on dev."""
+
+
+def prepare(run: Run, adapter: TaskAdapter, options: RunOptions, say: Say) -> Prepared:
+    """Read the rows, and settle labels, vocabulary and embedding table."""
+    rows, fingerprint, num_shared = read_splits(run, adapter, options.data, options.rename, say)
+    start = None
+    if options.init is not None or run.bert is not None:
+        run, start = begin(run, options.init, say)
+    run = adapter.settle(run, rows, () if start is None else start.labels, say)
+    pipeline, source_pipeline = _pipelines(run, adapter, rows, start, say)
+    table = None
+    if run.vectors and start is None:
+        table, coverages = fill_table(
+            pipeline.vocabulary(), run.vectors, size=None, seed=run.training.seed
+        )
+        for path, coverage in zip(run.vectors, coverages, strict=True):
+            say(f"{path}: {coverage}")
+    try:
+        model = replace(run.model, **_sizes(run, pipeline, source_pipeline, table))
+    except ValueError as error:  # such as a head that cannot tell so many labels apart
+        raise ConfigError(f"model: {error}") from None
+    return Prepared(
+        run=replace(run, model=model, text=pipeline.config),
+        task=run.task,
+        rows=rows,
+        fingerprint=fingerprint,
+        num_shared=num_shared,
+        pipeline=pipeline,
+        source_pipeline=source_pipeline,
+        table=table,
+        start=start,
+    )
+
+
+def read_splits(
+    run: Run, adapter: TaskAdapter, folder: Folder, rename: Mapping[str, str] | None, say: Say
+) -> tuple[Rows, str, int]:
+    """The rows of all splits, their fingerprint, and how many of dev are also in train."""
+    files, seed = run.data, run.training.seed
+    rows = [row for split in files.train for row in adapter.read(run, folder, split, rename, say)]
+    if files.tune is None:
+        train, tune = split_rows(rows, share=files.tune_share, seed=seed, key=adapter.group)
+    else:
+        train, tune = rows, adapter.read(run, folder, files.tune, rename, say)
+    if not train or not tune:
+        raise InputError(
+            f"{counted(len(rows), 'row is', 'rows are')} too few to train on and to hold back "
+            f"{files.tune_share:.0%} of them (data.tune_share)",
+            source=folder,
+        )
+    dev = adapter.read(run, folder, files.dev, rename, say)
+    known = {adapter.identity(row) for row in rows}
+    shared = sum(adapter.identity(row) in known for row in dev)
+    if shared:
+        many = f"{shared:,} of {len(dev):,} dev {adapter.noun}"
+        say(f"warning: {many} also stand in the training data")
+    kept = {"train": take_share(train, share=files.share, seed=seed), "tune": tune, "dev": dev}
+    return kept, _fingerprint(adapter.written(row) for row in rows), shared
+
+
+def _fingerprint(written: Iterable[str]) -> str:
+    digest = sha256()
+    for line in written:
+        digest.update(line.encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _pipelines(
+    run: Run, adapter: TaskAdapter, rows: Rows, start: Start | None, say: Say
+) -> tuple[TextPipeline, TextPipeline | None]:
+    """Those of the bundle that the run starts from, or new ones of the training rows."""
+    if start is not None:
+        return start.pipeline, start.source_pipeline
+    try:
+        made = adapter.build_pipeline(run, rows)
+        if run.vocabulary.from_vectors and run.vectors:
+            frequent = read_vectors(run.vectors[0]).words[: run.vocabulary.from_vectors]
+            made = pipeline_from_words([*made.vocabulary(), *frequent], run.text)
+    except ValueError as error:  # such as a limit below what the characters need
+        raise ConfigError(f"vocabulary: {error}") from None
+    say(f"vocabulary: {made.vocab_size:,} entries ({run.text.unit})")
+    try:
+        source = adapter.build_source_pipeline(run, rows)
+    except ValueError as error:
+        raise ConfigError(f"vocabulary of the source: {error}") from None
+    if source is not None:
+        say(f"vocabulary of the source: {source.vocab_size:,} entries ({run.text.unit})")
+    return made, source
+
+
+def _sizes(
+    run: Run, pipeline: TextPipeline, source: TextPipeline | None, table: Any
+) -> dict[str, Any]:
+    """Those settings of the model that the data decides."""
+    names = {each.name for each in fields(run.model)}
+    if "source_vocab_size" in names:
+        size = (source or pipeline).vocab_size
+        return {"source_vocab_size": size, "target_vocab_size": pipeline.vocab_size}
+    labels = {"output_size": run.task.output_size} if run.task is not None else {}
+    if "encoder" in names:  # published tables may be longer than their vocabulary
+        size = max(pipeline.vocab_size, run.model.encoder.vocab_size)
+        return {"encoder": replace(run.model.encoder, vocab_size=size), **labels}
+    width = run.model.embedding_size if table is None else table.shape[1]
+    return {"vocab_size": pipeline.vocab_size, "embedding_size": width, **labels}
+
+
+def read_split(
+    folder: Folder,
+    split: str,
+    parse: Callable[[Path], Iterable[Any]],
+    say: Say,
+    *,
+    forms: Sequence[str] | None = None,
+    noun: str = "rows",
+) -> list[Any]:
+    """All rows of the one file that a split is.
+
+    Args:
+        folder: Holds the file.
+        split: Its name without its ending.
+        parse: From the file to its rows.
+        say: Receives which file is read.
+        forms: Endings that the file may have; those of tables where there are none.
+        noun: What the rows are called where there are none.
+    """
+    path = find_split(folder, split, forms=forms)
+    say(f"reading {path}")
+    rows = list(parse(path))
+    if not rows:
+        raise InputError(f"holds no {noun}", source=path)
+    return rows
+
+
+def found_labels(
+    rows: Rows, known: Sequence[str], advice: str = "; grades need a graded recipe"
+) -> tuple[str, ...]:
+    """The classes of the training rows, in alphabetical order, or in that of the known ones."""
+    labels = sorted({row.values["label"] for row in (*rows["train"], *rows["tune"])})
+    if not 2 <= len(labels) <= 1000:
+        shown = ", ".join([*labels[:5], *(["…"] if len(labels) > 5 else [])])
+        raise InputError(
+            f"expected from 2 to 1,000 different labels, found {len(labels):,} ({shown}){advice}",
+            source=rows["train"][0].source,
+        )
+    return tuple(known) if sorted(known) == labels else tuple(labels)
+
+
+def vocabulary_of(run: Run, texts: Iterable[str]) -> TextPipeline:
+    """The text pipeline whose vocabulary is that of some texts, as large as the run allows."""
+    size, count = run.vocabulary.size, run.vocabulary.min_count
+    return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+
+
+def bucketed_slots(run: Run, lengths: Tensor) -> Callable[[int], Sequence[Slot]]:
+    """Batches of rows of like length, shuffled anew each epoch; for a `TrainingPlan`."""
+    files, seed = run.data, run.training.seed
+
+    def slots(epoch: int) -> Sequence[Slot]:
+        return bucketed(
+            lengths,
+            batch_size=files.batch_size,
+            seed=seed,
+            epoch=epoch,
+            pad_multiple=files.pad_multiple,
+        )
+
+    return slots
+
+
+def check_finite(is_finite: bool) -> None:
+    """Refuse to go on with a model whose answers are no numbers."""
+    if not is_finite:
+        raise ConfigError(
+            "the run diverged: the model's answers are no longer finite; "
+            "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
+        )

@@ -1,43 +1,57 @@
 """Texts with a class each: rows with `text` and `label`."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
-from softquery.data import Documents, Texts, encode_labels
+from softquery.answers import parse_class, parse_distribution
+from softquery.data import Documents, Slot, Texts, document_slots, encode_labels
 from softquery.data.documents import MOST_WORDS
-from softquery.errors import ConfigError, InputError, counted
-from softquery.files import Row, find_split, read_rows
-from softquery.recipes.run import ClassifySettings, Run
-from softquery.running.adapter import Folder, Prepared, Say, SourceRows
-from softquery.running.classify_plan import ClassifyPlan
-from softquery.running.match import TAUGHT, found_labels
+from softquery.errors import ConfigError, counted
+from softquery.files import Row, read_rows
+from softquery.recipes import ClassifySettings, Run
+from softquery.running.adapter import (
+    Folder,
+    Prepared,
+    Rows,
+    TaskAdapter,
+    bucketed_slots,
+    check_finite,
+    found_labels,
+    read_split,
+    vocabulary_of,
+)
+from softquery.running.match import TEACHER
+from softquery.running.options import Say
 from softquery.runtime.classify.inputs import limit_of, reading_of
 from softquery.runtime.classify.network import class_logits, packed
 from softquery.tasks import TextClassification
-from softquery.text import Reading, TextPipeline, build_pipeline
+from softquery.text import TextInput, TextPipeline
+from softquery.training import TrainingPlan
 
 COLUMNS = ("text", "label")
+NO_LIMIT = 2**62
 
 
-class ClassifyAdapter:
-    """Classes of texts; see `softquery.running.adapter.TaskAdapter`."""
+class ClassifyAdapter(TaskAdapter):
+    """Classes of texts as a `TaskAdapter`."""
 
     kind: ClassVar[str] = "classifier"
     noun: ClassVar[str] = "texts"
 
     def read(
-        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[Row]:
         """The rows of one split."""
-        path = find_split(folder, split)
-        say(f"reading {path}")
-        rows = list(read_rows(path, columns=COLUMNS, optional=(TAUGHT,), rename=rename))
-        if not rows:
-            raise InputError("holds no rows", source=path)
-        return rows
+        return read_split(
+            folder,
+            split,
+            partial(read_rows, columns=COLUMNS, optional=(TEACHER,), rename=rename),
+            say,
+        )
 
     def group(self, row: Row) -> Hashable:
         """Equal texts stay together."""
@@ -49,45 +63,41 @@ class ClassifyAdapter:
 
     def written(self, row: Row) -> str:
         """All columns that are read."""
-        return "\t".join(row.values[name] for name in (*COLUMNS, TAUGHT) if name in row.values)
+        return "\t".join(row.values[name] for name in (*COLUMNS, TEACHER) if name in row.values)
 
-    def settle(self, run: Run, source: SourceRows, say: Say) -> Run:
+    def settle(self, run: Run, rows: Rows, labels: Sequence[str], say: Say) -> Run:
         """Without a task, the classes are those of the training rows."""
-        if run.text.boundaries and (run.elmo is not None or _reading(run).max_sentences):
-            raise ConfigError(
-                f"text.boundaries must be false: {run.name} reads sentences without their ends"
-            )
-        if _reading(run).max_sentences and run.text.max_tokens > MOST_WORDS:
-            raise ConfigError(
-                f"text.max_tokens must be at most {MOST_WORDS:,} words of a sentence, "
-                f"got {run.text.max_tokens:,}"
-            )
-        if run.elmo is None and _reading(run).tokens == "words":
-            raise ConfigError("model.max_characters is a biLM's; leave it at 0 where there is none")
+        _check_text(run)
         if run.task is not None:
             return run
-        labels = found_labels(source, advice="")
-        shown = ", ".join([*labels[:9], *(["…"] if len(labels) > 9 else [])])
-        say(f"classes: {len(labels)} ({shown})")
-        return replace(run, task=class_task(run, labels))
+        found = found_labels(rows, labels, advice="")
+        if not labels or found != tuple(labels):
+            shown = ", ".join([*found[:9], *(["…"] if len(found) > 9 else [])])
+            say(f"classes: {len(found)} ({shown})")
+        settings = run.settings
+        if not isinstance(settings, ClassifySettings):
+            settings = ClassifySettings()
+        try:
+            return replace(run, task=TextClassification(labels=found, **asdict(settings)))
+        except ValueError as error:
+            raise ConfigError(f"classes: {error}") from None
 
-    def build_pipeline(self, run: Run, source: SourceRows) -> TextPipeline:
+    def build_pipeline(self, run: Run, rows: Rows) -> TextPipeline:
         """The words of all texts."""
-        texts = (row.values["text"] for row in source.train)
-        size, count = run.vocabulary.size, run.vocabulary.min_count
-        return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+        return vocabulary_of(run, (row.values["text"] for row in rows["train"]))
 
     def encode(
-        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
+        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, to_train: bool = False
     ) -> Texts | Documents:
-        """Texts as numbers, and what was cut."""
+        """Texts as token ids, and what was cut."""
         reading, pipeline = _reading(prepared.run), prepared.pipeline
+        labels = prepared.task.labels
         label = encode_labels(
             rows,
-            parse_label=prepared.task.parse_label,
-            parse_distribution=prepared.task.parse_distribution if taught else None,
+            parse_label=partial(parse_class, labels=labels),
+            parse_distribution=partial(parse_distribution, labels=labels) if to_train else None,
         )
-        read = reading.read([row.values["text"] for row in rows], pipeline)
+        read = reading.encode([row.values["text"] for row in rows], pipeline)
         num_cut = sum(each.num_cut > 0 for each in read)
         if num_cut:
             many = counted(num_cut, "text was", "texts were")
@@ -102,15 +112,21 @@ class ClassifyAdapter:
         )
         return replace(made, label=label, num_cut=num_cut)
 
-    def num_taught(self, rows: list[Row], train: Texts | Documents) -> int:
-        """All of them."""
-        return len(rows)
-
     def plan(
         self, prepared: Prepared, train: Texts | Documents, tune: Texts | Documents
-    ) -> ClassifyPlan:
-        """Shuffled batches, and the metric of what was held back."""
-        return ClassifyPlan.of(prepared.run, prepared.task, train, tune)
+    ) -> TrainingPlan:
+        """Shuffled batches, and the metric on the tune set."""
+        task: TextClassification = prepared.task
+
+        def make_batch(rows: Tensor, length: int) -> Any:
+            """The texts of these rows, each twice where two passes are to agree."""
+            return train.batch(rows.repeat(2) if task.consistency > 0 else rows, length)
+
+        return TrainingPlan(
+            slots=_slots(prepared.run, train),
+            make_batch=make_batch,
+            measure=lambda model: _measured(task, model, tune),
+        )
 
     def report(
         self, prepared: Prepared, model: nn.Module, dev: Texts | Documents
@@ -122,19 +138,55 @@ class ClassifyAdapter:
         return found
 
 
-def class_task(run: Run, labels: tuple[str, ...]) -> TextClassification:
-    """The task of a run whose classes are these."""
-    settings = run.classes or ClassifySettings()
-    try:
-        return TextClassification(
-            labels=labels,
-            metric=settings.metric,
-            smoothing=settings.smoothing,
-            consistency=settings.consistency,
+def _slots(run: Run, train: Texts | Documents) -> Callable[[int], Sequence[Slot]]:
+    """Batches of texts of like length, or of documents of like shape."""
+    if isinstance(train, Texts):
+        return bucketed_slots(run, train.lengths().cpu())
+    files, shapes = run.data, train.shapes(run.data.pad_multiple)
+
+    def slots(epoch: int) -> Sequence[Slot]:
+        return document_slots(
+            shapes,
+            batch_size=files.batch_size,
+            num_tokens=files.num_tokens or NO_LIMIT,
+            seed=run.training.seed,
+            epoch=epoch,
         )
-    except ValueError as error:
-        raise ConfigError(f"classes: {error}") from None
+
+    return slots
 
 
-def _reading(run: Run) -> Reading:
+def _measured(
+    task: TextClassification, model: nn.Module, tune: Texts | Documents
+) -> dict[str, float]:
+    """The metric that steers, accuracy, and the loss on the tune set."""
+    logits = class_logits(model, tune)
+    check_finite(bool(logits.isfinite().all()))
+    gold = tune.label.cpu()  # type: ignore[union-attr]
+    predicted = logits.argmax(dim=1)
+    accuracy = float((predicted == gold).double().mean())
+    return {
+        f"tune_{task.steers_by}": task.score(gold.numpy(), predicted.numpy()),
+        "tune_accuracy": accuracy,
+        "tune_loss": float(task.loss_of_logits(logits, gold)),
+    }
+
+
+def _check_text(run: Run) -> None:
+    """Refuse text settings that the model cannot read by."""
+    reading = _reading(run)
+    if run.text.boundaries and (run.elmo is not None or reading.max_sentences):
+        raise ConfigError(
+            f"text.boundaries must be false: {run.name} reads sentences without their ends"
+        )
+    if reading.max_sentences and run.text.max_tokens > MOST_WORDS:
+        raise ConfigError(
+            f"text.max_tokens must be at most {MOST_WORDS:,} words of a sentence, "
+            f"got {run.text.max_tokens:,}"
+        )
+    if run.elmo is None and reading.tokens == "words":
+        raise ConfigError("model.max_characters is a biLM's; leave it at 0 where there is none")
+
+
+def _reading(run: Run) -> TextInput:
     return reading_of(asdict(run.model))

@@ -1,55 +1,61 @@
-"""Texts with what is to be written for them: rows with `source` and `target`, or two files."""
+"""Texts with what is to be generated for them: rows with `source` and `target`, or two files."""
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from torch import nn
 
-from softquery.data import Translations, encode_translations
+from softquery.data import Slot, Translations, budgeted, encode_translations
 from softquery.decoding import Greedy
 from softquery.errors import ConfigError, InputError, counted
-from softquery.files import Row, find_split, read_aligned, read_rows
+from softquery.files import Row, read_aligned, read_rows
 from softquery.measure import corpus_bleu, require_sacrebleu
-from softquery.recipes.run import GenerateSettings, Run
-from softquery.running.adapter import Folder, Prepared, Say, SourceRows
-from softquery.running.generate_plan import GeneratePlan
+from softquery.recipes import GenerateSettings, Run
+from softquery.running.adapter import (
+    Folder,
+    Prepared,
+    Rows,
+    TaskAdapter,
+    check_finite,
+    read_split,
+    vocabulary_of,
+)
+from softquery.running.options import Say
 from softquery.runtime.generate.evaluate import evaluate_generator
 from softquery.runtime.generate.model import Generator
 from softquery.runtime.generate.request import GenerateRequest
 from softquery.runtime.generate.torch import TorchGenerateBackend, token_likelihood
 from softquery.tasks import Generation
-from softquery.text import TextPipeline, build_pipeline
+from softquery.text import TextPipeline
+from softquery.training import TrainingPlan
 
 COLUMNS = ("source", "target")
 SIDE_BY_SIDE = 256
 """Sources that are decoded together when a run is measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class GenerateAdapter:
-    """Generation; see `softquery.running.adapter.TaskAdapter`."""
-
-    settings: GenerateSettings
+class GenerateAdapter(TaskAdapter):
+    """Generation as a `TaskAdapter`."""
 
     kind: ClassVar[str] = "generator"
     noun: ClassVar[str] = "texts"
 
     def read(
-        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[Row]:
         """The rows of one split."""
-        if self.settings.languages:
-            one, other = self.settings.languages
-            say(f"reading {split}.{one} and {split}.{other} in {folder}")
-            rows, num_blank = read_aligned(folder, split, (one, other))
-            if num_blank:
-                say(f"{split}: {counted(num_blank, 'line')} left out, blank on a side")
-        else:
-            path = find_split(folder, split)
-            say(f"reading {path}")
-            rows = list(read_rows(path, columns=COLUMNS, rename=rename))
+        languages = _settings(run).languages
+        if not languages:
+            return read_split(
+                folder, split, partial(read_rows, columns=COLUMNS, rename=rename), say
+            )
+        one, other = languages
+        say(f"reading {split}.{one} and {split}.{other} in {folder}")
+        rows, num_blank = read_aligned(folder, split, (one, other))
+        if num_blank:
+            say(f"{split}: {counted(num_blank, 'line')} left out, blank on a side")
         if not rows:
             raise InputError(f"holds no rows for {split}", source=folder)
         return rows
@@ -66,10 +72,10 @@ class GenerateAdapter:
         """Both sides."""
         return "\t".join(_sides(row))
 
-    def settle(self, run: Run, source: SourceRows, say: Say) -> Run:
+    def settle(self, run: Run, rows: Rows, labels: Sequence[str], say: Say) -> Run:
         """Refuse, before any work, what could not be finished."""
         task: Any = run.task
-        if self.is_separate and run.model.tie == "all":  # type: ignore[union-attr]
+        if _is_separate(run) and run.model.tie == "all":
             raise ConfigError(
                 "model.tie=all needs one vocabulary; with writing.vocabularies=separate set "
                 "model.tie=output or model.tie=none"
@@ -86,24 +92,19 @@ class GenerateAdapter:
             )
         return run
 
-    @property
-    def is_separate(self) -> bool:
-        """Whether each side has a vocabulary of its own."""
-        return self.settings.vocabularies == "separate"
-
-    def build_pipeline(self, run: Run, source: SourceRows) -> TextPipeline:
+    def build_pipeline(self, run: Run, rows: Rows) -> TextPipeline:
         """One vocabulary of both sides, or that of the target."""
-        first = 1 if self.is_separate else 0
-        return _pipeline(run, [text for row in source.train for text in _sides(row)[first:]])
+        first = 1 if _is_separate(run) else 0
+        return vocabulary_of(run, [text for row in rows["train"] for text in _sides(row)[first:]])
 
-    def build_source_pipeline(self, run: Run, source: SourceRows) -> TextPipeline | None:
+    def build_source_pipeline(self, run: Run, rows: Rows) -> TextPipeline | None:
         """The vocabulary of the source, where it has one of its own."""
-        if not self.is_separate:
+        if not _is_separate(run):
             return None
-        return _pipeline(run, [_sides(row)[0] for row in source.train])
+        return vocabulary_of(run, [_sides(row)[0] for row in rows["train"]])
 
     def encode(
-        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
+        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, to_train: bool = False
     ) -> Translations:
         """Tokenise one split, and say what was cut."""
         found = encode_translations(
@@ -114,33 +115,38 @@ class GenerateAdapter:
             say(f"{name}: {counted(found.num_cut, 'text was', 'texts were')} cut at {limit} tokens")
         return found
 
-    def num_taught(self, rows: list[Row], train: Translations) -> int:
-        """All of them."""
-        return len(rows)
+    def plan(self, prepared: Prepared, train: Translations, tune: Translations) -> TrainingPlan:
+        """Batches of few shapes, and log-likelihood or BLEU on the tune set."""
+        run, lengths = prepared.run, train.lengths().cpu()
+        target_lengths = train.target.lengths.cpu()
 
-    def plan(self, prepared: Prepared, train: Translations, tune: Translations) -> GeneratePlan:
-        """Batches, and log-likelihood or BLEU of what was held back."""
+        def slots(epoch: int) -> Sequence[Slot]:
+            return budgeted(
+                lengths,
+                num_tokens=_settings(run).batch_tokens,
+                seed=run.training.seed,
+                epoch=epoch,
+                pad_multiple=run.data.pad_multiple,
+            )
 
-        def measured(model: nn.Module) -> dict[str, float]:
-            return self._measured(prepared, model, tune)
+        def num_tokens(slot: Slot) -> int:
+            """Tokens that are learnt to be said, the ends included."""
+            return int(target_lengths[slot.rows].sum()) - len(slot.rows)
 
-        return GeneratePlan(
-            train=train,
-            lengths=train.lengths().cpu(),
-            target_lengths=train.target.lengths.cpu(),
-            batch_tokens=self.settings.batch_tokens,
-            files=prepared.run.data,
-            seed=prepared.run.training.seed,
-            measured=measured,
+        return TrainingPlan(
+            slots=slots,
+            make_batch=train.batch,
+            measure=lambda model: self._measured(prepared, model, tune),
+            num_tokens=num_tokens,
         )
 
     def report(self, prepared: Prepared, model: nn.Module, dev: Translations) -> dict[str, Any]:
         """Perplexity, BLEU greedy and by beam, and rules of couplets."""
         evaluation = evaluate_generator(
-            _writer(prepared, model),
-            prepared.source.dev,
-            beam=self.settings.beam,
-            length_penalty=self.settings.length_penalty,
+            _generator(prepared, model),
+            prepared.rows["dev"],
+            beam=_settings(prepared.run).beam,
+            length_penalty=_settings(prepared.run).length_penalty,
         )
         accuracy = token_likelihood(model, dev).report()["token_accuracy"]
         return {**evaluation.report(), "token_accuracy": accuracy}
@@ -149,17 +155,13 @@ class GenerateAdapter:
         self, prepared: Prepared, model: nn.Module, tune: Translations
     ) -> dict[str, float]:
         likely = token_likelihood(model, tune)
-        if not math.isfinite(likely.log_likelihood):
-            raise ConfigError(
-                "the run diverged: the model's answers are no longer finite; "
-                "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
-            )
+        check_finite(math.isfinite(likely.log_likelihood))
         found = {"tune_log_likelihood": likely.mean}
         task: Generation = prepared.task
         if task.steer == "bleu":
-            rows: list[Row] = prepared.source.tune
-            writer = _writer(prepared, model)
-            texts = writer.generate(
+            rows: list[Row] = prepared.rows["tune"]
+            generator = _generator(prepared, model)
+            texts = generator.generate(
                 [row.values["source"] for row in rows], GenerateRequest(strategy=Greedy())
             )
             answers = [each[0].text if each else "" for each in texts]
@@ -168,8 +170,8 @@ class GenerateAdapter:
         return {**found, "tune_token_accuracy": float(likely.report()["token_accuracy"])}
 
 
-def _writer(prepared: Prepared, model: nn.Module) -> Generator:
-    """The model as it will write."""
+def _generator(prepared: Prepared, model: nn.Module) -> Generator:
+    """The model as it will generate."""
     backend = TorchGenerateBackend(model, SIDE_BY_SIDE)
     return Generator(
         prepared.pipeline,
@@ -180,9 +182,13 @@ def _writer(prepared: Prepared, model: nn.Module) -> Generator:
     )
 
 
-def _pipeline(run: Run, texts: list[str]) -> TextPipeline:
-    size, count = run.vocabulary.size, run.vocabulary.min_count
-    return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+def _settings(run: Run) -> GenerateSettings:
+    return run.settings if isinstance(run.settings, GenerateSettings) else GenerateSettings()
+
+
+def _is_separate(run: Run) -> bool:
+    """Whether each side has a vocabulary of its own."""
+    return _settings(run).vocabularies == "separate"
 
 
 def _sides(row: Row) -> tuple[str, str]:

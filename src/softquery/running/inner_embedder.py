@@ -1,6 +1,5 @@
-"""ELMo inside another model: the one place where a recipe puts a model into another."""
+"""ELMo inside another model: the one place where a run puts a model into another."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,16 +13,13 @@ from softquery.bundle import read_bundle, weights_fingerprint
 from softquery.errors import BundleError, ConfigError
 from softquery.models import AttentiveConfig, BiDafConfig, BiLstmTaggerConfig, Elmo
 from softquery.nn import ElmoEmbedder, ElmoSettings
-from softquery.recipes.run import Run
-from softquery.running.adapter import Say
+from softquery.recipes import Run
+from softquery.running.options import Say
 from softquery.runtime.base_bundle import base_weights
-from softquery.runtime.inner.reads import PREFIX
 from softquery.runtime.torch_models import load_embedder
 from softquery.text import SUBWORDS, TextPipeline
-from softquery.training import Training
+from softquery.training import Loss, Training
 from softquery.zoo import resolve
-
-Loss = Callable[[Any, Any], Tensor]
 
 
 def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: Say) -> ElmoEmbedder:
@@ -121,17 +117,9 @@ def _inside(embedder: ElmoEmbedder) -> dict[str, NDArray[Any]]:
     return {name: value.cpu().numpy() for name, value in embedder.bilm.state_dict().items()}
 
 
-def own_weights(model: nn.Module, base: Base | None) -> dict[str, NDArray[Any]]:
-    """What a bundle stores: all weights, but none of a base that is found by its name."""
-    return {
-        name: value.cpu().numpy()
-        for name, value in model.state_dict().items()
-        if base is None or not name.startswith(PREFIX)
-    }
-
-
-def penalised(loss: Loss, embedder: nn.Module | None) -> Loss:
+def penalised(loss: Loss, model: nn.Module) -> Loss:
     """The task's loss, and what a mix of layers adds to it."""
+    embedder = getattr(model, "embedder", None)
     if not isinstance(embedder, ElmoEmbedder):
         return loss
 

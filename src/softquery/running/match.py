@@ -1,43 +1,58 @@
 """Pairs of sentences: rows with `sentence1`, `sentence2` and `label`."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
-from torch import nn
+import numpy as np
+import torch
+from torch import Tensor, nn
 
 from softquery.data import Pairs, PiecePairs, encode_pairs, first_sentence
-from softquery.errors import InputError, counted
-from softquery.files import Row, find_split, read_rows
-from softquery.models import BertMatcherConfig
-from softquery.recipes.run import Run
-from softquery.running.adapter import Folder, Prepared, Say, SourceRows
-from softquery.running.match_plan import MatchPlan
+from softquery.errors import counted
+from softquery.files import Row, read_rows
+from softquery.measure import accuracy, auc, spearman
+from softquery.models import REGISTRY
+from softquery.recipes import Run
+from softquery.running.adapter import (
+    Folder,
+    Prepared,
+    Rows,
+    TaskAdapter,
+    bucketed_slots,
+    check_finite,
+    found_labels,
+    read_split,
+    vocabulary_of,
+)
+from softquery.running.options import Say
 from softquery.runtime.torch_models import pair_logits
-from softquery.tasks import PairClassification
-from softquery.text import TextPipeline, build_pipeline
+from softquery.tasks import PairClassification, PairTask
+from softquery.text import TextPipeline
+from softquery.training import TrainingPlan
 
 COLUMNS = ("sentence1", "sentence2", "label")
-TAUGHT = "probabilities"
-"""A column of the training files that need not be there: what a teacher thinks of each pair."""
+TEACHER = "probabilities"
+"""An optional column of the training files: what a teacher thinks of each row."""
 
 
-class MatchAdapter:
-    """Matching; see `softquery.running.adapter.TaskAdapter`."""
+class MatchAdapter(TaskAdapter):
+    """Matching as a `TaskAdapter`."""
 
     kind: ClassVar[str] = "matcher"
     noun: ClassVar[str] = "pairs"
 
     def read(
-        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[Row]:
         """The rows of one split."""
-        path = find_split(folder, split)
-        say(f"reading {path}")
-        rows = list(read_rows(path, columns=COLUMNS, optional=(TAUGHT,), rename=rename))
-        if not rows:
-            raise InputError("holds no rows", source=path)
-        return rows
+        return read_split(
+            folder,
+            split,
+            partial(read_rows, columns=COLUMNS, optional=(TEACHER,), rename=rename),
+            say,
+        )
 
     def group(self, row: Row) -> Hashable:
         """Pairs that share their first sentence stay together."""
@@ -49,56 +64,51 @@ class MatchAdapter:
 
     def written(self, row: Row) -> str:
         """All columns that are read."""
-        return "\t".join(row.values[name] for name in (*COLUMNS, TAUGHT) if name in row.values)
+        return "\t".join(row.values[name] for name in (*COLUMNS, TEACHER) if name in row.values)
 
-    def settle(self, run: Run, source: SourceRows, say: Say) -> Run:
+    def settle(self, run: Run, rows: Rows, labels: Sequence[str], say: Say) -> Run:
         """Without a task, the classes are those of the training rows."""
         if run.task is not None:
             return run
-        return replace(run, task=PairClassification(labels=found_labels(source)))
+        return replace(run, task=PairClassification(labels=found_labels(rows, labels)))
 
-    def build_pipeline(self, run: Run, source: SourceRows) -> TextPipeline:
+    def build_pipeline(self, run: Run, rows: Rows) -> TextPipeline:
         """The words of all sentences."""
-        texts = (text for row in source.train for text in _pair(row))
-        size, count = run.vocabulary.size, run.vocabulary.min_count
-        return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
+        return vocabulary_of(run, (text for row in rows["train"] for text in _pair(row)))
 
     def encode(
-        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, taught: bool = False
+        self, rows: list[Row], prepared: Prepared, say: Say, name: str, *, to_train: bool = False
     ) -> Pairs | PiecePairs:
         """Tokenise one split, and say what was cut."""
         task = prepared.task
-        soft = task.parse_distribution if taught and isinstance(task, PairClassification) else None
+        learns_soft = to_train and isinstance(task, PairClassification)
         pairs = encode_pairs(
             rows,
             prepared.pipeline,
             parse_label=task.parse_label,
-            parse_distribution=soft,
+            parse_distribution=task.parse_distribution if learns_soft else None,
             max_characters=prepared.max_characters,
         )
         if pairs.num_cut:
             limit = prepared.pipeline.config.max_tokens
             many = counted(pairs.num_cut, "sentence was", "sentences were")
             say(f"{name}: {many} cut at {limit} tokens")
-        if isinstance(prepared.run.model, BertMatcherConfig):
+        if REGISTRY[prepared.run.model_name()].has_encoder:
             return PiecePairs(pairs.first, pairs.second, pairs.label, pairs.num_cut)
         return pairs
 
-    def num_taught(self, rows: list[Row], train: Pairs | PiecePairs) -> int:
-        """All of them."""
-        return len(rows)
-
     def plan(
         self, prepared: Prepared, train: Pairs | PiecePairs, tune: Pairs | PiecePairs
-    ) -> MatchPlan:
+    ) -> TrainingPlan:
         """Shuffled batches, and accuracy or correlation."""
-        return MatchPlan(
-            train=train,
-            tune=tune,
-            lengths=train.lengths().cpu(),
-            task=prepared.task,
-            files=prepared.run.data,
-            seed=prepared.run.training.seed,
+        task: PairTask = prepared.task
+        batch_of: Any = train.batch
+        if isinstance(task, PairClassification) and (task.consistency > 0 or task.symmetric):
+            batch_of = _repeating(train, task)
+        return TrainingPlan(
+            slots=bucketed_slots(prepared.run, train.lengths().cpu()),
+            make_batch=batch_of,
+            measure=lambda model: _measured(task, model, tune),
         )
 
     def report(
@@ -110,18 +120,35 @@ class MatchAdapter:
         return found
 
 
-def found_labels(
-    source: SourceRows, advice: str = "; grades need a graded recipe"
-) -> tuple[str, ...]:
-    """The classes of the training rows, in alphabetical order."""
-    labels = sorted({row.values["label"] for row in (*source.train, *source.tune)})
-    if not 2 <= len(labels) <= 1000:
-        shown = ", ".join([*labels[:5], *(["…"] if len(labels) > 5 else [])])
-        raise InputError(
-            f"expected from 2 to 1,000 different labels, found {len(labels):,} ({shown}){advice}",
-            source=source.train[0].source,
-        )
-    return tuple(labels)
+def _repeating(train: Pairs | PiecePairs, task: PairClassification) -> Any:
+    """Batches with each pair twice where two passes are to agree, and in both orders if it may."""
+    twice = task.consistency > 0
+
+    def make_batch(rows: Tensor, length: int) -> Any:
+        batch = train.batch(rows.repeat(2) if twice else rows, length)
+        if not task.symmetric:
+            return batch
+        places = torch.arange(batch.size, device=rows.device)
+        return batch.swapped(places >= len(rows) if twice else places % 2 == 1)
+
+    return make_batch
+
+
+def _measured(task: PairTask, model: nn.Module, tune: Pairs | PiecePairs) -> dict[str, float]:
+    """The metric that steers, and the loss on the tune set."""
+    logits = pair_logits(model, tune)
+    check_finite(bool(logits.isfinite().all()))
+    gold = tune.label.cpu()
+    probabilities = task.probabilities(logits).numpy()
+    if isinstance(task, PairClassification) and task.steers_by == "auc":
+        score = float(np.nan_to_num(auc(gold.numpy(), probabilities[:, 1])))
+    elif isinstance(task, PairClassification):
+        score = accuracy(gold.numpy(), probabilities.argmax(axis=1))
+    else:
+        # Undefined for a model that answers all alike; that is as bad as no correlation.
+        score = float(np.nan_to_num(spearman(gold.numpy(), probabilities[:, 0])))
+    loss = task.loss_of_logits(logits, gold)
+    return {f"tune_{task.steers_by}": score, "tune_loss": float(loss)}
 
 
 def _pair(row: Row) -> tuple[str, str]:

@@ -1,16 +1,18 @@
 """What a run is given besides its recipe."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 
-from softquery.running.adapter import Say
 from softquery.training import Observer
+
+Say = Callable[[str], None]
+"""Receives what happens, a line at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOptions:
-    """Where a run reads, where it writes, how it begins, and who watches it."""
+    """Where a run reads, where it writes, what it starts from, and who watches it."""
 
     data: str | PathLike[str]
     """What it learns from: a folder that holds the splits, or text."""
@@ -19,7 +21,7 @@ class RunOptions:
     observer: Observer
     """Watches the loop."""
     say: Say
-    """Told what happens, a line at a time."""
+    """Receives what happens, a line at a time."""
     resume: bool = False
     """Go on from `OUTPUT.partial`."""
     init: str | PathLike[str] | None = None

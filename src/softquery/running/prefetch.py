@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from softquery.data import Pairs, Questions, Sentences, Slot, Texts, budgeted
 from softquery.errors import counted
 from softquery.nn import ElmoEmbedder, KnownContexts, Lexicon, sentence_keys
-from softquery.running.adapter import Say
+from softquery.running.options import Say
 
 Data = TypeVar("Data")
 NUM_TOKENS = 16_384
@@ -102,5 +102,5 @@ def _room(device: torch.device) -> int:
         free, _ = torch.cuda.mem_get_info(device)
         return free // SHARE
     if "SC_AVPHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return 0  # not every system tells
+        return 0  # not every system says
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") // SHARE

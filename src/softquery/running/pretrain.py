@@ -1,28 +1,45 @@
 """Pretrain a model on raw text: number the text, train, measure, and leave a bundle.
 
-As in `execute`, everything lies in `OUTPUT.partial` until the bundle is complete, the text as
+As in `train`, everything lies in `OUTPUT.partial` until the bundle is complete, the text as
 numbers among it. What differs between models is a `Pretraining`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.errors import ConfigError, counted
-from softquery.recipes.bert_run import BertRun
-from softquery.recipes.elmo_run import ElmoRun
-from softquery.running.adapter import Say
-from softquery.running.options import RunOptions
-from softquery.running.session import Session, TrainOutcome, enter
-from softquery.running.text_source import TextSource, numbered_source, text_source
+from softquery.errors import ConfigError, InputError, counted
+from softquery.files import find_texts, fingerprint
+from softquery.recipes import BertRun, ElmoRun
+from softquery.running.options import RunOptions, Say
+from softquery.running.run_folder import (
+    clear_up,
+    enter,
+    kept_if_resumable,
+    note_settings,
+    partial_folder,
+)
+from softquery.running.start import Start
 from softquery.text import TextPipeline
-from softquery.training import BEST, Plan, Training, draw_curves, load_tensors
+from softquery.training import (
+    BEST,
+    Trainer,
+    TrainerState,
+    Training,
+    TrainingPlan,
+    draw_curves,
+    leave,
+    load_tensors,
+)
 
 CORPUS = "corpus"
 """The folder with the numbered text, inside that of the run."""
@@ -30,7 +47,69 @@ RESIDENT_SHARE = 0.25
 """Of a GPU's free memory that numbered text may take; more stays on the disk."""
 
 AnyTextRun = TypeVar("AnyTextRun", ElmoRun, BertRun)
-Start = TypeVar("Start")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSource:
+    """Where a language model reads from: the files of two splits, or a folder of token ids."""
+
+    train: list[Path]
+    valid: list[Path]
+    rename: Mapping[str, str] | None
+    fingerprint: str
+    folder: Path
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether `folder` holds token ids instead of text."""
+        return not self.train
+
+    @property
+    def shown(self) -> str:
+        """How much is read, in words."""
+        count = len(self.train)
+        return f"{counted(count, 'file')} of training text"
+
+
+def text_source(
+    folder: Path, train: Sequence[str], valid: str, rename: Mapping[str, str] | None, say: Say
+) -> TextSource:
+    """The text files of a folder; in that of a task, which has no `valid`, `dev` stands for it.
+
+    Args:
+        folder: Holds the files.
+        train: Splits that are learnt from.
+        valid: The split that is measured on.
+        rename: Our column's name to that of the files.
+        say: Receives a line where `dev` stands for `valid`.
+    """
+    trained = [path for split in train for path in find_texts(folder, split)]
+    measured = _measured(folder, valid, say)
+    return TextSource(
+        train=trained,
+        valid=measured,
+        rename=rename,
+        fingerprint=fingerprint([*trained, *measured]),
+        folder=folder,
+    )
+
+
+def _measured(folder: Path, split: str, say: Say) -> list[Path]:
+    try:
+        return find_texts(folder, split)
+    except InputError as error:
+        if split != "valid" or error.source != str(folder):  # it is there, but cannot be read
+            raise
+        with suppress(InputError):
+            found = find_texts(folder, "dev")
+            say(f"{folder} holds no text for valid; dev is measured on instead")
+            return found
+        raise
+
+
+def numbered_source(folder: Path, mark: str) -> TextSource:
+    """A folder of token ids, and its fingerprint."""
+    return TextSource(train=[], valid=[], rename=None, fingerprint=mark, folder=folder)
 
 
 class Learner(Protocol):
@@ -41,7 +120,7 @@ class Learner(Protocol):
         """What learns."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TrainingPlan:
         """What it learns from."""
 
     @property
@@ -66,7 +145,7 @@ class Learner(Protocol):
         """What the bundle says of itself."""
 
 
-class Pretraining(Protocol[AnyTextRun, Start]):
+class Pretraining(Protocol[AnyTextRun]):
     """What differs between models on the one way from raw text to a bundle."""
 
     @property
@@ -82,7 +161,7 @@ class Pretraining(Protocol[AnyTextRun, Start]):
         """What is learnt: its loss, and what the bundle says of it."""
 
     def mark(self, folder: Path) -> str | None:
-        """By what a folder of numbers is known again; None where it holds text."""
+        """The fingerprint of a folder of token ids; None where it holds text."""
 
     def begin(
         self, run: AnyTextRun, init: str | PathLike[str], say: Say
@@ -103,56 +182,71 @@ class Pretraining(Protocol[AnyTextRun, Start]):
         source: TextSource,
         numbers: Path,
         start: Start | None,
-        stage: Session,
+        fabric: Fabric,
+        say: Say,
     ) -> Learner:
         """Open the numbers, and build what learns from them."""
 
 
-def pretrain(pretraining: Pretraining[AnyTextRun, Start], run: AnyTextRun, job: RunOptions) -> Path:
+def pretrain(pretraining: Pretraining[AnyTextRun], run: AnyTextRun, options: RunOptions) -> Path:
     """Pretrain a model and write its bundle.
 
     Args:
         pretraining: What kind of model it is.
         run: The recipe, with its overrides.
-        job: What it is given.
+        options: Where it reads, writes and starts.
     """
-    stage = enter(run.training, job)
-    if stage is None:
-        return Path(job.output)
-    data = Path(job.data)
-    mark = pretraining.mark(data)
-    if mark is None:
-        source = text_source(data, run.data.train, run.data.valid, job.rename, stage.say)
-    else:
-        source = numbered_source(data, mark)
+    fabric, target = enter(run.training, options), Path(options.output)
+    if fabric is None:
+        return target
+    folder, is_first = partial_folder(target), fabric.is_global_zero
+    say: Say = options.say if is_first else (lambda line: None)
+    source = _source(pretraining, run, options, say)
     start = None
-    if job.init is not None:
-        run, start = pretraining.begin(run, job.init, stage.say)
+    if options.init is not None:
+        run, start = pretraining.begin(run, options.init, say)
     elif run.optim.layer_decay != 1:
         raise ConfigError("optim.layer_decay is for what is gone on with (--init); leave it at 1")
     pretraining.check(run)
     if run.data.rounds > 1:
-        stage.say(passes(run.training.max_epochs, run.data.rounds))
-    with stage.kept():
-        numbers = source.folder if source.is_numbered else stage.folder / CORPUS
-        if stage.is_first:
-            stage.note(run.to_dict(), source.fingerprint)
+        say(passes(run.training.max_epochs, run.data.rounds))
+    with kept_if_resumable(folder, say, writes=is_first):
+        numbers = source.folder if source.is_numbered else folder / CORPUS
+        if is_first:
+            note_settings(
+                folder, run.to_dict(), fingerprint=source.fingerprint, resume=options.resume
+            )
             if not numbers.exists():
-                pretraining.number(run, source, numbers, start, stage.say)
-        stage.fabric.barrier()
-        learner = pretraining.settle(run, source, numbers, start, stage)
-        outcome = stage.fit(
+                pretraining.number(run, source, numbers, start, say)
+        fabric.barrier()
+        learner = pretraining.settle(run, source, numbers, start, fabric, say)
+        trainer = Trainer(
+            fabric,
             learner.model,
             learner.plan,
-            job.observer,
             loss=pretraining.task.loss,
             optim=run.optim,
             schedule=run.schedule,
             training=learner.training,
+            folder=folder,
         )
-        if stage.is_first:
-            _finish(pretraining, run, learner, outcome, stage)
-    return stage.leave()
+        state = trainer.run(options.observer, resume=options.resume)
+        if is_first:
+            _finish(pretraining, run, learner, state, target)
+            clear_up(folder, target)
+            say(f"bundle written: {target}")
+    leave(fabric)
+    return target
+
+
+def _source(
+    pretraining: Pretraining[AnyTextRun], run: AnyTextRun, options: RunOptions, say: Say
+) -> TextSource:
+    data = Path(options.data)
+    mark = pretraining.mark(data)
+    if mark is not None:
+        return numbered_source(data, mark)
+    return text_source(data, run.data.train, run.data.valid, options.rename, say)
 
 
 def passes(max_epochs: int, rounds: int) -> str:
@@ -177,25 +271,26 @@ def fits_on(device: torch.device, tensors: list[Tensor]) -> bool:
 
 
 def _finish(
-    pretraining: Pretraining[AnyTextRun, Start],
+    pretraining: Pretraining[AnyTextRun],
     run: AnyTextRun,
     learner: Learner,
-    outcome: TrainOutcome,
-    stage: Session,
+    state: TrainerState,
+    target: Path,
 ) -> None:
     """Measure the best weights on `valid` and write the bundle."""
-    best, held_back = load_tensors(stage.folder / BEST)
+    folder = partial_folder(target)
+    best, held_back = load_tensors(folder / BEST)
     learner.model.load_state_dict(best)
     metrics = {
         "dev": learner.measured(),
         "tune": {name.removeprefix("tune_"): value for name, value in held_back.items()},
-        "training": {**outcome.facts(run.training.seed), **learner.amount},
+        "training": {**state.facts(run.training.seed), **learner.amount},
     }
-    records = stage.folder / RECORDS
-    draw_curves(outcome.rows, pretraining.curve, records / "curves.png")
+    records = folder / RECORDS
+    draw_curves(state.rows, pretraining.curve, records / "curves.png")
     settings, weights = learner.stored()
     write_bundle(
-        stage.target,
+        target,
         config=BundleConfig(
             kind=pretraining.kind,
             model={"name": run.model_name(), "config": settings},
@@ -206,7 +301,6 @@ def _finish(
         tokenizer_json=learner.pipeline.tokenizer.to_str(),
         weights={name: value.cpu().numpy() for name, value in weights.items()},
         metrics=metrics,
-        card=learner.card(metrics, stage.target.name),
+        card=learner.card(metrics, target.name),
         records=records,
     )
-    stage.clear()

@@ -1,18 +1,25 @@
-"""Pretrain a BERT: learn pieces, number documents by them, and foretell what was hidden."""
+"""Pretrain a BERT: learn pieces, cut documents into them, and predict what was hidden."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
-from torch import Tensor
+from lightning_fabric import Fabric
+from torch import Tensor, nn
 
 from softquery.data import (
     DocumentCorpus,
     DocumentText,
+    MaskedBatch,
     MaskedText,
+    Masking,
+    Slot,
+    bin_rows,
+    bin_slots,
     document_fingerprint,
     is_document_corpus,
     read_documents,
@@ -20,17 +27,16 @@ from softquery.data import (
 )
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import open_text, read_lines
-from softquery.models import Bert
-from softquery.recipes.bert_run import BertRun
-from softquery.running.adapter import Say
-from softquery.running.bert_card import bert_card
-from softquery.running.bert_start import BertStart, read_bert_start
-from softquery.running.masked_plan import MaskedPlan
-from softquery.running.pretrain import fits_on
-from softquery.running.session import Session
-from softquery.running.text_source import TextSource
+from softquery.models import REGISTRY, Bert
+from softquery.recipes import BertRun, DocumentFiles
+from softquery.running.adapter import check_finite
+from softquery.running.options import Say
+from softquery.running.pretrain import TextSource, fits_on
+from softquery.running.run_card import bert_card
+from softquery.running.start import Start, differing, read_pretrained, take_weights
+from softquery.runtime.embed.hidden_words import masked_scores, measured_slots
 from softquery.runtime.torch_models import build_encoder, config_of
-from softquery.tasks import MaskedLanguageModel
+from softquery.tasks import MaskedLanguageModel, MaskedScores
 from softquery.text import (
     TextConfig,
     TextPipeline,
@@ -38,9 +44,113 @@ from softquery.text import (
     build_pipeline,
     pipeline_from_pieces,
 )
-from softquery.training import Training
+from softquery.training import Training, TrainingPlan
 
 HEADS = ("word_head.", "next_head.")
+
+
+@dataclass(kw_only=True)
+class MaskedBatches:
+    """Excerpts of documents, drawn anew each epoch, short ones first; and the tune set."""
+
+    text: MaskedText
+    train: DocumentText
+    tune: DocumentText
+    files: DocumentFiles
+    pairs: bool
+    """Whether sequences are pairs of texts."""
+    training: Training
+    """For the seed, and for when long sequences begin."""
+    _kept: dict[tuple[int, int], list[Slot]] = field(default_factory=dict)
+
+    @property
+    def shaped_by_content(self) -> bool:
+        """Whether no recording can make the batches: where the text stays on the disk."""
+        return self.text.ids.device != self.text.ordinary.device
+
+    def plan(self) -> TrainingPlan:
+        """These batches as the training loop takes them."""
+        return TrainingPlan(
+            slots=self.slots,
+            make_batch=self.make_batch,
+            measure=self.measure,
+            num_tokens=self.num_tokens,
+            shaped_by_content=self.shaped_by_content,
+        )
+
+    def slots(self, epoch: int) -> list[Slot]:
+        """The batches of one epoch: short sequences, and from some step on long ones.
+
+        Attention to all tokens grows with the square of the length, so that most of the time goes
+        to short ones (Section A.2). An epoch is a pass over the text, or one of the rounds that the
+        pass is cut into; every epoch has as many steps as the first.
+        """
+        count = len(self._cut(0, self.files.length))
+        num_short = min(max(0, self._num_short_steps(count) - epoch * count), count)
+        found = _times(self._cut(epoch, self.files.length), count)[:num_short]
+        if num_short < count:
+            found += _times(self._cut(epoch, self.files.long_length), count)[num_short:]
+        return found
+
+    def num_tokens(self, slot: Slot) -> int:
+        """Tokens that a step reads, the little filling included."""
+        return len(slot.rows) * slot.length
+
+    def make_batch(self, rows: Tensor, length: int) -> MaskedBatch:
+        """The bins that these rows describe, with words hidden."""
+        return self.text.batch(rows, length)
+
+    def measure(self, model: nn.Module) -> dict[str, float]:
+        """Log-likelihood of a hidden word, which steers, and each objective's measures.
+
+        Where long sequences are learnt, they count as much as short ones: else the best weights
+        would be those from before they were read.
+        """
+        if not isinstance(model, Bert):
+            raise TypeError(f"expected a Bert, got {type(model).__name__}")
+        lengths = [self.files.length, *([self.files.long_length] if self.files.long_share else [])]
+        found = [self.scores(model, self.tune, length) for length in lengths]
+        check_finite(all(each.is_finite for each in found))
+        shown = {name: value for name, value in found[0].report().items() if "_" in name}
+        if self.files.long_share:
+            shown["long_mlm_loss"] = -found[-1].mean
+        steering = sum(each.mean for each in found) / len(found)
+        return {"tune_log_likelihood": steering, **{f"tune_{n}": v for n, v in shown.items()}}
+
+    def scores(self, model: Bert, documents: DocumentText, length: int) -> MaskedScores:
+        """All of some documents, hidden in the common way and always the same."""
+        text = replace(self.text, ids=documents.ids, masking=Masking())
+        slots = measured_slots(documents, length, pairs=self.pairs)
+        return masked_scores(model, text.batch, slots)
+
+    def _num_short_steps(self, steps_per_epoch: int) -> int:
+        total = self.training.max_epochs * steps_per_epoch
+        if self.training.max_steps is not None:
+            total = min(total, self.training.max_steps)
+        return total - round(self.files.long_share * total)
+
+    def _cut(self, epoch: int, length: int) -> list[Slot]:
+        """An epoch in batches of one length; those of the first and the latest one are kept."""
+        key = (epoch, length)
+        if key not in self._kept:
+            for old in [old for old in self._kept if old[0] not in (0, epoch)]:
+                del self._kept[old]
+            self._kept[key] = self._drawn(epoch, length)
+        return self._kept[key]
+
+    def _drawn(self, epoch: int, length: int) -> list[Slot]:
+        draw = np.random.default_rng([self.training.seed, epoch, length])
+        part = self.train.part(epoch % self.files.rounds, self.files.rounds)
+        found = part.pairs(length - 3, draw) if self.pairs else part.excerpts(length - 2)
+        rows = bin_rows(found, length, salt=int(draw.integers(1 << 32)), draw=draw)
+        if self.text.ordinary.is_cuda:
+            rows = rows.pin_memory()  # or every step would wait for the one before it
+        return bin_slots(rows, length, max(1, self.files.num_tokens // length))
+
+
+def _times(slots: list[Slot], count: int) -> list[Slot]:
+    """So many of them, from the beginning again where they are too few."""
+    return [slots[place % len(slots)] for place in range(count)] if slots else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +160,16 @@ class BertLearner:
     run: BertRun
     corpus: DocumentCorpus
     model: Bert
-    plan: MaskedPlan
+    batches: MaskedBatches
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """Batches with hidden words, and how well they are predicted."""
+        return self.batches.plan()
 
     @property
     def pipeline(self) -> TextPipeline:
-        """By what the documents were cut into pieces."""
+        """The pipeline that cut the documents into pieces."""
         return self.corpus.pipeline
 
     @property
@@ -71,9 +186,9 @@ class BertLearner:
         """What was hidden in `valid`, in short sequences and in long ones where there are such."""
         files, device = self.run.data, next(self.model.parameters()).device
         valid = _resident(self.corpus.documents("valid"), device)
-        report: dict[str, Any] = self.plan.scores(self.model, valid, files.length).report()
+        report: dict[str, Any] = self.batches.scores(self.model, valid, files.length).report()
         if files.long_share:
-            report["long"] = self.plan.scores(self.model, valid, files.long_length).report()
+            report["long"] = self.batches.scores(self.model, valid, files.long_length).report()
         return {**report, "vocabulary": self.run.model.vocab_size, "length": files.length}
 
     def stored(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -100,10 +215,17 @@ class BertPretraining:
         """The fingerprint of numbered documents."""
         return document_fingerprint(folder) if is_document_corpus(folder) else None
 
-    def begin(self, run: BertRun, init: str | PathLike[str], say: Say) -> tuple[BertRun, BertStart]:
+    def begin(self, run: BertRun, init: str | PathLike[str], say: Say) -> tuple[BertRun, Start]:
         """Start from a BERT."""
-        start = read_bert_start(init)
-        return start.shape(run, say), start
+        start = read_pretrained(init, "bert", " to start from")
+        given = start.model.config
+        if given.direction != "both":
+            raise ConfigError("--init: the bundle reads from the left alone, and hides no words")
+        taken = differing(run.model, given, REGISTRY["bert"].structure)
+        if shown := [name for name in taken if name != "vocab_size"]:
+            say(f"as in the bundle that is started from: {', '.join(shown)}")
+        model = replace(run.model, **taken)
+        return replace(run, model=model, text=start.pipeline.config), start
 
     def check(self, run: BertRun) -> None:
         """Positions must reach, and the rest is built without memory."""
@@ -118,9 +240,9 @@ class BertPretraining:
             build_encoder(run.model_name(), asdict(replace(run.model, vocab_size=run.pieces.size)))
 
     def number(
-        self, run: BertRun, source: TextSource, folder: Path, start: BertStart | None, say: Say
+        self, run: BertRun, source: TextSource, folder: Path, start: Start | None, say: Say
     ) -> None:
-        """Write the documents as numbers of their pieces."""
+        """Write the documents as the ids of their pieces."""
         pipeline = _learnt_pipeline(run, source, say) if start is None else start.pipeline
         say(f"numbering {source.shown}")
         write_documents(
@@ -138,19 +260,21 @@ class BertPretraining:
         run: BertRun,
         source: TextSource,
         numbers: Path,
-        start: BertStart | None,
-        stage: Session,
+        start: Start | None,
+        fabric: Fabric,
+        say: Say,
     ) -> BertLearner:
         """Take the sizes that follow from the text, and a pooler only if it learns."""
         corpus = read_documents(numbers)
         size = _num_pieces(run, source, corpus, start)
-        stage.say(f"{size:,} pieces; {corpus.totals['train']:,} of them make up the training text")
+        say(f"{size:,} pieces; {corpus.totals['train']:,} of them make up the training text")
         run = replace(run, model=replace(run.model, vocab_size=size, pooler=run.has_pairs))
         model = build_encoder(run.model_name(), asdict(run.model))
         if start is not None:
-            start.fill(model, stage.say)
-        plan = _plan(run, corpus, source, stage)
-        return BertLearner(run=run, corpus=corpus, model=model, plan=plan)
+            own, given = model.state_dict(), start.model.state_dict()
+            take_weights(model, {name: given[name] for name in given if name in own}, say)
+        batches = _batches(run, corpus, source, fabric.device, say)
+        return BertLearner(run=run, corpus=corpus, model=model, batches=batches)
 
 
 def _learnt_pipeline(run: BertRun, source: TextSource, say: Say) -> TextPipeline:
@@ -177,26 +301,27 @@ def _given_pipeline(run: BertRun, text: TextConfig) -> TextPipeline:
 
 
 def _num_pieces(
-    run: BertRun, source: TextSource, corpus: DocumentCorpus, start: BertStart | None
+    run: BertRun, source: TextSource, corpus: DocumentCorpus, start: Start | None
 ) -> int:
     """The vocabulary's size; a table that is gone on from may be longer than it."""
     entries = bert_vocabulary(corpus.pipeline.tokenizer)
     if start is None:
         return len(entries)
-    # A corpus may have been numbered before, by another vocabulary.
+    # A corpus may have been written before, by another vocabulary.
     if entries != bert_vocabulary(start.pipeline.tokenizer):
         raise InputError(
-            f"is numbered otherwise than {start.bundle.path}; give the text itself",
+            f"is numbered differently from {start.bundle.path}; give the text itself",
             source=source.folder,
         )
     return run.model.vocab_size
 
 
-def _plan(run: BertRun, corpus: DocumentCorpus, source: TextSource, stage: Session) -> MaskedPlan:
-    device = stage.fabric.device
+def _batches(
+    run: BertRun, corpus: DocumentCorpus, source: TextSource, device: torch.device, say: Say
+) -> MaskedBatches:
     whole = _resident(corpus.documents("train"), device)
     train, tune = whole.parted(run.data.tune_share)
-    plan = MaskedPlan(
+    batches = MaskedBatches(
         text=MaskedText.of(whole.ids, corpus.pipeline, run.masking, device=device),
         train=train,
         tune=tune,
@@ -204,14 +329,14 @@ def _plan(run: BertRun, corpus: DocumentCorpus, source: TextSource, stage: Sessi
         pairs=run.has_pairs,
         training=run.training,
     )
-    if any(not plan.slots(epoch) for epoch in range(run.data.rounds)):
+    if any(not batches.slots(epoch) for epoch in range(run.data.rounds)):
         raise InputError(
             f"{counted(train.num_pieces, 'piece is', 'pieces are')} too few to cut excerpts from; "
             "lower data.rounds",
             source=source.folder,
         )
-    stage.say(f"{train.num_pieces:,} pieces to train on, {tune.num_pieces:,} held back to steer by")
-    return plan
+    say(f"{train.num_pieces:,} pieces to train on, {tune.num_pieces:,} held back to steer by")
+    return batches
 
 
 def _resident(documents: DocumentText, device: torch.device) -> DocumentText:

@@ -1,52 +1,121 @@
 """The card of a freshly trained bundle: what the run itself knows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from softquery.bundle import Card, CardData, CardNumber, make_card
-from softquery.recipes.run import Run
+from softquery.recipes import AnyRun, BertRun, ElmoRun, GenerateSettings, Run
 from softquery.running.adapter import Prepared, TaskAdapter
 
 MORE = ("bleu", "perplexity", "repeats_rightly", "ranked_first")
 """Further metrics that a card shows where they were measured."""
 
 
-def run_card(
-    prepared: Prepared, work: TaskAdapter, metrics: Mapping[str, Any], *, name: str
+def task_card(
+    prepared: Prepared, adapter: TaskAdapter, metrics: Mapping[str, Any], *, name: str
+) -> str:
+    """The card of a model of a task."""
+    run, rows = prepared.run, prepared.rows
+    shared = metrics["training"]["dev_rows_in_train"]
+    return _card(
+        run,
+        metrics,
+        name=name,
+        kind=adapter.kind,
+        languages=_languages(run),
+        data=[("train", len(rows["train"]), ""), ("held back to tune by", len(rows["tune"]), "")],
+        facts={f"dev {adapter.noun} that also stand in train": shared},
+        numbers=_numbers(prepared.task.steers_by, metrics["dev"]),
+        limit="Measured on one dev set only; no limits have been probed.",
+    )
+
+
+def bert_card(run: BertRun, metrics: Mapping[str, Any], *, name: str) -> str:
+    """The card of a pretrained BERT."""
+    dev = metrics["dev"]
+    shown = [metric for metric in ("mlm_loss", "mlm_accuracy", "nsp_accuracy") if metric in dev]
+    return _card(
+        run,
+        metrics,
+        name=name,
+        kind="encoder",
+        languages=[],
+        data=[("train", metrics["training"]["pieces"], "pieces")],
+        facts={
+            "vocabulary": run.model.vocab_size,
+            "hidden": f"{run.masking.share:.0%} of the {run.masking.unit}",
+            "length of a sequence": f"{run.data.length}, at the end {run.data.long_length}",
+        },
+        numbers=[_number(metric, dev, "valid") for metric in shown],
+        limit="Pretrained only: it answers no question until a task has been learnt on top of it; "
+        "no other limit has been probed.",
+    )
+
+
+def elmo_card(run: ElmoRun, metrics: Mapping[str, Any], *, name: str) -> str:
+    """The card of a pretrained biLM."""
+    dev = metrics["dev"]
+    shown = ("perplexity_forwards", "perplexity_backwards")
+    return _card(
+        run,
+        metrics,
+        name=name,
+        kind="embedder",
+        languages=_languages(run),
+        data=[("train", metrics["training"]["words"], "words")],
+        facts={
+            "words that are predicted": dev["vocabulary"],
+            "clips": "as published" if run.model.way == "exact" else "none",
+        },
+        numbers=[_number(metric, dev, "valid") for metric in shown],
+        limit="Perplexity is over the vocabulary above, with <unk> as one word of it "
+        f"({dev['unknown_share']:.2%} of the words of valid); no other limit has been probed.",
+    )
+
+
+def _card(
+    run: AnyRun,
+    metrics: Mapping[str, Any],
+    *,
+    name: str,
+    kind: str,
+    languages: list[str],
+    data: Sequence[tuple[str, int, str]],
+    facts: Mapping[str, Any],
+    numbers: list[CardNumber],
+    limit: str,
 ) -> str:
     """The card as Markdown. Licence and limits are the user's to state, and the card says so."""
-    run, metric = prepared.run, prepared.task.steers_by
+    training = metrics["training"]
     card = Card(
         name=name,
         purpose=f"{run.summary}.",
-        languages=_languages(run),
+        languages=languages,
         licence="unstated",
         data=[
-            CardData(name="train", rows=len(prepared.source.train), licence="unstated"),
-            CardData(
-                name="held back to tune by", rows=len(prepared.source.tune), licence="unstated"
-            ),
+            CardData(name=part, rows=rows, licence="unstated", note=note)
+            for part, rows, note in data
         ],
         training={
             "recipe": run.name,
-            **_base(run),
-            "seed": run.training.seed,
-            "epochs": metrics["training"]["epochs"],
-            "best epoch": metrics["training"]["best_epoch"],
-            "steps": metrics["training"]["steps"],
-            "seconds": metrics["training"]["seconds"],
-            f"dev {work.noun} that also stand in train": metrics["training"]["dev_rows_in_train"],
+            **_encoder(run),
+            "seed": training["seed"],
+            "epochs": training["epochs"],
+            "best epoch": training["best_epoch"],
+            "steps": training["steps"],
+            "seconds": training["seconds"],
+            **facts,
         },
-        numbers=_numbers(metric, metrics["dev"]),
-        limits=["Measured on one dev set only; no limits have been probed."],
+        numbers=numbers,
+        limits=[limit],
     )
-    return make_card(card, kind=work.kind)
+    return make_card(card, kind=kind)
 
 
-def _base(run: Run) -> dict[str, str]:
-    """What a head was put on."""
-    if run.bert is None or not run.bert.bundle:
+def _encoder(run: AnyRun) -> dict[str, str]:
+    """The pretrained encoder under a head, where there is one."""
+    if not isinstance(run, Run) or run.bert is None or not run.bert.bundle:
         return {}
     return {"encoder": f"{Path(run.bert.bundle).name}, {run.bert.weights} weights"}
 
@@ -54,17 +123,20 @@ def _base(run: Run) -> dict[str, str]:
 def _numbers(metric: str, dev: Mapping[str, Any]) -> list[CardNumber]:
     """The metric on dev; nothing where it is undefined, as with grades that are all alike."""
     names = dict.fromkeys([metric, *(name for name in MORE if name in dev)])
-    return [_number(name, dev) for name in names if dev[name] is not None]
+    return [_number(name, dev, "dev") for name in names if dev[name] is not None]
 
 
-def _number(metric: str, dev: Mapping[str, Any]) -> CardNumber:
-    bounds = dev.get(f"{metric}_interval")
+def _number(metric: str, found: Mapping[str, Any], data: str) -> CardNumber:
+    bounds = found.get(f"{metric}_interval")
     interval = (bounds[0], bounds[1]) if bounds and None not in bounds else None
-    return CardNumber(metric=metric, value=dev[metric], n=dev["n"], data="dev", interval=interval)
+    return CardNumber(
+        metric=metric, value=found[metric], n=found["n"], data=data, interval=interval
+    )
 
 
-def _languages(run: Run) -> list[str]:
-    """Those that the run names; else what its unit of text tells."""
-    if run.writing is not None and run.writing.languages:
-        return list(run.writing.languages)
+def _languages(run: Run | ElmoRun) -> list[str]:
+    """Those that the run names; otherwise what its unit of text suggests."""
+    settings = run.settings if isinstance(run, Run) else None
+    if isinstance(settings, GenerateSettings) and settings.languages:
+        return list(settings.languages)
     return ["zh" if run.text.unit in ("characters", "jieba") else "en"]

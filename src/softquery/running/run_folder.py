@@ -1,18 +1,55 @@
-"""Where a run lies while it is under way, and what is left of it when it fails."""
+"""Where a run lies while it is under way, by what it is resumed, and what is left when it ends."""
 
+import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import ENOSPC
+from glob import escape
 from os import PathLike
 from pathlib import Path
+from typing import Any
+
+from lightning_fabric import Fabric
 
 from softquery.bundle import RECORDS
-from softquery.errors import InputError, SoftqueryError
+from softquery.errors import ConfigError, InputError, SoftqueryError
+from softquery.files import write_json
+from softquery.running.options import RunOptions, Say
+from softquery.training import Training, launch
 from softquery.training.checkpoint import NAME as CHECKPOINT
 
 SETTINGS = "run.json"
+DATA = "data_fingerprint"
+_MAY_CHANGE = {
+    "training.checkpoint_seconds",
+    "training.max_epochs",
+    "training.max_steps",
+    "training.patience",
+}
+
+
+def enter(training: Training, options: RunOptions) -> Fabric | None:
+    """Check the places of a run and start its processes.
+
+    Args:
+        training: For precision and seed.
+        options: For the rest.
+
+    Returns:
+        None where the bundle is complete, and only the clearing up had been interrupted.
+    """
+    target, folder = Path(options.output), partial_folder(options.output)
+    finished = options.resume and is_finished(target, folder)
+    if not finished:
+        check_places(target, folder, resume=options.resume)
+    fabric = launch(devices=options.devices, precision=training.precision, seed=training.seed)
+    if not finished:
+        return fabric
+    if fabric.is_global_zero:
+        clear_up(folder, target)
+    return None
 
 
 def partial_folder(output: str | PathLike[str]) -> Path:
@@ -48,13 +85,17 @@ def _is_run(folder: Path) -> bool:
 
 
 @contextmanager
-def kept_if_resumable(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
+def kept_if_resumable(folder: Path, say: Say, *, writes: bool = True) -> Iterator[None]:
     """Around a run: what fails before the first checkpoint leaves nothing behind.
 
     Args:
-        folder: Of the run; folders that are made for it go as well.
-        say: Told when there is something to go on from.
+        folder: Of the run; folders that are made for it are removed as well.
+        say: Receives a line where there is something to go on from.
+        writes: Whether this process is the one that writes; others leave the folder alone.
     """
+    if not writes:
+        yield
+        return
     fresh = [place for place in (folder, *folder.parents) if not place.exists()]
     before = _age(folder / CHECKPOINT)
     try:
@@ -75,7 +116,7 @@ def kept_if_resumable(folder: Path, say: Callable[[str], None]) -> Iterator[None
 
 @contextmanager
 def _quiet_threads() -> Iterator[None]:
-    """A log's own thread meets a full disk, too; the run tells of it in one line, not in two."""
+    """A log's own thread meets a full disk, too; the run reports it in one line, not in two."""
     before = threading.excepthook
 
     def tell(found: threading.ExceptHookArgs) -> None:
@@ -101,3 +142,60 @@ def _remove(fresh: list[Path]) -> None:
     for parent in fresh[1:]:
         with suppress(OSError):  # somebody else may have put something there
             parent.rmdir()
+
+
+def is_finished(target: Path, folder: Path) -> bool:
+    """Whether the bundle is complete and only the clearing up was interrupted."""
+    ours, theirs = (place / RECORDS / SETTINGS for place in (folder, target))
+    if not folder.exists() or not theirs.is_file():
+        return False
+    return not ours.exists() or ours.read_bytes() == theirs.read_bytes()
+
+
+def clear_up(folder: Path, target: Path) -> None:
+    """Remove what the run needed on its way, and what killed attempts at the bundle left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for left in target.parent.glob(f".{escape(target.name[:40])}.*.tmp"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def note_settings(
+    folder: Path, settings: dict[str, Any], *, fingerprint: str, resume: bool
+) -> None:
+    """Write `run.json`, or make sure that a resumed run is the one that was interrupted."""
+    note = folder / RECORDS / SETTINGS
+    plain = json.loads(json.dumps({**settings, DATA: fingerprint}))
+    if resume and note.exists():
+        before, now = _flat(_read_settings(note)), _flat(plain)
+        if before.get(DATA) != now[DATA]:
+            raise ConfigError(f"{note}: the training data has changed since the run was started")
+        for key in now:
+            if before.get(key) != now[key] and key not in _MAY_CHANGE:
+                raise ConfigError(
+                    f"{note}: the interrupted run had {key} = {before.get(key)!r}, now {now[key]!r}"
+                )
+        return
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
+    write_json(note, plain)
+
+
+def _read_settings(note: Path) -> dict[str, Any]:
+    try:
+        settings: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+        settings.keys()
+    except (ValueError, AttributeError) as error:
+        raise ConfigError(f"{note}: is damaged ({error}); remove {note.parents[1]}") from None
+    return settings
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {prefix.rstrip("."): value}
+    return {
+        key: each
+        for name, part in value.items()
+        for key, each in _flat(part, f"{prefix}{name}.").items()
+    }

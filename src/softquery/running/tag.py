@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,43 +11,48 @@ from torch import nn
 
 from softquery.answers import Scheme, TagError, TagSet
 from softquery.data import Sentences, Texts, WordPieces, encode_words
-from softquery.errors import ConfigError, InputError, counted
-from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
-from softquery.models import BertTaggerConfig
-from softquery.recipes.run import Run, TagSettings
-from softquery.running.adapter import Folder, Prepared, Say, SourceRows
-from softquery.running.tag_plan import TagPlan
+from softquery.errors import InputError, counted
+from softquery.files import TAGGED_FORMS, TaggedSentence, read_tagged
+from softquery.models import REGISTRY
+from softquery.recipes import Run, TagSettings
+from softquery.running.adapter import (
+    Folder,
+    Prepared,
+    Rows,
+    TaskAdapter,
+    bucketed_slots,
+    check_finite,
+    read_split,
+    vocabulary_of,
+)
+from softquery.running.options import Say
 from softquery.runtime.tag.decode_tags import decode_tags
 from softquery.runtime.tag.schemes import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores
 from softquery.tasks import Tagging
 from softquery.text import (
+    PieceEncoder,
     TextPipeline,
-    WordCutting,
-    build_pipeline,
     in_parts,
     normalise,
     pipeline_from_words,
     rejoined,
 )
+from softquery.training import TrainingPlan
 
 
-class TagAdapter:
-    """Tagging; see `softquery.running.adapter.TaskAdapter`."""
+class TagAdapter(TaskAdapter):
+    """Tagging as a `TaskAdapter`."""
 
     kind: ClassVar[str] = "tagger"
     noun: ClassVar[str] = "sentences"
 
     def read(
-        self, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
+        self, run: Run, folder: Folder, split: str, rename: Mapping[str, str] | None, say: Say
     ) -> list[TaggedSentence]:
         """The sentences of one split."""
-        path = find_split(folder, split, forms=TAGGED_FORMS)
-        say(f"reading {path}")
-        rows = list(read_tagged(path, rename=rename))
-        if not rows:
-            raise InputError("holds no sentences", source=path)
-        return rows
+        parse = partial(read_tagged, rename=rename)
+        return read_split(folder, split, parse, say, forms=TAGGED_FORMS, noun="sentences")
 
     def group(self, row: TaggedSentence) -> Hashable:
         """Equal sentences stay together."""
@@ -60,34 +66,32 @@ class TagAdapter:
         """Words and tags."""
         return "\t".join([*row.tokens, "", *(row.tags or ())])
 
-    def settle(self, run: Run, source: SourceRows, say: Say) -> Run:
+    def settle(self, run: Run, rows: Rows, labels: Sequence[str], say: Say) -> Run:
         """How tags are written, and without a task, those of the training sentences."""
-        settings = run.tags or TagSettings()
-        given = scheme_of(source, settings, say)
-        run = replace(run, tags=replace(settings, given=given))
+        settings = _settings(run)
+        sentences: list[TaggedSentence] = [*rows["train"], *rows["tune"]]
+        given = scheme_of(sentences, settings, say)
+        run = replace(run, settings=replace(settings, given=given))
         if run.task is not None:
             return run
-        rows: list[TaggedSentence] = [*source.train, *source.tune]
         try:
             tags = TagSet.found(
-                [row.tags or [] for row in rows],
+                [row.tags or [] for row in sentences],
                 given=given,
                 learnt=settings.learnt,
                 decoding=settings.decoding,
             )
         except ValueError as error:
-            raise InputError(str(error), source=rows[0].source) from None
+            raise InputError(str(error), source=sentences[0].source) from None
         shown = ", ".join([*tags.labels[:9], *(["…"] if len(tags.labels) > 9 else [])])
         say(f"tags: {given}, {len(tags.labels)} to learn ({shown})")
         return replace(run, task=Tagging(tags=tags))
 
-    def build_pipeline(self, run: Run, source: SourceRows) -> TextPipeline:
+    def build_pipeline(self, run: Run, rows: Rows) -> TextPipeline:
         """The words as they are cut in the files, the most frequent first."""
         if run.text.unit == "bert":
-            texts = (" ".join(row.tokens) for row in source.train)
-            size, count = run.vocabulary.size, run.vocabulary.min_count
-            return build_pipeline(texts, run.text, vocab_size=size, min_count=count)
-        counts = Counter(normalise(word, run.text) for row in source.train for word in row.tokens)
+            return vocabulary_of(run, (" ".join(row.tokens) for row in rows["train"]))
+        counts = Counter(normalise(word, run.text) for row in rows["train"] for word in row.tokens)
         kept = [word for word, count in counts.most_common() if count >= run.vocabulary.min_count]
         kept.sort(key=lambda word: (-counts[word], word))
         return pipeline_from_words([word for word in kept if word][: run.vocabulary.size], run.text)
@@ -99,14 +103,14 @@ class TagAdapter:
         say: Say,
         name: str,
         *,
-        taught: bool = False,
+        to_train: bool = False,
     ) -> Texts | WordPieces:
-        """Words and tags as numbers; long sentences in parts."""
+        """Words and tags as ids; long sentences in parts."""
         limit = prepared.pipeline.config.max_tokens
         words = [row.tokens for row in rows]
-        given = (prepared.run.tags or TagSettings()).given
+        given = _settings(prepared.run).given
         ids = [_ids(row, prepared.task.tags, given) for row in rows]  # type: ignore[arg-type]
-        if isinstance(prepared.run.model, BertTaggerConfig):
+        if REGISTRY[prepared.run.model_name()].has_encoder:
             made = tagged_pieces(words, ids, prepared.pipeline)
             if made.num_cut:
                 many = counted(made.num_cut, "sentence is", "sentences are")
@@ -123,35 +127,29 @@ class TagAdapter:
         )
         return replace(texts, label=Sentences.pack(list(in_parts(ids, limit))), num_cut=num_cut)
 
-    def num_taught(self, rows: list[TaggedSentence], train: Texts | WordPieces) -> int:
-        """All of them."""
-        return len(rows)
-
     def plan(
         self, prepared: Prepared, train: Texts | WordPieces, tune: Texts | WordPieces
-    ) -> TagPlan:
-        """Shuffled batches, and F1 or accuracy of what was held back."""
+    ) -> TrainingPlan:
+        """Shuffled batches, and F1 or accuracy on the tune set."""
 
-        def measured(model: nn.Module) -> dict[str, float]:
-            gold, predicted = self._tags(prepared, model, tune, prepared.source.tune)
+        def measure(model: nn.Module) -> dict[str, float]:
+            gold, predicted = self._tags(prepared, model, tune, prepared.rows["tune"])
             task = prepared.task
             found = task.report(gold, predicted, num_samples=1)
             names = dict.fromkeys([task.steers_by, "accuracy"])
             return {f"tune_{name}": found[name] for name in names}
 
-        return TagPlan(
-            train=train,
-            lengths=train.lengths().cpu(),
-            files=prepared.run.data,
-            seed=prepared.run.training.seed,
-            measured=measured,
+        return TrainingPlan(
+            slots=bucketed_slots(prepared.run, train.lengths().cpu()),
+            make_batch=train.batch,
+            measure=measure,
         )
 
     def report(
         self, prepared: Prepared, model: nn.Module, dev: Texts | WordPieces
     ) -> dict[str, Any]:
         """Entities found whole, and words."""
-        gold, predicted = self._tags(prepared, model, dev, prepared.source.dev)
+        gold, predicted = self._tags(prepared, model, dev, prepared.rows["dev"])
         found: dict[str, Any] = prepared.task.report(gold, predicted)
         return found
 
@@ -164,11 +162,7 @@ class TagAdapter:
     ) -> tuple[list[list[str]], list[list[str]]]:
         """Gold and answered tags of whole sentences, both in the model's scheme."""
         scores, chain = tag_scores(model, texts)
-        if not all(np.isfinite(each).all() for each in scores):
-            raise ConfigError(
-                "the run diverged: the model's answers are no longer finite; "
-                "lower optim.lr, or raise optim.eps or schedule.warmup_steps"
-            )
+        check_finite(all(np.isfinite(each).all() for each in scores))
         tags: TagSet = prepared.task.tags
         lengths = [len(row.tokens) for row in rows]
         label: Sentences = texts.label  # type: ignore[assignment]
@@ -181,7 +175,7 @@ def tagged_pieces(
     sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[int]], pipeline: TextPipeline
 ) -> WordPieces:
     """Sentences as pieces, each word's tag at its first one; long sentences in parts."""
-    cut = WordCutting(pipeline).rows(sentences)
+    cut = PieceEncoder(pipeline).rows(sentences)
     rows = [row for parts in cut for row in parts]
     flat = rejoined(tags, [len(row.places) for row in rows])
     return WordPieces(
@@ -192,12 +186,16 @@ def tagged_pieces(
     )
 
 
-def scheme_of(source: SourceRows, settings: TagSettings, say: Say) -> Scheme:
+def _settings(run: Run) -> TagSettings:
+    return run.settings if isinstance(run.settings, TagSettings) else TagSettings()
+
+
+def scheme_of(rows: Sequence[TaggedSentence], settings: TagSettings, say: Say) -> Scheme:
     """How the tags of the files are written; a mixture of schemes is refused."""
     if settings.given != "auto":
         return settings.given
     found = written_scheme(
-        [*source.train, *source.tune],
+        rows,
         otherwise="to read them all the same, name one with --set tags.given={scheme}",
     )
     if found.warning is not None:

@@ -1,155 +1,158 @@
-"""Run a recipe for a task: read, train, measure, and leave a bundle.
+"""Run a recipe: read, train, measure, and leave a bundle.
 
 While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its own name when it is
 complete.
 """
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.recipes.run import Run
-from softquery.running.adapter import Folder, Prepared, Say, SourceRows, TaskAdapter
-from softquery.running.adapters import adapter_of
-from softquery.running.bert_base import BertBase, fitting_text, read_base, stand, with_base
+from softquery.errors import ConfigError
+from softquery.models import REGISTRY
+from softquery.recipes import AnyRun, BertRun, ElmoRun, Run, Word2VecRun
+from softquery.running.adapter import Prepared, TaskAdapter, prepare
+from softquery.running.classify import ClassifyAdapter
+from softquery.running.generate import GenerateAdapter
 from softquery.running.inner_embedder import (
     base_of,
     known_by,
     nested_elmo,
-    own_weights,
     penalised,
     recordable,
     spelt_alike,
 )
-from softquery.running.options import RunOptions
+from softquery.running.match import MatchAdapter
+from softquery.running.options import RunOptions, Say
 from softquery.running.prefetch import read_contexts, read_words
-from softquery.running.prepare import prepare, read_source
-from softquery.running.run_card import run_card
-from softquery.running.session import Session, TrainOutcome, enter
-from softquery.running.start import Start, read_start
-from softquery.runtime.torch_models import TaskModel, build_model, config_of
-from softquery.text import TextPipeline
-from softquery.training import BEST, Plan, draw_curves, load_tensors
+from softquery.running.pretrain import pretrain
+from softquery.running.pretrain_bert import BertPretraining
+from softquery.running.pretrain_elmo import ElmoPretraining
+from softquery.running.read import ReadAdapter
+from softquery.running.run_card import task_card
+from softquery.running.run_folder import (
+    clear_up,
+    enter,
+    kept_if_resumable,
+    note_settings,
+    partial_folder,
+)
+from softquery.running.start import fill, freeze
+from softquery.running.tag import TagAdapter
+from softquery.running.train_word2vec import train_word2vec
+from softquery.runtime.inner.reads import PREFIX
+from softquery.runtime.torch_models import build_model, config_of
+from softquery.training import BEST, Trainer, TrainingPlan, draw_curves, leave, load_tensors
+
+ADAPTERS: dict[str, TaskAdapter] = {
+    "matcher": MatchAdapter(),
+    "classifier": ClassifyAdapter(),
+    "tagger": TagAdapter(),
+    "reader": ReadAdapter(),
+    "generator": GenerateAdapter(),
+}
+"""By the kind of bundle that a model is stored in."""
 
 
-def train(run: Run, job: RunOptions) -> Path:
-    """Train a model for a task and write its bundle.
+def train(run: AnyRun, options: RunOptions) -> Path:
+    """Train a model of any kind and write its bundle.
 
     Args:
         run: The recipe, with its overrides.
-        job: What it is given.
+        options: Where it reads, writes and starts.
+
+    Raises:
+        ConfigError: Options are given that mean nothing to such a run.
     """
-    stage = enter(run.training, job)
-    if stage is None:
-        return Path(job.output)
-    ready = _make_ready(run, job, stage)
-    prepared, model = ready.prepared, ready.model
-    with stage.kept():
-        if stage.is_first:
-            settings = {**prepared.run.to_dict(), **known_by(model)}
-            stage.note(settings, prepared.source.fingerprint)
-        stage.fabric.barrier()
-        outcome = stage.fit(
+    given = {"init": options.init, "devices": options.devices > 1, "columns": options.rename}
+    check_options(run, given)
+    return TRAINERS[type(run)](run, options)
+
+
+def check_options(run: AnyRun, given: Mapping[str, object]) -> None:
+    """Refuse options that mean nothing to a recipe.
+
+    Args:
+        run: The recipe.
+        given: Options of the command line; what is None, empty or the like was not given.
+
+    Raises:
+        ConfigError: One of them is given and refused.
+    """
+    for option, reason in run.refused.items():
+        if given.get(option):
+            raise ConfigError(f"--{option}: {run.name} {reason}")
+
+
+def train_task(run: Run, options: RunOptions) -> Path:
+    """Train a model for a task and write its bundle."""
+    fabric, target = enter(run.training, options), Path(options.output)
+    if fabric is None:
+        return target
+    folder, is_first = partial_folder(target), fabric.is_global_zero
+    say: Say = options.say if is_first else (lambda line: None)
+    adapter = ADAPTERS[REGISTRY[run.model_name()].kind]
+    prepared = prepare(run, adapter, options, say)
+    model, prepared = _build(prepared, say)
+    model.to(fabric.device)
+    plan = _plan(adapter, prepared, model, fabric.device, say)
+    # A bad row is reported now, not after hours.
+    dev = adapter.encode(prepared.rows["dev"], prepared, say, "dev")
+    run, has_elmo = prepared.run, prepared.run.elmo is not None
+    with kept_if_resumable(folder, say, writes=is_first):
+        if is_first:
+            settings = {**run.to_dict(), **(known_by(model) if has_elmo else {})}
+            note_settings(folder, settings, fingerprint=prepared.fingerprint, resume=options.resume)
+        fabric.barrier()
+        loss = prepared.task.loss
+        trainer = Trainer(
+            fabric,
             model,
-            ready.plan,
-            job.observer,
-            loss=penalised(prepared.task.loss, getattr(model, "embedder", None)),
-            optim=prepared.run.optim,
-            schedule=prepared.run.schedule,
-            training=recordable(prepared.run),
+            plan,
+            loss=penalised(loss, model) if has_elmo else loss,
+            optim=run.optim,
+            schedule=run.schedule,
+            training=recordable(run) if has_elmo else run.training,
+            folder=folder,
         )
-        if stage.is_first:
-            _finish(ready, outcome, stage)
-    return stage.leave()
+        trainer.run(options.observer, resume=options.resume)
+        if is_first:
+            _finish(adapter, prepared, trainer, dev, target)
+            clear_up(folder, target)
+            say(f"bundle written: {target}")
+    leave(fabric)
+    return target
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadyRun:
-    """All that is there before the first step."""
-
-    work: TaskAdapter
-    prepared: Prepared
-    model: TaskModel
-    plan: Plan
-    dev: Any
-    """Its rows as tensors."""
-
-
-def _make_ready(run: Run, job: RunOptions, stage: Session) -> ReadyRun:
-    """Read the rows, settle what follows from them, and build the model."""
-    work, say, device = adapter_of(run), stage.say, stage.fabric.device
-    source = read_source(run, work, job.data, job.rename, say)
-    run, begun = _begin(run, source, job.init, say)
-    prepared = prepare(
-        run, work, source, say, pipeline=begun.pipeline, source_pipeline=begun.source_pipeline
-    )
-    model, prepared = _build(prepared, begun, say)
-    model.to(device)
-    plan = _plan(work, prepared, model, device, say)
-    # A bad row is told now, not after hours.
-    dev = work.encode(source.dev, prepared, say, "dev")
-    return ReadyRun(work=work, prepared=prepared, model=model, plan=plan, dev=dev)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StartingPoint:
-    """What the run starts from, where it does."""
-
-    start: Start | None
-    """A bundle of the same kind, gone on from."""
-    base: BertBase | None
-    """A pretrained encoder, on which a head is put."""
-    pipeline: TextPipeline | None
-
-    @property
-    def source_pipeline(self) -> TextPipeline | None:
-        """By what the start reads sources, where they have a vocabulary of their own."""
-        return None if self.start is None else self.start.source_pipeline
-
-
-def _begin(
-    run: Run, source: SourceRows, init: Folder | None, say: Say
-) -> tuple[Run, StartingPoint]:
-    """The run with the sizes and the text pipeline of what it starts from."""
-    run, init = with_base(run, init)
-    base = read_base(run, init)
-    start = None if init is None else read_start(init)
-    if start is not None:
-        run = start.shape(run, source, say)
-    if base is not None:
-        run = base.shape(run, say)
-    given = base or start
-    pipeline = None if given is None else given.pipeline
-    if run.bert is not None:
-        run, pipeline = fitting_text(run, pipeline, say, goes_on=start is not None)
-    return run, StartingPoint(start=start, base=base, pipeline=pipeline)
-
-
-def _build(prepared: Prepared, begun: StartingPoint, say: Say) -> tuple[TaskModel, Prepared]:
+def _build(prepared: Prepared, say: Say) -> tuple[nn.Module, Prepared]:
     """The model, filled from pretrained vectors or from the bundle that the run starts from.
 
-    A biLM inside has its say about the run: how words are spelt.
+    A biLM inside decides how words are spelt, which the run then says.
     """
-    run, longest = prepared.run, None
+    run, start, longest = prepared.run, prepared.start, None
     if run.elmo is None:
         model = build_model(run.model_name(), asdict(run.model))
+        words = getattr(model, "embedder", None)
     else:
         embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
         run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
         model = build_model(run.model_name(), asdict(run.model), embedder)
-    words = getattr(model, "embedder", None) if run.elmo is None else embedder.words
+        words = embedder.words
     if prepared.table is not None and words is not None:
         words.table.weight.data.copy_(torch.from_numpy(prepared.table))
-    if begun.start is not None:
-        begun.start.fill(model, prepared.task, say)
+    if start is not None:
+        fill(model, run, getattr(prepared.task, "labels", ()), start, say)
     if run.bert is not None:
-        stand(model, run.bert, begun.base, say)
+        freeze(model, run.bert, say)
     if run.vocabulary.frozen and words is not None:
-        if prepared.table is None and begun.start is None:
+        if prepared.table is None and start is None:
             say("no vectors are given, so that the table of words learns along")
         else:
             words.requires_grad_(False)
@@ -157,52 +160,68 @@ def _build(prepared: Prepared, begun: StartingPoint, say: Say) -> tuple[TaskMode
 
 
 def _plan(
-    work: TaskAdapter, prepared: Prepared, model: TaskModel, device: torch.device, say: Say
-) -> Plan:
-    train_set = work.encode(prepared.source.train, prepared, say, "train", taught=True)
-    tune_set = work.encode(prepared.source.tune, prepared, say, "held back")
-    train, tune = work.num_taught(prepared.source.train, train_set), len(prepared.source.tune)
-    say(f"{train:,} {work.noun} to train on, {tune:,} held back to tune by")
-    return work.plan(
-        prepared,
-        read_contexts(train_set.to(device), model, say),
-        read_contexts(tune_set.to(device), model, lambda line: None),
-    )
+    adapter: TaskAdapter, prepared: Prepared, model: nn.Module, device: torch.device, say: Say
+) -> TrainingPlan:
+    rows = prepared.rows
+    train_set = adapter.encode(rows["train"], prepared, say, "train", to_train=True)
+    tune_set = adapter.encode(rows["tune"], prepared, say, "held back")
+    num_trained, num_tuned = adapter.num_trained(rows["train"], train_set), len(rows["tune"])
+    say(f"{num_trained:,} {adapter.noun} to train on, {num_tuned:,} held back to tune by")
+    train_set, tune_set = train_set.to(device), tune_set.to(device)
+    if prepared.run.elmo is not None:
+        train_set = read_contexts(train_set, model, say)
+        tune_set = read_contexts(tune_set, model, lambda line: None)
+    return adapter.plan(prepared, train_set, tune_set)
 
 
-def _finish(ready: ReadyRun, outcome: TrainOutcome, stage: Session) -> None:
+def _finish(
+    adapter: TaskAdapter, prepared: Prepared, trainer: Trainer, dev: Any, target: Path
+) -> None:
     """Measure the best weights on dev and write the bundle."""
-    prepared, model = ready.prepared, ready.model
-    best, _ = load_tensors(stage.folder / BEST)
+    run, task, model, state = prepared.run, prepared.task, trainer.bare, trainer.state
+    best, _ = load_tensors(trainer.folder / BEST)
     model.load_state_dict(best)
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
-    device = next(model.parameters()).device
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    dev = dev.to(device)
+    if run.elmo is not None:
+        dev = read_words(dev, model)
     metrics = {
-        "dev": ready.work.report(prepared, model, read_words(ready.dev.to(device), model)),
-        "tune": {prepared.task.steers_by: outcome.fitted.best, "n": len(prepared.source.tune)},
-        "training": {
-            **outcome.facts(prepared.run.training.seed),
-            "dev_rows_in_train": prepared.source.num_shared,
-        },
+        "dev": adapter.report(prepared, model, dev),
+        "tune": {task.steers_by: state.best, "n": len(prepared.rows["tune"])},
+        "training": {**state.facts(run.training.seed), "dev_rows_in_train": prepared.num_shared},
     }
-    base, reading, records = base_of(model), prepared.source_pipeline, stage.folder / RECORDS
-    draw_curves(outcome.rows, f"tune_{prepared.task.steers_by}", records / "curves.png")
+    base = None if run.elmo is None else base_of(model)
+    source, records = prepared.source_pipeline, trainer.folder / RECORDS
+    draw_curves(state.rows, f"tune_{task.steers_by}", records / "curves.png")
     write_bundle(
-        stage.target,
+        target,
         config=BundleConfig(
-            kind=ready.work.kind,
-            model={"name": prepared.run.model_name(), "config": config_of(model)},
-            task=prepared.task.to_dict(),
+            kind=adapter.kind,
+            model={"name": run.model_name(), "config": config_of(model)},
+            task=task.to_dict(),
             text=prepared.pipeline.config.to_dict(),
             library_version=__version__,
             base=None if base is None else base.name,
             base_fingerprint=None if base is None else base.fingerprint,
         ),
         tokenizer_json=prepared.pipeline.tokenizer.to_str(),
-        source_tokenizer_json=None if reading is None else reading.tokenizer.to_str(),
-        weights=own_weights(model, base),
+        source_tokenizer_json=None if source is None else source.tokenizer.to_str(),
+        weights={
+            name: value.cpu().numpy()
+            for name, value in model.state_dict().items()
+            if base is None or not name.startswith(PREFIX)  # a base is found by its name
+        },
         metrics=metrics,
-        card=run_card(prepared, ready.work, metrics, name=stage.target.name),
+        card=task_card(prepared, adapter, metrics, name=target.name),
         records=records,
     )
-    stage.clear()
+
+
+TRAINERS: dict[type[AnyRun], Callable[[Any, RunOptions], Path]] = {
+    Run: train_task,
+    ElmoRun: partial(pretrain, ElmoPretraining()),
+    BertRun: partial(pretrain, BertPretraining()),
+    Word2VecRun: train_word2vec,
+}
+"""By the run's class: what trains it."""

@@ -21,36 +21,42 @@ from softquery.files import (
     open_corpus_file,
     write_corpus_file,
 )
-from softquery.recipes.word2vec import Word2VecRun
-from softquery.running.adapter import Say
-from softquery.running.options import RunOptions
-from softquery.running.run_folder import check_places, kept_if_resumable, partial_folder
-from softquery.running.run_record import clear_up, is_finished, note_settings
+from softquery.recipes import Word2VecRun
+from softquery.running.options import RunOptions, Say
+from softquery.running.run_folder import (
+    check_places,
+    clear_up,
+    is_finished,
+    kept_if_resumable,
+    note_settings,
+    partial_folder,
+)
 from softquery.training.word2vec import num_cores
 from softquery.training.word2vec.fit import STRETCH, WordFit, WordProgress
 from softquery.training.word2vec.word2vec_engine import Subject, Word2VecEngine
 
 
-def train_word2vec(run: Word2VecRun, job: RunOptions) -> Path:
+def train_word2vec(run: Word2VecRun, options: RunOptions) -> Path:
     """Train word vectors and write their bundle.
 
     Args:
         run: The recipe, with its overrides.
-        job: What it is given; its data are a file of text, or a folder of shards.
+        options: Where it reads, writes and starts; its data are a file of text, or a folder of
+            shards.
     """
-    say, resume = job.say, job.resume
-    target, folder = Path(job.output), partial_folder(job.output)
+    say, resume = options.say, options.resume
+    target, folder = Path(options.output), partial_folder(options.output)
     if resume and is_finished(target, folder):
         clear_up(folder, target)
         return target
     check_places(target, folder, resume=resume)
-    make_engine = _engine_maker(run)  # what is missing is told before any work
-    files = find_shards(job.data)
+    make_engine = _engine_maker(run)  # what is missing is reported before any work
+    files = find_shards(options.data)
     seen = fingerprint(files)
     with kept_if_resumable(folder, say):
         note_settings(folder, run.to_dict(), fingerprint=seen, resume=resume)
         corpus = (open_corpus_file(folder) if resume else None) or _read(run, files, folder, say)
-        _tell(corpus, say)
+        _report(corpus, say)
         settled = dataclasses.replace(
             run, model=dataclasses.replace(run.model, vocab_size=len(corpus.words))
         )
@@ -61,9 +67,9 @@ def train_word2vec(run: Word2VecRun, job: RunOptions) -> Path:
         say(f"training on {engine.name}")
         fit = WordFit(engine, corpus, run.training, folder)
         try:
-            progress = fit.run(job.observer, resume=resume)
+            progress = fit.run(options.observer, resume=resume)
         finally:
-            with suppress(OSError):  # a full disk has been told of already
+            with suppress(OSError):  # a full disk has been reported already
                 fit.history.close()
         _finish(settled, corpus, subject, engine, progress, folder, target)
     clear_up(folder, target)
@@ -106,7 +112,7 @@ def _read(run: Word2VecRun, files: list[Path], folder: Path, say: Say) -> Corpus
     )
 
 
-def _tell(corpus: CorpusFile, say: Say) -> None:
+def _report(corpus: CorpusFile, say: Say) -> None:
     if corpus.num_overlong:
         many = counted(corpus.num_overlong, "word")
         say(f"{many} of more than 256 characters left out")

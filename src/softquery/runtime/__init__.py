@@ -1,4 +1,4 @@
-"""Bundle to answers."""
+"""From a bundle to answers: a folder per task, and beside them what the tasks share."""
 
 import warnings
 from typing import Any
@@ -21,24 +21,24 @@ __all__ = [
     "Classifier",
     "ContextEmbedder",
     "EmbeddingStream",
+    "GenerateRequest",
+    "Generator",
     "MatchEvaluation",
     "Matcher",
     "Mix",
     "PieceEmbedder",
     "Reader",
-    "GenerateRequest",
     "Tagger",
     "WordVectors",
     "WordsInContext",
-    "Generator",
     "evaluate",
     "load",
     "load_classifier",
+    "load_generator",
     "load_matcher",
     "load_reader",
     "load_tagger",
     "load_vectors",
-    "load_generator",
     "open_embedder",
     "open_pieces",
 ]

@@ -14,17 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from softquery.answers import Match
 from softquery.bundle import Bundle
-from softquery.errors import InputError
-from softquery.files import Row
-from softquery.runtime.match.model import CHUNK, Matcher
+from softquery.errors import ConfigError, InputError
+from softquery.runtime.kinds import kind_of
 from softquery.runtime.partial_file import Partial, check_output
 from softquery.zoo import resolve
 
-SIDES = ("sentence1", "sentence2")
+NO_TEXT = "the rules leave no text for this source"
+"""Why a row has no answer: only a generator's rules can exclude every text."""
 SKIPPED = "skipped"
 """What a line under way says of a row that has no answer: why."""
 
@@ -59,24 +58,6 @@ class Skipping(Protocol):
         """All rows have been seen, and the answers are about to take their name."""
 
 
-class Answerer(Protocol):
-    """A model that answers rows of some kind, a chunk at a time."""
-
-    chunk: ClassVar[int]
-
-    def identity(self) -> dict[str, str]:
-        """What the answers depend on besides the rows."""
-
-    def lines(self, chunk: list[Any]) -> Iterator[str | Unanswered]:
-        """A line of JSON for each row, or why it has none."""
-
-    def repeats(self, row: Any, record: Any) -> bool:
-        """Whether an answer is that to a row: answers repeat their input."""
-
-    def num_cut(self, chunk: list[Any]) -> int:
-        """Sentences that are longer than the model's limit."""
-
-
 @dataclass(frozen=True, slots=True)
 class BulkResult:
     """How a bulk run ended."""
@@ -91,7 +72,7 @@ class BulkResult:
 
 
 def answer_rows(
-    answerer: Answerer,
+    answerer: "BulkAnswers",
     rows: Iterable[NumberedRow],
     output: Path,
     *,
@@ -136,7 +117,7 @@ def answer_rows(
 
 
 def stream_answers(
-    answerer: Answerer,
+    answerer: "BulkAnswers",
     rows: Iterable[NumberedRow],
     write: Callable[[str], object],
     bad: Skipping | None = None,
@@ -158,56 +139,44 @@ def stream_answers(
     return num_cut
 
 
-class MatchAnswers:
-    """A matcher's answers to rows with `sentence1` and `sentence2`.
+class BulkAnswers:
+    """A model's answers to the rows of a file, as lines of JSON; its kind says how.
 
     Args:
-        matcher: The model.
+        model: Of any kind that answers files.
+        request: How a generator searches, and what its texts must keep to.
     """
 
-    chunk: ClassVar[int] = CHUNK
-
-    def __init__(self, matcher: Matcher) -> None:
-        self.matcher = matcher
+    def __init__(self, model: Any, request: object | None = None) -> None:
+        bulk = kind_of(model.bundle).bulk
+        if bulk is None:
+            raise ConfigError(f"{model.bundle.path}: a {model.bundle.config.kind} answers no files")
+        self.model, self.request, self.bulk = model, request, bulk
+        self.chunk: int = model.chunk
 
     def identity(self) -> dict[str, str]:
         """What the answers depend on besides the rows."""
-        return identity(self.matcher)
+        if self.request is None:
+            return identity(self.model)
+        asked = hashlib.sha256(repr(self.request).encode()).hexdigest()[:16]
+        return {**identity(self.model), "request": asked}
 
-    def lines(self, chunk: list[Row]) -> Iterator[str]:
-        """A line of JSON for each row."""
-        pairs = [(row.values["sentence1"], row.values["sentence2"]) for row in chunk]
-        return map(answer_line, chunk, self.matcher.predict(pairs))
+    def lines(self, chunk: list[Any]) -> Iterator[str | Unanswered]:
+        """A line of JSON for each row, or why it has none."""
+        records = self.bulk.answer(self.model, chunk, self.request)
+        for row, record in zip(chunk, records, strict=True):
+            if record is None:
+                yield Unanswered(self.bulk.repeated(row), NO_TEXT)
+            else:
+                yield json.dumps(record, ensure_ascii=False) + "\n"
 
-    def repeats(self, row: Row, record: Any) -> bool:
-        """Whether both sentences are those of the row."""
-        return all(record[side] == row.values[side] for side in SIDES)
+    def repeats(self, row: Any, record: Any) -> bool:
+        """Whether an answer is that to a row: answers repeat their input."""
+        return all(record[name] == value for name, value in self.bulk.repeated(row).items())
 
-    def num_cut(self, chunk: list[Row]) -> int:
-        """Sentences of either side."""
-        return self.matcher.num_cut([row.values[side] for row in chunk for side in SIDES])
-
-
-def match_rows(
-    matcher: Matcher,
-    rows: Iterable[Row],
-    output: Path,
-    *,
-    advance: Callable[[int], object] = lambda done: None,
-) -> BulkResult:
-    """Answer pairs as `answer_rows` does."""
-    return answer_rows(MatchAnswers(matcher), rows, output, advance=advance)
-
-
-def stream_rows(matcher: Matcher, rows: Iterable[Row], write: Callable[[str], object]) -> int:
-    """Answer pairs as `stream_answers` does."""
-    return stream_answers(MatchAnswers(matcher), rows, write)
-
-
-def answer_line(row: Row, match: Match) -> str:
-    """One answer as JSON, repeating its input."""
-    record = match.record(row.values["sentence1"], row.values["sentence2"])
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    def num_cut(self, chunk: list[Any]) -> int:
+        """Inputs that are longer than the model's limit."""
+        return self.bulk.num_cut(self.model, chunk)
 
 
 class HasBackend(Protocol):
@@ -238,7 +207,7 @@ def identity(model: HasBackend) -> dict[str, str]:
     return {"model": found.hexdigest(), "backend": model.backend.name}
 
 
-def _answered(answerer: Answerer, chunk: list[Any], bad: Skipping | None) -> list[str]:
+def _answered(answerer: "BulkAnswers", chunk: list[Any], bad: Skipping | None) -> list[str]:
     """A line for each row, also for those that are skipped."""
     lines = []
     for row, line in zip(chunk, answerer.lines(chunk), strict=True):
@@ -271,7 +240,7 @@ def _is_skipped(line: str | bytes) -> bool:
 
 
 def _check_answered(
-    answerer: Answerer, chunk: list[Any], lines: list[bytes], partial: Partial, *, before: int
+    answerer: "BulkAnswers", chunk: list[Any], lines: list[bytes], partial: Partial, *, before: int
 ) -> None:
     """Refuse to go on from answers to other rows."""
     if len(chunk) < len(lines):
@@ -288,7 +257,7 @@ def _check_answered(
             )
 
 
-def _is_answered(answerer: Answerer, row: Any, line: bytes) -> bool:
+def _is_answered(answerer: "BulkAnswers", row: Any, line: bytes) -> bool:
     try:
         return answerer.repeats(row, json.loads(line))
     except (ValueError, KeyError, TypeError):

@@ -1,6 +1,5 @@
 """Whether the parts of a bundle fit each other: vocabulary, model and task. Needs no torch."""
 
-from collections.abc import Callable
 from typing import get_args
 
 from softquery.answers import Calibration, ReadingRules, TagSet
@@ -8,7 +7,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.measure import ClassMetric, relations_of
 from softquery.runtime.classify.inputs import reading_of
-from softquery.text import Reading, TextConfig, TextPipeline
+from softquery.text import TextConfig, TextInput, TextPipeline
 
 
 def fitting_pipeline(bundle: Bundle) -> TextPipeline:
@@ -61,7 +60,7 @@ def fitting_calibration(bundle: Bundle) -> Calibration:
     return found
 
 
-def fitting_reading(bundle: Bundle) -> Reading:
+def fitting_reading(bundle: Bundle) -> TextInput:
     """How a classifier reads its texts, refused where its settings say nothing sensible."""
     settings = bundle.config.model["config"]
     for name in ("max_sentences", "max_characters"):
@@ -73,65 +72,45 @@ def fitting_reading(bundle: Bundle) -> Reading:
     return reading_of(settings)
 
 
-def check_task(bundle: Bundle) -> None:
-    """Refuse a task that is not one, or that the model's outputs cannot answer."""
-    task = bundle.config.task
-    checks: dict[str, Callable[[dict[str, object]], int | None]] = {
-        "match": _num_labels,
-        "grade": _num_grades,
-        "tag": _num_tags,
-        "classify": _num_classes,
-        "read": _num_ends,
-        "generate": _no_labels,
-    }
-    place = bundle.path / "config.json"
-    if task["name"] not in checks:
-        raise BundleError(f"{place}: unknown task {task['name']!r} (known: {', '.join(checks)})")
-    try:
-        num_answers = checks[task["name"]](task)
-    except ValueError as error:
-        raise BundleError(f"{place}: {error}") from None
-    num_outputs = bundle.config.model["config"].get("output_size")
-    if num_outputs != num_answers:
-        raise BundleError(
-            f"{place}: the model has {num_outputs} outputs, but its task needs {num_answers}"
-        )
-
-
-def _num_labels(task: dict[str, object]) -> int:
+def num_labels(task: dict[str, object]) -> int:
+    """How many outputs a choice among labels needs."""
     labels = task.get("labels")
     if not isinstance(labels, (list, tuple)) or not 1 < len(set(labels)) == len(labels):
         raise ValueError(f"task.labels must be two or more different names, got {labels!r:.80}")
     return len(labels)
 
 
-def _num_classes(task: dict[str, object]) -> int:
+def num_classes(task: dict[str, object]) -> int:
+    """How many outputs a classifier needs, whose metric must fit its labels."""
     metric = task.get("metric", "accuracy")
     if metric not in get_args(ClassMetric):
         raise ValueError(f"task.metric must be one of {', '.join(get_args(ClassMetric))}")
     if metric == "relation_f1" and not relations_of(task.get("labels", ())):  # type: ignore[arg-type]
         raise ValueError("task.labels must name a relation")
-    return _num_labels(task)
+    return num_labels(task)
 
 
-def _num_grades(task: dict[str, object]) -> int:
+def num_grades(task: dict[str, object]) -> int:
+    """How many outputs a grade on a scale needs: one."""
     low, high = task.get("low"), task.get("high")
     if not (isinstance(low, (int, float)) and isinstance(high, (int, float)) and low < high):
         raise ValueError(f"task.low must be under task.high, got {low!r} and {high!r}")
     return 1
 
 
-def _no_labels(task: dict[str, object]) -> None:
-    """What is written has the outputs of its vocabulary, which is checked with it."""
+def num_outputs_of_a_generator(task: dict[str, object]) -> None:
+    """None: a generator has the outputs of its vocabulary, which is checked with it."""
     form = task.get("form", "free")
     if form not in ("free", "couplet"):
         raise ValueError(f"task.form must be free or couplet, got {form!r:.80}")
 
 
-def _num_ends(task: dict[str, object]) -> int:
+def num_ends(task: dict[str, object]) -> int:
+    """How many outputs a reader needs for each word: where an answer starts, and where it ends."""
     ReadingRules.from_dict(task)
     return 2
 
 
-def _num_tags(task: dict[str, object]) -> int:
+def num_tags(task: dict[str, object]) -> int:
+    """How many outputs a tagger needs for each word."""
     return len(TagSet.from_dict(task).labels)

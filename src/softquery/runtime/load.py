@@ -1,29 +1,22 @@
-"""Open any bundle: what it is decides what comes back."""
+"""Open a bundle: by its name, on the backend that is asked for. What it is decides what comes back.
 
-from collections.abc import Callable
-from typing import Any
+Needs no torch.
+"""
 
-from softquery.errors import BundleError
-from softquery.runtime.backend_choice import Backend
-from softquery.runtime.classify.model import load_classifier
-from softquery.runtime.embed.model import open_embedder
-from softquery.runtime.embed.pieces import open_pieces
-from softquery.runtime.generate.model import load_generator
-from softquery.runtime.match.model import load_matcher
-from softquery.runtime.opened import Source, opened
-from softquery.runtime.read.model import load_reader
-from softquery.runtime.tag.model import load_tagger
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any, Literal
 
-OPENERS: dict[str, Callable[..., Any]] = {
-    "matcher": load_matcher,
-    "embedder": open_embedder,
-    "encoder": open_pieces,
-    "tagger": load_tagger,
-    "classifier": load_classifier,
-    "generator": load_generator,
-    "reader": load_reader,
-}
-"""What opens each kind of bundle."""
+from softquery.bundle import Bundle, read_bundle
+from softquery.errors import BundleError, ConfigError, MissingExtra
+from softquery.runtime.kinds import kind_of
+from softquery.zoo import resolve
+
+Backend = Literal["auto", "onnx", "torch"]
+Source = str | PathLike[str] | Bundle
+"""A name from the zoo, a folder, or a bundle that is read already."""
 
 
 def load(
@@ -44,16 +37,48 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, an `Embedder`, a `PieceEmbedder` or a
-        `Writer`, by the kind of the bundle.
+        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, a `ContextEmbedder`, a
+        `PieceEmbedder` or a `Generator`, by the kind of the bundle.
     """
     bundle = opened(name_or_path)
-    kind = bundle.config.kind
-    if kind == "vectors":
+    kind = kind_of(bundle)
+    if kind.name == "vectors":
         raise BundleError(f"{bundle.path}: holds word vectors; open it with softquery.load_vectors")
-    if kind not in OPENERS:
-        raise BundleError(
-            f"{bundle.path}: a bundle of kind {kind!r} cannot be opened "
-            f"(known: {', '.join(OPENERS)})"
-        )
-    return OPENERS[kind](bundle, backend=backend, threads=threads, device=device)
+    return kind.opener.get()(bundle, backend=backend, threads=threads, device=device)
+
+
+def opened(source: Source) -> Bundle:
+    """The bundle, read where it is not yet."""
+    return source if isinstance(source, Bundle) else read_bundle(resolve(source))
+
+
+def choose_backend(
+    bundle: Bundle, backend: Backend, threads: int | None, device: str | None
+) -> Literal["onnx", "torch"]:
+    """The backend that was asked for, if it can be had; by itself that which needs no torch."""
+    if backend not in ("auto", "onnx", "torch"):
+        raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
+    if threads is not None and threads < 1:
+        raise ConfigError(f"threads must be at least 1, got {threads}")
+    if threads is not None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    if backend == "auto":
+        return "onnx" if bundle.is_exported and device is None else "torch"
+    if backend == "torch":
+        return "torch"
+    if device is not None:
+        raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
+    if not bundle.is_exported:
+        raise BundleError(f"{bundle.path}: not exported yet; run `softquery export` on it")
+    return "onnx"
+
+
+@contextmanager
+def needs_torch() -> Iterator[None]:
+    """Around imports of what runs on torch: where it is missing, the extra is named."""
+    try:
+        yield
+    except ImportError as error:
+        if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
+            raise MissingExtra("train", needed_for="running a model on torch") from None
+        raise

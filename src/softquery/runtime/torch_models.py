@@ -12,90 +12,41 @@ from torch import Tensor, nn
 from softquery.bundle import Bundle
 from softquery.data import Pairs, PiecePairs, Texts, WordPieces, in_order
 from softquery.errors import BundleError
-from softquery.models import (
-    BERT_HEADS,
-    CLASSIFIERS,
-    EMBEDDERS,
-    ENCODERS,
-    GENERATORS,
-    MODELS,
-    READERS,
-    TEXT_MODELS,
-    Attentive,
-    AttentiveConfig,
-    Bert,
-    BertClassifier,
-    BertConfig,
-    BertHead,
-    BertHeadConfig,
-    BertMatcher,
-    BertReader,
-    BertTagger,
-    BiDaf,
-    BiDafConfig,
-    BiLstmTagger,
-    BiLstmTaggerConfig,
-    Elmo,
-    ElmoConfig,
-    Esim,
-    EsimConfig,
-    Hierarchical,
-    HierarchicalConfig,
-    Seq2Seq,
-    Seq2SeqConfig,
-    Siamese,
-    SiameseConfig,
-    TagOutput,
-    Transformer,
-    TransformerConfig,
-)
+from softquery.models import Bert, BertHead, BiLstmTagger, Elmo, TagOutput, models_of
+from softquery.models.registry import ModelEntry
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.config import KEY, InnerEmbedder, describe, with_base
 from softquery.runtime.tag.decode_tags import Chain, Floats
 
 Model = TypeVar("Model", bound=nn.Module)
-TaskModel = (
-    Esim
-    | Siamese
-    | BiLstmTagger
-    | Attentive
-    | Hierarchical
-    | BiDaf
-    | BertClassifier
-    | BertMatcher
-    | BertTagger
-    | BertReader
-    | Seq2Seq
-    | Transformer
-)
-TASK_MODELS: dict[str, tuple[Any, Any]] = {
-    **MODELS,
-    **TEXT_MODELS,
-    **CLASSIFIERS,
-    **READERS,
-    **BERT_HEADS,
-    **GENERATORS,
-}
+TASKS = ("matcher", "tagger", "classifier", "reader", "generator")
+"""Kinds of bundles whose model answers a task."""
 
 
 def build_model(
     name: str, settings: dict[str, Any], embedder: ElmoEmbedder | None = None
-) -> TaskModel:
+) -> nn.Module:
     """The model of a task that a bundle's config describes, with random weights.
 
     Args:
-        name: Of the model.
-        settings: Its config as plain values, with a biLM inside where it has one.
+        name: The model's name in the registry.
+        settings: Its config as plain values, with those of a biLM inside where it has one.
         embedder: A biLM to put inside instead.
     """
-    if name not in TASK_MODELS:
-        raise BundleError(f"unknown model {name!r} (known: {', '.join(TASK_MODELS)})")
+    entry = _entry(name, "model", *TASKS)
     own = {key: value for key, value in settings.items() if key != KEY}
     if embedder is None and KEY in settings:
         embedder = _nested(settings[KEY])
-    model: TaskModel = _built(name, own, *TASK_MODELS[name], embedder)
+    model: nn.Module = _built(name, own, entry, embedder)
     return model
+
+
+def _entry(name: str, noun: str, *kinds: str) -> ModelEntry:
+    known = models_of(*kinds)
+    if name not in known:
+        raise BundleError(f"unknown {noun} {name!r} (known: {', '.join(known)})")
+    return known[name]
 
 
 def _nested(settings: dict[str, Any]) -> ElmoEmbedder:
@@ -113,30 +64,22 @@ def _nested(settings: dict[str, Any]) -> ElmoEmbedder:
 
 def build_embedder(name: str, settings: dict[str, Any]) -> Elmo:
     """The model of word vectors that a bundle's config describes, with random weights."""
-    if name not in EMBEDDERS:
-        raise BundleError(f"unknown embedder {name!r} (known: {', '.join(EMBEDDERS)})")
-    model: Elmo = _built(name, settings, *EMBEDDERS[name])
+    model: Elmo = _built(name, settings, _entry(name, "embedder", "embedder"))
     return model
 
 
 def build_encoder(name: str, settings: dict[str, Any]) -> Bert:
     """The pretrained encoder that a bundle's config describes, with random weights."""
-    if name not in ENCODERS:
-        raise BundleError(f"unknown encoder {name!r} (known: {', '.join(ENCODERS)})")
-    model: Bert = _built(name, settings, *ENCODERS[name])
+    model: Bert = _built(name, settings, _entry(name, "encoder", "encoder"))
     return model
 
 
 def _built(
-    name: str,
-    settings: dict[str, Any],
-    config_class: Any,
-    model_class: Any,
-    embedder: nn.Module | None = None,
+    name: str, settings: dict[str, Any], entry: ModelEntry, embedder: nn.Module | None = None
 ) -> Any:
     inside = [] if embedder is None else [embedder]
     try:
-        return model_class(_config(name, settings, config_class), *inside)
+        return entry.module(_config(name, settings, entry.config), *inside)
     except (TypeError, ValueError) as error:
         raise BundleError(f"{name} cannot be built: {error}") from None
     except (RuntimeError, MemoryError):
@@ -157,21 +100,22 @@ def _config(name: str, settings: dict[str, Any], config_class: Any) -> Any:
     return config_class(**plain)
 
 
-def load_task_model(bundle: Bundle) -> TaskModel:
+def load_task_model(bundle: Bundle) -> Any:
     """The model of a bundle with its weights, in evaluation mode."""
     return _loaded(bundle, build_model)
 
 
-def load_model(bundle: Bundle) -> Esim | Siamese:
-    """Likewise for a matcher."""
+def load_matcher_model(bundle: Bundle) -> Any:
+    """The matcher of a bundle that reads each text by itself, with its weights."""
     model = load_task_model(bundle)
-    if not isinstance(model, (Esim, Siamese)):
+    entry = _entry(bundle.config.model["name"], "model", *TASKS)
+    if entry.kind != "matcher" or entry.has_encoder:
         raise BundleError(f"{bundle.path}: expected a matcher, found a {bundle.config.kind}")
     return model
 
 
 def load_tagger(bundle: Bundle) -> BiLstmTagger:
-    """Likewise for a tagger."""
+    """The BiLSTM tagger of a bundle, with its weights."""
     model = load_task_model(bundle)
     if not isinstance(model, BiLstmTagger):
         raise BundleError(f"{bundle.path}: expected a tagger, found a {bundle.config.kind}")
@@ -179,20 +123,20 @@ def load_tagger(bundle: Bundle) -> BiLstmTagger:
 
 
 def load_bert_head(bundle: Bundle) -> BertHead:
-    """Likewise for a BERT with a head."""
-    model = load_task_model(bundle)
-    if not isinstance(model, (BertClassifier, BertMatcher, BertTagger, BertReader)):
+    """The BERT with a head of a bundle, with its weights."""
+    model: BertHead = load_task_model(bundle)
+    if not _entry(bundle.config.model["name"], "model", *TASKS).has_encoder:
         raise BundleError(f"{bundle.path}: expected a BERT with a head, found another model")
     return model
 
 
 def load_embedder(bundle: Bundle) -> Elmo:
-    """Likewise for a bundle of word vectors."""
+    """The biLM of a bundle of word vectors in context, with its weights."""
     return _loaded(bundle, build_embedder)
 
 
 def load_encoder(bundle: Bundle) -> Bert:
-    """Likewise for a bundle of a pretrained encoder."""
+    """The pretrained encoder of a bundle, with its weights."""
     return _loaded(bundle, build_encoder)
 
 
@@ -219,19 +163,7 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
 
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
-    config: (
-        EsimConfig
-        | SiameseConfig
-        | BiLstmTaggerConfig
-        | ElmoConfig
-        | BertConfig
-        | BertHeadConfig
-        | AttentiveConfig
-        | HierarchicalConfig
-        | BiDafConfig
-        | Seq2SeqConfig
-        | TransformerConfig
-    ) = model.config  # type: ignore[assignment]
+    config: Any = model.config
     embedder = getattr(model, "embedder", None)
     nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
     return {**dataclasses.asdict(config), **nested}

@@ -1,22 +1,22 @@
-"""An index of questions: recall by words and vectors, rerank by a matcher over stored encodings."""
+"""An index of questions: recall by words and by vectors, then rerank over stored encodings."""
 
 from softquery.search.building import Changes
 from softquery.search.duplicates import Duplicate
 from softquery.search.entries import Repeat
-from softquery.search.evaluate import SearchEvaluation, evaluate_index
-from softquery.search.finding import SearchResult
 from softquery.search.index import Index
+from softquery.search.index_evaluation import SearchEvaluation, evaluate_index
 from softquery.search.manifest import IndexSettings, Manifest, is_index
+from softquery.search.retrieval import SearchResult
 
 __all__ = [
     "Changes",
     "Duplicate",
-    "SearchResult",
     "Index",
     "IndexSettings",
     "Manifest",
     "Repeat",
     "SearchEvaluation",
+    "SearchResult",
     "evaluate_index",
     "is_index",
 ]

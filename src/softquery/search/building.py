@@ -1,44 +1,66 @@
-"""Changes to an index: rows that come, are replaced, and go."""
+"""Changes to an index: rows are added, replaced and deleted, and small segments are merged.
+
+Every query searches each segment, so that few large segments are better than many small ones.
+Merging needs no model: encodings and vectors are copied as they are stored; the graph of vectors
+and the words are built anew.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
+from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.runtime import Matcher
+from softquery.search.encodings import EncodingWriter
 from softquery.search.entries import ID, QUESTION, Entries, Repeat, ordered_columns
-from softquery.search.fingerprint import fingerprint, vector_fingerprint
-from softquery.search.index_models import IndexModels
+from softquery.search.index_files import FolderWriter
+from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
 from softquery.search.manifest import IndexSettings, Manifest, SegmentEntry
-from softquery.search.merge import merge_segments, mergeable
-from softquery.search.segment import Chunk, Segment, write_segment
+from softquery.search.segment import (
+    EncodedRows,
+    Segment,
+    SegmentShape,
+    write_cells_and_words,
+    write_facts,
+    write_segment,
+)
 from softquery.search.store import Store
+from softquery.search.vector_recall import write_vectors
 
 Advance = Callable[[int], object]
-COMMIT_ROWS = 20_000
-"""Rows of a first indexing that are made lasting together."""
 Values = Mapping[str, str]
+COMMIT_ROWS = 20_000
+"""Rows that the first indexing commits together."""
+MOST_SEGMENTS = 8
+RATIO = 4
+"""A segment this many times larger than all smaller ones together is not merged with them."""
+WASTED = 1000
+"""A segment with more deleted rows than this, and more deleted than live ones, is rewritten."""
+COPIED = 512
+"""Rows whose encodings are copied at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """What became of the rows that were handed in."""
+    """What became of the rows that were given."""
 
     added: int = 0
     updated: int = 0
     unchanged: int = 0
     deleted: int = 0
     num_cut: int = 0
-    """Questions that are longer than the model's limit; it reads their beginning."""
+    """Questions longer than the model's limit, of which it reads the beginning."""
     repeats: list[Repeat] = field(default_factory=list)
-    """Questions that stood there more than once."""
+    """Rows whose question occurs more than once."""
 
 
 def new_manifest(
-    model: str, matcher: Matcher, reader: IndexModels, entries: Entries, settings: IndexSettings
+    model: str, matcher: Matcher, models: IndexModels, entries: Entries, settings: IndexSettings
 ) -> Manifest:
-    """An index that has no rows yet; of the settings it is decided where vectors come from."""
+    """The manifest of an index without rows; in `settings`, `"auto"` is resolved already."""
     columns = ordered_columns((ID, QUESTION), entries.rows.values())
     for name in settings.word_columns:
         if name not in columns:
@@ -49,46 +71,48 @@ def new_manifest(
         model=model,
         fingerprint=fingerprint(matcher.bundle),
         vector_source=settings.vectors,
-        vector_fingerprint=vector_fingerprint(reader.vectors),
-        vector_size=reader.vectors.size,
+        vector_fingerprint=vector_fingerprint(models.vectors),
+        vector_size=models.vectors.size,
         settings=settings,
         columns=columns,
         unfinished=True,
     )
 
 
-def built(store: Store, reader: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
-    """Fill an index for the first time; what an interrupted run has stored is not read again."""
-    changes = _sorted_out(store, entries)
-    rows, before = changes.rows, len(changes.unchanged)
+def build_rows(store: Store, models: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
+    """Fill a new index; rows that an interrupted run has stored are not encoded again."""
+    comparison = _compare(store, entries)
+    rows, before = comparison.rows, len(comparison.unchanged)
     for start in range(0, len(rows), COMMIT_ROWS):
         part = rows[start : start + COMMIT_ROWS]
-        is_passing = len(rows) > COMMIT_ROWS
-        entry = _write(store, reader, part, advance, before=before + start, is_passing=is_passing)
-        store.commit(new=[entry], gone=changes.gone_for(part))
+        is_temporary = len(rows) > COMMIT_ROWS
+        entry = _write(
+            store, models, part, advance, before=before + start, is_temporary=is_temporary
+        )
+        store.commit(new=[entry], gone=comparison.replaced_by(part))
     if len(store.segments) > 1:
-        compacted(store, reader)
+        compact(store, models)
     store.commit(unfinished=False)
-    return changes.told(entries, reader)
+    return comparison.summary(entries, models)
 
 
-def added(store: Store, reader: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
+def add_rows(store: Store, models: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
     """Add and replace rows in one commit."""
-    changes = _sorted_out(store, entries)
-    if changes.rows:
-        columns = ordered_columns(store.manifest.columns, changes.rows)
-        entry = _write(store, reader, changes.rows, advance, columns=columns)
-        store.commit(new=[entry], gone=changes.gone_for(changes.rows), columns=columns)
-        _merge(store, reader)
-    return changes.told(entries, reader)
+    comparison = _compare(store, entries)
+    if comparison.rows:
+        columns = ordered_columns(store.manifest.columns, comparison.rows)
+        entry = _write(store, models, comparison.rows, advance, columns=columns)
+        store.commit(new=[entry], gone=comparison.replaced_by(comparison.rows), columns=columns)
+        _merge_if_due(store, models)
+    return comparison.summary(entries, models)
 
 
-def deleted(store: Store, reader: IndexModels, names: Sequence[str]) -> Changes:
-    """Remove rows by id or question in one commit."""
+def delete_rows(store: Store, models: IndexModels, names: Sequence[str]) -> Changes:
+    """Delete rows by id or question in one commit."""
     places = _places(store)
     gone: dict[str, set[int]] = {}
     for name in names:
-        found = [places[name]] if name in places else _asked(store, name)
+        found = [places[name]] if name in places else _places_of_question(store, name)
         if not found:
             message = f"no row has the id or the question {name!r:.80}"
             raise InputError(message, source=store.folder)
@@ -96,29 +120,31 @@ def deleted(store: Store, reader: IndexModels, names: Sequence[str]) -> Changes:
             gone.setdefault(segment, set()).add(row)
     if gone:
         store.commit(gone=gone)
-        _merge(store, reader)
+        _merge_if_due(store, models)
     return Changes(deleted=sum(map(len, gone.values())))
 
 
-def compacted(store: Store, reader: IndexModels) -> None:
-    """Make one segment of all."""
+def compact(store: Store, models: IndexModels) -> None:
+    """Merge all segments into one without deleted rows."""
     segments = store.segments
     if len(segments) < 2 and all(bool(segment.live.all()) for segment in segments):
         return
-    _merge_these(store, reader, list(segments))
+    _merge(store, models, list(segments))
 
 
 @dataclass(frozen=True, slots=True)
-class _SortedOut:
-    """Rows by what is to be done with them."""
+class _Comparison:
+    """Given rows compared with those that are stored."""
 
     rows: list[Values]
+    """Rows that are to be written: new ones, and those that differ from the stored row."""
     unchanged: list[str]
+    """Ids of rows that are stored already, word for word."""
     replaced: dict[str, tuple[str, int]]
-    """Where the row of an id lies that is replaced: segment and row."""
+    """Ids of stored rows that are to be replaced, with segment and row."""
 
-    def gone_for(self, rows: Sequence[Values]) -> dict[str, list[int]]:
-        """Stored rows that some new rows take the place of, by segment."""
+    def replaced_by(self, rows: Sequence[Values]) -> dict[str, list[int]]:
+        """The stored rows that the given ones replace, by segment."""
         gone: dict[str, list[int]] = {}
         for row in rows:
             if row[ID] in self.replaced:
@@ -126,19 +152,19 @@ class _SortedOut:
                 gone.setdefault(segment, []).append(place)
         return gone
 
-    def told(self, entries: Entries, reader: IndexModels) -> Changes:
+    def summary(self, entries: Entries, models: IndexModels) -> Changes:
         """What became of all rows."""
         questions = [row[QUESTION] for row in self.rows]
         return Changes(
             added=len(self.rows) - len(self.replaced),
             updated=len(self.replaced),
             unchanged=len(self.unchanged),
-            num_cut=reader.matcher.num_cut(questions),
+            num_cut=models.matcher.num_cut(questions),
             repeats=entries.repeats,
         )
 
 
-def _sorted_out(store: Store, entries: Entries) -> _SortedOut:
+def _compare(store: Store, entries: Entries) -> _Comparison:
     places = _places(store)
     cells = {segment.entry.name: segment.cells for segment in store.segments}
     rows: list[Values] = []
@@ -152,11 +178,11 @@ def _sorted_out(store: Store, entries: Entries) -> _SortedOut:
         if found is not None:
             replaced[key] = found
         rows.append(row)
-    return _SortedOut(rows, unchanged, replaced)
+    return _Comparison(rows, unchanged, replaced)
 
 
 def _places(store: Store) -> dict[str, tuple[str, int]]:
-    """Where every row lies that is there."""
+    """Segment and row of every live row, by id."""
     return {
         segment.ids[row]: (segment.entry.name, row)
         for segment in store.segments
@@ -164,8 +190,8 @@ def _places(store: Store) -> dict[str, tuple[str, int]]:
     }
 
 
-def _asked(store: Store, question: str) -> list[tuple[str, int]]:
-    """Where the rows lie that are there and ask this, letter by letter."""
+def _places_of_question(store: Store, question: str) -> list[tuple[str, int]]:
+    """Segment and row of the live rows with exactly this question."""
     return [
         (segment.entry.name, row)
         for segment in store.segments
@@ -175,42 +201,105 @@ def _asked(store: Store, question: str) -> list[tuple[str, int]]:
 
 def _write(
     store: Store,
-    reader: IndexModels,
+    models: IndexModels,
     rows: Sequence[Values],
     advance: Advance,
     *,
     before: int = 0,
     columns: Sequence[str] | None = None,
-    is_passing: bool = False,
+    is_temporary: bool = False,
 ) -> SegmentEntry:
     return write_segment(
         store.new_segment(),
-        _watched(reader.chunks(rows), advance, before),
-        shape=reader.shape(columns or store.manifest.columns),
-        threads=reader.threads,
-        is_passing=is_passing,
+        _reported(models.encode_rows(rows), advance, before),
+        shape=models.shape(columns or store.manifest.columns),
+        threads=models.threads,
+        is_temporary=is_temporary,
     )
 
 
-def _watched(chunks: Iterator[Chunk], advance: Advance, done: int) -> Iterator[Chunk]:
+def _reported(chunks: Iterator[EncodedRows], advance: Advance, done: int) -> Iterator[EncodedRows]:
+    """The same chunks; `advance` learns how many rows are done after each."""
     for chunk in chunks:
         yield chunk
         done += len(chunk.values)
         advance(done)
 
 
-def _merge(store: Store, reader: IndexModels) -> None:
+def _merge_if_due(store: Store, models: IndexModels) -> None:
     chosen = mergeable(store.segments)
     if chosen:
-        _merge_these(store, reader, chosen)
+        _merge(store, models, chosen)
 
 
-def _merge_these(store: Store, reader: IndexModels, segments: Sequence[Segment]) -> None:
+def _merge(store: Store, models: IndexModels, segments: Sequence[Segment]) -> None:
     entry = merge_segments(
         segments,
         store.new_segment(),
         columns=store.manifest.columns,
-        words=reader.words,
-        threads=reader.threads,
+        words=models.words,
+        threads=models.threads,
     )
     store.commit(new=[entry], dropped=[segment.entry.name for segment in segments])
+
+
+def mergeable(segments: Sequence[Segment]) -> list[Segment]:
+    """The segments that should be merged: mostly deleted ones, or small ones if there are too many.
+
+    The cost is that of a merge sort: a row is copied again only after its segment has grown several
+    times larger.
+    """
+    if len(segments) <= MOST_SEGMENTS:
+        return [each for each in segments if _is_wasted(each.entry)]
+    order = sorted(segments, key=lambda segment: int(segment.live.sum()))
+    chosen, total = order[:2], sum(int(segment.live.sum()) for segment in order[:2])
+    for segment in order[2:]:
+        size = int(segment.live.sum())
+        if size > RATIO * total:
+            break
+        chosen.append(segment)
+        total += size
+    return chosen
+
+
+def _is_wasted(entry: SegmentEntry) -> bool:
+    return entry.num_deleted > max(WASTED, entry.num_rows // 2)
+
+
+def merge_segments(
+    segments: Sequence[Segment],
+    folder: Path,
+    *,
+    columns: Sequence[str],
+    words: Callable[[Mapping[str, str]], list[str]],
+    threads: int,
+) -> SegmentEntry:
+    """Write the live rows of several segments as one segment.
+
+    Args:
+        segments: The segments to merge.
+        folder: Does not exist yet.
+        columns: All columns of the index.
+        words: Gives the words of a row.
+        threads: Threads that build the graph of vectors.
+    """
+    shape = replace(segments[0].shape, columns=tuple(columns))
+    values = [segment.cells.row(row) for segment in segments for row in segment.live_rows]
+    with atomic_folder(folder) as place:
+        writer = FolderWriter(place)
+        _copy_encodings(writer, shape, segments)
+        write_cells_and_words(writer, shape, values, [words(row) for row in values])
+        vectors = [segment.vectors.stored[segment.live] for segment in segments]
+        write_vectors(writer, np.concatenate(vectors), threads=threads)
+        crc = write_facts(writer, shape, len(values))
+    return SegmentEntry(name=folder.name, num_rows=len(values), crc=crc)
+
+
+def _copy_encodings(writer: FolderWriter, shape: SegmentShape, segments: Sequence[Segment]) -> None:
+    with EncodingWriter(writer, shape.precision) as stored:
+        for segment in segments:
+            if segment.encodings is None:
+                continue
+            rows = segment.live_rows
+            for start in range(0, len(rows), COPIED):
+                stored.add_stored(*segment.encodings.stored(rows[start : start + COPIED]))

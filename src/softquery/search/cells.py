@@ -1,8 +1,8 @@
-"""The texts of a segment: every column of every row, read where they lie.
+"""The texts of a segment: every column of every row, read from memory-mapped files.
 
-All texts stand one behind the other in `cells.bin`, row by row, and `cell_ends.bin` says where each
-one ends. A column that a row does not have ends where the cell before it does; its end is stored as
-its complement, a negative number.
+`cells.bin` holds all texts back to back, row by row; `cell_ends.bin` holds the offset at which each
+one ends. A column that a row lacks ends where the previous cell does; its end is stored as its
+complement, a negative number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.files import FolderWriter, mapped
+from softquery.search.index_files import FolderWriter, mapped
 
 TEXTS, ENDS = "cells.bin", "cell_ends.bin"
 Values = Mapping[str, str]
 
 
 def write_cells(writer: FolderWriter, columns: Sequence[str], rows: Sequence[Values]) -> None:
-    """Write the columns of some rows."""
+    """Write every column of every row."""
     ends: list[int] = []
     end = 0
     with writer.stream(TEXTS) as stream:
@@ -36,11 +36,11 @@ def write_cells(writer: FolderWriter, columns: Sequence[str], rows: Sequence[Val
 
 
 class Cells:
-    """The texts of a segment that was written.
+    """The texts of a stored segment.
 
     Args:
         folder: The segment.
-        columns: As they were written.
+        columns: The columns it was written with, in that order.
     """
 
     def __init__(self, folder: Path, columns: Sequence[str]) -> None:
@@ -54,12 +54,12 @@ class Cells:
         return len(self._present) // len(self.columns)
 
     def text(self, row: int, column: str) -> str:
-        """One cell; a column that the row does not have is empty."""
+        """The text of one cell; empty if the row lacks the column."""
         place = row * len(self.columns) + self.columns.index(column)
         return self._slice(place).decode()
 
     def row(self, row: int) -> dict[str, str]:
-        """The columns that a row has."""
+        """The columns that a row has, with their texts."""
         first = row * len(self.columns)
         return {
             column: self._slice(first + place).decode()
@@ -68,7 +68,7 @@ class Cells:
         }
 
     def column(self, column: str) -> list[str]:
-        """A column of every row."""
+        """One column of every row."""
         first, step = self.columns.index(column), len(self.columns)
         return [self._slice(place).decode() for place in range(first, len(self._present), step)]
 
@@ -78,9 +78,9 @@ class Cells:
         if column not in self.columns:
             return found
         first, step = self.columns.index(column), len(self.columns)
-        wanted = value.encode("utf-8", "surrogatepass")  # half a character is in no row
+        wanted = value.encode("utf-8", "surrogatepass")  # a lone surrogate is in no row
         lengths = np.diff(self._bounds)[first::step]
-        # Most rows differ in length already; only the others are looked at.
+        # Most rows differ in length already; only the others are compared.
         alike = np.flatnonzero((lengths == len(wanted)) & self._present[first::step])
         for row in alike.tolist():
             found[row] = self._slice(row * step + first) == wanted

@@ -1,19 +1,18 @@
-"""Rows that ask the same: equal as the model spells them, or so near that it says so."""
+"""Rows that ask the same: with the same normalised question, or by the matcher's judgement."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from softquery.search.entries import ID, QUESTION
-from softquery.search.finding import rerank
 from softquery.search.index_models import IndexModels
-from softquery.search.recall import RowPlace, nearest_vectors
+from softquery.search.retrieval import RowPlace, nearest_vectors, rerank
 from softquery.search.segment import Segment
 from softquery.text import normalise
 
 NEIGHBOURS = 5
-"""Of each row, so many of the nearest others are compared with it."""
+"""How many of its nearest rows each row is compared with."""
 LEAST_COSINE = 0.8
-"""Rows whose vectors lie farther apart are not compared."""
+"""Rows whose vectors have a lower cosine are not compared."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,31 +20,31 @@ class Duplicate:
     """Two rows that ask the same."""
 
     first: str
-    """The id of the row that stands earlier."""
+    """The id of the earlier row."""
     second: str
     first_question: str
     second_question: str
     score: float
-    """How sure the model is; 1 where the spelling is the same."""
+    """How sure the matcher is; 1 if the normalised questions are equal."""
     is_exact: bool
 
 
 def find_duplicates(
     segments: Sequence[Segment],
-    reader: IndexModels,
+    models: IndexModels,
     *,
     min_score: float,
     advance: Callable[[int], object],
 ) -> list[Duplicate]:
-    """Every pair, the same spelling first, then the surest."""
+    """Every pair: equal questions first, then by falling score."""
     found: dict[frozenset[RowPlace], Duplicate] = {}
-    spelt: dict[str, RowPlace] = {}
-    config = reader.matcher.pipeline.config
+    seen: dict[str, RowPlace] = {}
+    config = models.matcher.pipeline.config
     live = [segment.live for segment in segments]
     places = [RowPlace(n, row) for n, segment in enumerate(segments) for row in segment.live_rows]
     for done, place in enumerate(places, start=1):
         question = _question(segments, place)
-        earlier = spelt.setdefault(normalise(question, config), place)
+        earlier = seen.setdefault(normalise(question, config), place)
         if earlier != place:
             found[frozenset((earlier, place))] = _duplicate(segments, earlier, place, 1.0, True)
         vector = segments[place.segment].vectors.stored[place.row].astype("float32")
@@ -56,7 +55,7 @@ def find_duplicates(
             and frozenset((place, each)) not in found
             and _cosine(segments, place, each) >= LEAST_COSINE
         }
-        for other, score in rerank(segments, reader, question, near):
+        for other, score in rerank(segments, models, question, near):
             if score >= min_score:
                 pair = frozenset((place, other))
                 found[pair] = _duplicate(segments, place, other, score, False)

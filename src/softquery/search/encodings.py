@@ -1,8 +1,8 @@
-"""Stored encodings: what comparing needs of a text, paid for once.
+"""Stored encodings: what a comparison needs of a text, computed once.
 
 An encoding is [T, D] for a model that aligns words (ESIM: D = 4 S) and [D] for one that does not.
-In int8 every token keeps one scale for each quarter of its encoding, which for ESIM are the forward
-and the backward states and the two folded projections: they have ranges of their own.
+In int8 every token has one scale for each quarter of its encoding. For ESIM these quarters are the
+forward states, the backward states and the two folded projections, whose ranges differ.
 
 T tokens of all rows, D width.
 """
@@ -17,22 +17,22 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.files import FolderWriter, Stream, mapped
+from softquery.search.index_files import ChecksumStream, FolderWriter, mapped
 
 Floats = NDArray[np.float32]
 Number = TypeVar("Number", bound=np.generic)
 Precision = Literal["int8", "float16", "none"]
 VALUES, SCALES, ENDS = "encodings.bin", "encoding_scales.bin", "encoding_ends.bin"
 LARGEST = 127
-"""Of int8, without the one number whose opposite it has not."""
+"""The largest int8 whose negative is an int8 as well."""
 _DTYPES = {"int8": np.int8, "float16": np.float16}
 
 
 class EncodingWriter:
-    """Writes encodings as they come, so that they are never in memory together.
+    """Writes encodings as they arrive, so that they are never all in memory.
 
     Args:
-        writer: Of the segment's folder.
+        writer: Writes into the segment's folder.
         precision: How a number is stored; `"none"` stores nothing.
     """
 
@@ -44,9 +44,9 @@ class EncodingWriter:
 
     def __enter__(self) -> "EncodingWriter":
         if self.precision != "none":
-            self._values: Stream = self._files.enter_context(self._writer.stream(VALUES))
+            self._values: ChecksumStream = self._files.enter_context(self._writer.stream(VALUES))
         if self.precision == "int8":
-            self._scales: Stream = self._files.enter_context(self._writer.stream(SCALES))
+            self._scales: ChecksumStream = self._files.enter_context(self._writer.stream(SCALES))
         return self
 
     def __exit__(
@@ -60,7 +60,7 @@ class EncodingWriter:
             self._writer.write_array(ENDS, np.array(self._ends, dtype=np.int64))
 
     def add(self, encodings: Sequence[Floats]) -> None:
-        """The next rows."""
+        """Append the encodings of the next rows."""
         if self.precision == "none" or not encodings:
             return
         rows = [np.atleast_2d(encoding) for encoding in encodings]
@@ -74,7 +74,7 @@ class EncodingWriter:
     def add_stored(
         self, lengths: Sequence[int], values: NDArray[np.generic], scales: Floats | None
     ) -> None:
-        """The next rows, as another segment stores them."""
+        """Append the next rows as another segment stores them, without decoding them."""
         if self.precision == "none":
             return
         self._values.write_array(values)
@@ -85,13 +85,13 @@ class EncodingWriter:
 
 
 class Encodings:
-    """The encodings of a segment, read from the disk as they are asked for.
+    """The encodings of a segment, read from disk on demand.
 
     Args:
         folder: The segment.
-        precision: As they were written, and not `"none"`.
+        precision: The one they were written with, which is not `"none"`.
         width: D.
-        is_flat: Whether an encoding is one vector rather than one a token.
+        is_flat: Whether an encoding is one vector rather than one per token.
     """
 
     def __init__(self, folder: Path, precision: Precision, width: int, *, is_flat: bool) -> None:
@@ -120,7 +120,7 @@ class Encodings:
     def stored(
         self, rows: Sequence[int]
     ) -> tuple[list[int], NDArray[np.generic], NDArray[np.float32] | None]:
-        """Tokens, numbers and scales of some rows, as they are stored."""
+        """Token counts, values and scales of some rows, as they are stored."""
         bounds = [(int(self._bounds[row]), int(self._bounds[row + 1])) for row in rows]
         lengths = [end - start for start, end in bounds]
         values = _gathered(self._values, bounds)
@@ -129,7 +129,7 @@ class Encodings:
 
 
 def num_parts(width: int) -> int:
-    """Into how many parts of an own scale an encoding is cut."""
+    """How many parts of an encoding have a scale of their own."""
     return 4 if width % 4 == 0 else 1
 
 
@@ -154,7 +154,7 @@ def to_int8(values: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def from_int8(values: NDArray[np.generic], scales: Floats) -> Floats:
-    """The numbers that `to_int8` stored."""
+    """The float32 values that `to_int8` quantised."""
     whole: Floats = values.astype(np.float32)
     parts = _in_parts(whole)  # a view
     parts *= scales[:, :, None]
@@ -162,5 +162,5 @@ def from_int8(values: NDArray[np.generic], scales: Floats) -> Floats:
 
 
 def _gathered(array: NDArray[Number], bounds: Sequence[tuple[int, int]]) -> NDArray[Number]:
-    pieces = [array[start:end] for start, end in bounds]
-    return np.concatenate(pieces) if pieces else array[:0]
+    slices = [array[start:end] for start, end in bounds]
+    return np.concatenate(slices) if slices else array[:0]

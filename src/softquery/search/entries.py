@@ -1,4 +1,4 @@
-"""What goes into an index: rows of any file, each known by an id."""
+"""The rows that go into an index: read from any file, checked, each identified by an id."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ ID, QUESTION, ANSWER = "id", "question", "answer"
 FIRST = (ID, QUESTION, ANSWER)
 """Columns with a meaning of their own, in the order in which they are kept."""
 TAKEN = ("score", "alignment")
-"""What hits say besides their columns."""
+"""Keys of a hit that are not columns of its row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A row that asks what an earlier row of the same source asks."""
+    """A row whose question an earlier row of the same source already asks."""
 
     row: int
     earlier: int
@@ -31,8 +31,8 @@ class Entries:
     """Rows that are ready to be stored.
 
     Attributes:
-        rows: Columns by name, by id; of a repeated id the last.
-        repeats: Questions that stand there more than once.
+        rows: The columns of each row by its id; of a repeated id the last row.
+        repeats: Rows whose question occurs more than once.
     """
 
     rows: dict[str, dict[str, str]]
@@ -44,17 +44,17 @@ def read_entries(
 ) -> Entries:
     """Every row of a file, or of an iterable of mappings, checked.
 
-    A row without an `id` is known by its question: a later one with the same question, as the
-    bundle spells it, takes its place.
+    A row without an `id` is identified by its question: a later row with the same question, as the
+    bundle normalises it, replaces it.
 
     Args:
-        source: With a column `question`; all others are kept.
-        text: How the bundle spells.
-        columns: Our names to those of the file.
+        source: Has a column `question`; all other columns are kept.
+        text: How the bundle normalises text.
+        columns: Our column names mapped to those of the file.
 
     Raises:
-        InputError: A row is bad, an id stands there twice, a column has a name that hits use, or
-            there are no rows.
+        InputError: A row is bad, an id occurs twice, a column has a name that hits use, or there
+            are no rows.
     """
     rows: dict[str, dict[str, str]] = {}
     numbers: dict[str, int] = {}
@@ -70,7 +70,7 @@ def read_entries(
         own = row.values.get(ID, "").strip()
         key = own or made_id(spelling)
         if own and key in numbers:
-            message = f"id {key!r:.60} stands in row {numbers[key]} already"
+            message = f"id {key!r:.60} is already used by row {numbers[key]}"
             raise InputError(message, source=row.source, row=row.number)
         if spelling in asked:
             repeats.append(Repeat(row.number, asked[spelling], question))
@@ -82,7 +82,7 @@ def read_entries(
 
 
 def made_id(spelling: str) -> str:
-    """The id of a row that has none of its own.
+    """The id given to a row that has none, derived from its question.
 
     >>> made_id("how do i pay?")
     'q-571c48bb400c'
@@ -91,7 +91,7 @@ def made_id(spelling: str) -> str:
 
 
 def is_text(value: str) -> bool:
-    """Whether a string can be written; JSON may hold half a character, which cannot.
+    """Whether a string can be written as UTF-8; JSON may hold lone surrogates, which cannot.
 
     >>> is_text("é"), is_text(chr(0xD800))
     (True, False)
@@ -104,7 +104,7 @@ def is_text(value: str) -> bool:
 
 
 def ordered_columns(known: Sequence[str], rows: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    """All columns: those with a meaning first, then the others as they were met."""
+    """All columns: those with a meaning of their own, then the others in order of appearance."""
     found = dict.fromkeys(known)
     for row in rows:
         found.update(dict.fromkeys(row))
@@ -115,7 +115,7 @@ def ordered_columns(known: Sequence[str], rows: Iterable[Mapping[str, str]]) -> 
 def _refuse_names(row: Row) -> None:
     for name in row.values:
         if not is_text(name):
-            message = f"a column is called {name!a:.60}, which holds half a character"
+            message = f"the column name {name!a:.60} holds half a character (a lone surrogate)"
             raise InputError(message, source=row.source, row=row.number)
     for name in TAKEN:
         if name in row.values:

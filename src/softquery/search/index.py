@@ -1,12 +1,12 @@
-"""An index of questions that answers: built, changed, searched.
+"""An index of questions with their answers: it is built, changed and searched.
 
-| stage | asks | finds |
+| stage | by | finds |
 |---|---|---|
-| recall by words | BM25 | rows that share telling words |
+| recall by words | BM25 | rows that share informative words |
 | recall by vectors | cosine | rows that mean about the same |
-| fusion | reciprocal ranks | the first fifty of both |
-| rerank | the matcher, over stored encodings | a calibrated probability each |
-| threshold | | the answer, or none |
+| fusion | reciprocal ranks | the first fifty of both lists |
+| rerank | the matcher, over stored encodings | a calibrated probability per row |
+| threshold | `min_score` | the answers, or none |
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,18 +22,17 @@ from softquery.runtime.bert.backends import is_bert
 from softquery.runtime.vectors.texts import OWN_SOURCES, decided, open_vectors
 from softquery.search.building import (
     Changes,
-    added,
-    built,
-    compacted,
-    deleted,
+    add_rows,
+    build_rows,
+    compact,
+    delete_rows,
     new_manifest,
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.finding import SearchResult, Where, find
-from softquery.search.fingerprint import fingerprint, vector_fingerprint
-from softquery.search.index_models import IndexModels
+from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
 from softquery.search.manifest import IndexSettings, Manifest, is_index, read_manifest
+from softquery.search.retrieval import SearchResult, Where, find
 from softquery.search.segment import Segment
 from softquery.search.store import Store, create
 
@@ -41,18 +40,18 @@ Advance = Callable[[int], object]
 
 
 class Index:
-    """Questions and answers in a folder. Searching is safe from many threads.
+    """Questions and answers in a folder. Many threads may search at the same time.
 
-    What is seen is the index as it was when it was opened, or at the last `refresh`, `add` or
-    `delete`; others may change it meanwhile.
+    The view is that of the moment when the index was opened, or of the last `refresh`, `add` or
+    `delete`; other processes may have changed the index since.
 
     Args:
         store: The folder.
-        reader: The models.
+        models: The models that encode rows and queries.
     """
 
-    def __init__(self, store: Store, reader: IndexModels) -> None:
-        self._store, self._reader = store, reader
+    def __init__(self, store: Store, models: IndexModels) -> None:
+        self._store, self._models = store, models
         self.last_changes = Changes()
 
     @classmethod
@@ -67,40 +66,40 @@ class Index:
         threads: int | None = None,
         advance: Advance = lambda done: None,
     ) -> "Index":
-        """Make an index of a file's questions.
+        """Build an index of the questions in a file.
 
-        Rows are committed some thousands at a time. If the process ends before it is done, the
-        same call goes on from there.
+        Rows are committed some thousands at a time. If the process is interrupted, the same call
+        continues from there.
 
         Args:
-            source: A file or an iterable of mappings, with `question`, and where there are any
-                `answer` and `id`; all further columns are kept.
-            output: The folder, which is not there yet.
-            model: The matcher that reads and compares: a name from the zoo, or a folder.
-            columns: Our names to those of the file: `{"question": "title"}`.
+            source: A file or an iterable of mappings with `question` and optionally `answer` and
+                `id`; all further columns are kept.
+            output: The folder, which does not exist yet.
+            model: The matcher: a name from the zoo, or a folder.
+            columns: Our column names mapped to those of the file: `{"question": "title"}`.
             settings: What is stored, and how.
             threads: Threads of indexing and searching; None for all cores.
-            advance: Told how many rows are done.
+            advance: Called with the number of rows that are done.
 
         Raises:
-            InputError: A row is bad, or the folder is there already.
+            InputError: A row is bad, or the folder exists already.
         """
         folder = Path(output)
         _require_extra()
         _check_place(folder)
         settings = settings or IndexSettings()
-        matcher, reader = _open_models(str(model), settings, threads)
+        matcher, models = _open_models(str(model), settings, threads)
         entries = read_entries(source, matcher.pipeline.config, columns=columns)
         source_of_vectors = decided(settings.vectors, matcher)
         if source_of_vectors not in OWN_SOURCES:
             source_of_vectors = _portable(source_of_vectors)
         settings = replace(settings, vectors=source_of_vectors)
-        fresh = new_manifest(_portable(model), matcher, reader, entries, settings)
+        fresh = new_manifest(_portable(model), matcher, models, entries, settings)
         if is_index(folder):
             _check_same(folder, fresh)
         else:
             create(folder, fresh)
-        index = cls(Store(folder), reader)
+        index = cls(Store(folder), models)
         index._apply(entries, advance)
         return index
 
@@ -116,12 +115,12 @@ class Index:
 
         Args:
             path: The folder.
-            model: Where its matcher lies now, if not where it was; or the matcher itself, where it
-                is open already, which several indexes may share.
+            model: The folder of its matcher, if that was moved; or an open matcher, which several
+                indexes may share.
             threads: Threads of one search; None for all cores.
 
         Raises:
-            InputError: There is no index, it is damaged, or was built with another model.
+            InputError: There is no index, it is damaged, or it was built with another model.
         """
         _require_extra()
         store = Store(Path(path))
@@ -149,27 +148,27 @@ class Index:
 
     @property
     def manifest(self) -> Manifest:
-        """What the index is, as this process sees it."""
+        """The state of the index as this process sees it."""
         return self._store.manifest
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Where the rows lie."""
+        """The segments that hold the rows."""
         return self._store.segments
 
     @property
-    def reader(self) -> IndexModels:
-        """What reads texts for this index."""
-        return self._reader
+    def models(self) -> IndexModels:
+        """The models that encode rows and queries."""
+        return self._models
 
     @property
     def matcher(self) -> Matcher:
-        """What encodes and compares."""
-        return self._reader.matcher
+        """The matcher, which encodes and compares texts."""
+        return self._models.matcher
 
     @property
     def min_score(self) -> float:
-        """The score from which on a hit is an answer, if a search does not name another."""
+        """The score that a hit needs to be an answer, unless a search names another."""
         own = self._store.manifest.settings.min_score
         if own is not None:
             return own
@@ -186,15 +185,15 @@ class Index:
         candidates: int = 50,
         explain: bool = False,
     ) -> list[dict[str, Any]]:
-        """The stored rows that answer a query, best first; none where no answer is good enough.
+        """The stored rows that answer a query, best first; none if no answer is good enough.
 
         Args:
-            query: What is asked.
-            top_k: How many at most.
+            query: The question.
+            top_k: The most hits to return.
             where: Columns that must have a value, or one of several: `{"category": "refunds"}`.
-            min_score: From which score on a hit is an answer; the index's own by default.
+            min_score: The score that a hit needs to be an answer; the index's own by default.
             candidates: How many rows are compared with the query.
-            explain: Whether each hit has an `alignment`: which words looked at which.
+            explain: Whether each hit has an `alignment`: which words attended to which.
 
         Returns:
             Dicts with `id`, `question`, `answer`, the kept columns, and `score`.
@@ -218,10 +217,10 @@ class Index:
         candidates: int = 50,
         explain: bool = False,
     ) -> SearchResult:
-        """As `search`, with what came next though it was not good enough, and time by stage."""
+        """As `search`, but also returns the next best rows, and the time by stage."""
         return find(
             self._store.segments,
-            self._reader,
+            self._models,
             query,
             top_k=top_k,
             where=where or {},
@@ -237,49 +236,49 @@ class Index:
         columns: Mapping[str, str] | None = None,
         advance: Advance = lambda done: None,
     ) -> Changes:
-        """Add rows, and replace those that have the same id; all of them, or none after a crash.
+        """Add rows, and replace those with the same id; after a crash, all of them or none.
 
-        Rows that are there already, word for word, are left alone.
+        Rows that are stored already, word for word, are left alone.
 
         Args:
             source: As for `build`.
-            columns: Our names to those of the file.
-            advance: Told how many rows are done.
+            columns: Our column names mapped to those of the file.
+            advance: Called with the number of rows that are done.
         """
         entries = read_entries(source, self.matcher.pipeline.config, columns=columns)
         with self._store.writing():
-            self.last_changes = added(self._store, self._reader, entries, advance=advance)
+            self.last_changes = add_rows(self._store, self._models, entries, advance=advance)
         return self.last_changes
 
     def delete(self, ids: Iterable[str]) -> Changes:
-        """Remove rows by their ids, or by their questions.
+        """Delete rows by their ids, or by their questions.
 
         Raises:
-            InputError: One of them is not there; nothing is removed then.
+            InputError: There is no such row; then nothing is deleted.
         """
         if isinstance(ids, str):
             raise TypeError("expected a list of ids, got one string")
         with self._store.writing():
-            self.last_changes = deleted(self._store, self._reader, list(ids))
+            self.last_changes = delete_rows(self._store, self._models, list(ids))
         return self.last_changes
 
     def set_min_score(self, min_score: float | None) -> None:
-        """Change from which score on a hit is an answer; None for the model's own threshold."""
+        """Change the score that a hit needs to be an answer; None for the model's own threshold."""
         with self._store.writing():
             settings = replace(self._store.manifest.settings, min_score=min_score)
             self._store.commit(settings=settings)
 
     def compact(self) -> None:
-        """Make one segment of all, without the rows that are gone."""
+        """Merge all segments into one without deleted rows."""
         with self._store.writing():
-            compacted(self._store, self._reader)
+            compact(self._store, self._models)
 
     def refresh(self) -> bool:
-        """Take up what other processes have changed; whether there was anything."""
+        """Load what other processes have changed, and return whether there was anything."""
         return self._store.refresh()
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """Every row that is there, with its columns."""
+        """Every row of the index, with its columns."""
         for segment in self._store.segments:
             for row in segment.live_rows:
                 yield segment.cells.row(row)
@@ -287,18 +286,18 @@ class Index:
     def duplicates(
         self, *, min_score: float = 0.9, advance: Advance = lambda done: None
     ) -> list[Duplicate]:
-        """Rows that ask the same: as the model spells it, and by the model's judgement.
+        """Rows that ask the same: with the same normalised question, or by the model's judgement.
 
         Args:
-            min_score: From which score on two questions count as the same.
-            advance: Told how many rows are done.
+            min_score: The score from which two questions count as the same.
+            advance: Called with the number of rows that are done.
         """
         return find_duplicates(
-            self._store.segments, self._reader, min_score=min_score, advance=advance
+            self._store.segments, self._models, min_score=min_score, advance=advance
         )
 
     def size_bytes(self) -> dict[str, int]:
-        """Bytes on the disk by what they hold."""
+        """Bytes on disk by what they hold."""
         sizes: dict[str, int] = {}
         for segment in self._store.segments:
             for path in segment.folder.iterdir():
@@ -309,7 +308,7 @@ class Index:
 
     def _apply(self, entries: Entries, advance: Advance) -> None:
         with self._store.writing():
-            self.last_changes = built(self._store, self._reader, entries, advance=advance)
+            self.last_changes = build_rows(self._store, self._models, entries, advance=advance)
 
 
 _KINDS = {
@@ -328,26 +327,26 @@ def _open_models(
 ) -> tuple[Matcher, IndexModels]:
     matcher = load_matcher(model, threads=threads)
     if is_bert(matcher.bundle):
-        told = "an index needs a matcher that reads each by itself, such as ESIM"
-        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {told}")
+        needed = "an index needs a matcher that reads each by itself, such as ESIM"
+        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {needed}")
     vectors = open_vectors(decided(settings.vectors, matcher), matcher, threads=threads)
     return matcher, IndexModels(matcher, vectors, settings, threads=threads)
 
 
 def _portable(model: str | PathLike[str]) -> str:
-    """A name of the zoo as it is; a folder by its whole path, wherever a search is started."""
+    """A name of the zoo as it is; a folder by its absolute path, valid in any working folder."""
     name = fspath(model)
     return str(Path(name).expanduser().resolve()) if Path(name).expanduser().is_dir() else name
 
 
 def _require_extra() -> None:
-    """Say what is missing before any work, not after it."""
+    """Name a missing extra before any work is done."""
     if find_spec("usearch") is None or find_spec("bm25s") is None:
         raise MissingExtra("search", needed_for="an index of questions")
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse, before any work, a place where something else stands."""
+    """Refuse a folder that cannot become an index before any work is done."""
     if is_index(folder) and not read_manifest(folder).unfinished:
         message = "exists already; --add adds and replaces rows, another --output builds anew"
         raise InputError(message, source=folder)
@@ -356,7 +355,7 @@ def _check_place(folder: Path) -> None:
 
 
 def _check_same(folder: Path, fresh: Manifest) -> None:
-    """Go on with an indexing that was cut short only where it was begun alike."""
+    """Continue an interrupted indexing only with the model and settings that it began with."""
     there = read_manifest(folder)
     same = ("fingerprint", "vector_source", "vector_fingerprint", "settings")
     if any(getattr(there, name) != getattr(fresh, name) for name in same):

@@ -1,49 +1,54 @@
-"""What an index's models make of a text: words, a vector, an encoding."""
+"""The models of an index: they turn a text into words, a vector and an encoding."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.bundle import Bundle
 from softquery.runtime import Matcher
 from softquery.runtime.vectors.texts import TextVectors
 from softquery.runtime.vectors.zipf import num_reserved, zipf_shares
 from softquery.search.entries import QUESTION
 from softquery.search.manifest import IndexSettings
-from softquery.search.search_words import SearchWords
-from softquery.search.segment import Chunk, SegmentShape
+from softquery.search.segment import EncodedRows, SegmentShape
+from softquery.search.word_recall import SearchTokenizer
+from softquery.zoo import resolve
 
 Floats = NDArray[np.float32]
 CHUNK = 1024
-"""Rows that are read together."""
+"""Rows that are encoded and stored together."""
 BATCH, TOKENS = 32, 2048
-"""Rows that a model encodes at a time, and the most tokens of them, padding included."""
+"""The most rows, and the most tokens with padding, that the matcher encodes in one batch."""
 NESTED = "embedder"
-"""Under which a model's config holds a biLM inside it."""
+"""The key under which a model's config describes a biLM inside it."""
 TEXT_WORDS = 10
-"""Words of a usual question."""
+"""Words of a typical question."""
+FINGERPRINTED = ("config.json", "tokenizer.json", "model.safetensors")
+"""Calibration is not among them: after a new calibration, what is stored is still valid."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskedWords:
-    """The words of a query, and in which share of texts each one usually stands."""
+class QueryWords:
+    """The words of a query, and the share of texts in general that contain each of them."""
 
     words: list[str]
     usual: dict[str, float]
 
 
 class IndexModels:
-    """Reads texts as they are stored, and as they are asked. Safe from many threads.
+    """Encodes the rows of an index and the queries to it. Safe to use from many threads.
 
     Args:
-        matcher: Encodes and compares.
-        vectors: Gives a vector a text.
-        settings: Of the index.
-        threads: Batches that are encoded at a time; None for one a core.
+        matcher: Encodes texts and compares them.
+        vectors: Gives each text one vector.
+        settings: The settings of the index.
+        threads: Batches that are encoded at a time; None for one per core.
     """
 
     def __init__(
@@ -56,32 +61,32 @@ class IndexModels:
     ) -> None:
         self.matcher, self.vectors, self.settings = matcher, vectors, settings
         self.threads = threads or cpu_count() or 1
-        self._words = SearchWords(matcher.pipeline.config)
         pipeline = matcher.pipeline
+        self._tokenizer = SearchTokenizer(pipeline.config)
         self._shares = zipf_shares(pipeline.vocab_size, num_reserved(pipeline))
 
     def vector(self, text: str) -> Floats:
-        """The vector of what is asked: [D], of length one."""
+        """The vector of a query: [D], of length one."""
         found: Floats = self.vectors.of([text], self.matcher.encode([text]))[0]
         return found
 
-    def asked_words(self, text: str) -> AskedWords:
-        """The words of what is asked."""
-        words = self._words.of(text)
-        return AskedWords(words, {word: self._usual(word) for word in words})
+    def query_words(self, text: str) -> QueryWords:
+        """The words of a query, with how common each of them is."""
+        words = self._tokenizer.words(text)
+        return QueryWords(words, {word: self._usual(word) for word in words})
 
     def _usual(self, word: str) -> float:
-        """In which share of texts a word usually stands."""
+        """The share of texts that usually contain a word."""
         place = self.matcher.pipeline.token_id(word)
         return 0.0 if place is None else min(1.0, TEXT_WORDS * float(self._shares[place]))
 
     def words(self, row: Mapping[str, str]) -> list[str]:
-        """The words by which a row is found."""
+        """The words by which a row can be found."""
         parts = (row.get(column, "") for column in self.settings.word_columns)
-        return self._words.of("\n".join(parts))
+        return self._tokenizer.words("\n".join(parts))
 
     def shape(self, columns: Sequence[str]) -> SegmentShape:
-        """What all segments of this reader have in common."""
+        """What all segments written with these models have in common."""
         (sample,) = self.matcher.encode(["?"])
         stored = self.settings.encodings != "none"
         return SegmentShape(
@@ -92,19 +97,19 @@ class IndexModels:
             is_flat=sample.ndim == 1,
         )
 
-    def chunks(self, rows: Sequence[Mapping[str, str]]) -> Iterator[Chunk]:
-        """Rows, read some at a time."""
+    def encode_rows(self, rows: Sequence[Mapping[str, str]]) -> Iterator[EncodedRows]:
+        """Encode rows, a chunk at a time."""
         remaining = iter(rows)
         with ThreadPoolExecutor(self.threads, "softquery-index") as pool:
-            while part := list(islice(remaining, CHUNK)):
-                questions = [row[QUESTION] for row in part]
-                encodings = self._encoded(questions, pool)
+            while chunk := list(islice(remaining, CHUNK)):
+                questions = [row[QUESTION] for row in chunk]
+                encodings = self._encode(questions, pool)
                 vectors = self.vectors.of(questions, encodings)
-                yield Chunk(part, [self.words(row) for row in part], vectors, encodings)
+                yield EncodedRows(chunk, [self.words(row) for row in chunk], vectors, encodings)
 
-    def _encoded(self, texts: Sequence[str], pool: ThreadPoolExecutor) -> list[Floats]:
-        """Encodings of texts, like lengths together: a batch costs as much as its longest row."""
-        if NESTED in self.matcher.bundle.config.model["config"]:  # may read words in place of ids
+    def _encode(self, texts: Sequence[str], pool: ThreadPoolExecutor) -> list[Floats]:
+        """Encode texts in batches of similar length: a batch costs as much as its longest row."""
+        if NESTED in self.matcher.bundle.config.model["config"]:  # may read words instead of ids
             return self.matcher.encode(texts)
         ids = self.matcher.pipeline.encode_ids(texts)
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
@@ -119,12 +124,28 @@ class IndexModels:
 
 
 def _batches(order: Sequence[int], ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Places in parts; lengths grow, so that the last of a part is its longest."""
-    part: list[int] = []
+    """Places in batches; lengths grow, so that the last row of a batch is its longest."""
+    batch: list[int] = []
     for place in order:
-        if part and (len(part) == BATCH or len(ids[place]) * (len(part) + 1) > TOKENS):
-            yield part
-            part = []
-        part.append(place)
-    if part:
-        yield part
+        if batch and (len(batch) == BATCH or len(ids[place]) * (len(batch) + 1) > TOKENS):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def fingerprint(bundle: Bundle) -> str:
+    """A hash of a bundle's text pipeline and weights, on which encodings and vectors depend."""
+    found = sha256()
+    paths = [bundle.path / name for name in FINGERPRINTED]
+    if bundle.config.base is not None:
+        paths.append(resolve(bundle.config.base) / "model.safetensors")
+    for path in paths:
+        found.update(sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:32]
+
+
+def vector_fingerprint(vectors: TextVectors) -> str:
+    """The fingerprint of the bundle that gives vectors; empty if that is the matcher itself."""
+    return "" if vectors.bundle is None else fingerprint(vectors.bundle)

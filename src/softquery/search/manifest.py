@@ -1,7 +1,7 @@
-"""What an index is at one moment: `manifest.json`, replaced whole whenever something changes.
+"""The state of an index at one moment: `manifest.json`, replaced atomically by every change.
 
 Everything else in the folder is written once and never changed. What the manifest does not name is
-not there: the rest of a crash, or of a segment that was merged away.
+not part of the index: it was left by a crash, or by a segment that was merged away.
 """
 
 import json
@@ -17,14 +17,14 @@ from softquery.errors import ConfigError, InputError
 from softquery.search.encodings import Precision
 
 FORMAT = 1
-"""The newest form of an index that this softquery reads, and the one that it writes."""
+"""The newest format of an index that this version reads, and the one that it writes."""
 MANIFEST = "manifest.json"
 PRECISIONS = ("int8", "float16", "none")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IndexSettings:
-    """How an index is made; fixed when it is built.
+    """How an index is built; fixed from then on, except for `min_score`.
 
     >>> IndexSettings(encodings="float32")
     Traceback (most recent call last):
@@ -34,16 +34,16 @@ class IndexSettings:
 
     vectors: str = "auto"
     """Where a text's vector comes from: `"states"`, the weighted mean of the states of the model's
-    first BiLSTM; `"words"`, that of its word vectors; or a bundle, of a Siamese matcher, of ELMo or
-    of word vectors. `"auto"`: the model's own vector where it is Siamese, else `"states"`."""
+    first BiLSTM; `"words"`, that of its word vectors; or a bundle of a Siamese matcher, of ELMo or
+    of word vectors. `"auto"` is the model's own vector if it is Siamese, else `"states"`."""
     encodings: Precision = "int8"
-    """How the model's encodings are stored; with `"none"` they are computed for every query."""
+    """How the model's encodings are stored; with `"none"` every query computes them."""
     word_columns: tuple[str, ...] = ("question",)
     """The columns in which words are looked up."""
     recall_weight: float = 200.0
-    """How much a row's place in recall counts beside the matcher, in log-odds: see `blended`."""
+    """How much a row's rank in recall counts beside the matcher, in log-odds: see `blended`."""
     min_score: float | None = None
-    """Hits below it are no answer; by default the model's threshold, or 0.5."""
+    """The score that a hit needs to be an answer; by default the model's threshold, or 0.5."""
 
     def __post_init__(self) -> None:
         if self.encodings not in PRECISIONS:
@@ -58,14 +58,14 @@ class IndexSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentEntry:
-    """A segment as the manifest knows it."""
+    """A segment as the manifest describes it."""
 
     name: str
     num_rows: int
     crc: int
-    """Of its `segment.json`, which knows its other files."""
+    """The checksum of its `segment.json`, which holds those of its other files."""
     deleted: str | None = None
-    """The file that lists rows which are gone, or replaced by later ones."""
+    """The file that lists its deleted and replaced rows, if there are any."""
     deleted_crc: int = 0
     num_deleted: int = 0
 
@@ -75,41 +75,41 @@ class Manifest:
     """The state of an index."""
 
     generation: int
-    """Grows with every change."""
+    """Incremented by every change."""
     model: str
-    """The bundle that reads and compares: a name from the zoo, or a folder."""
+    """The matcher's bundle: a name from the zoo, or a folder."""
     fingerprint: str
-    """Of the parts of it that encodings depend on."""
+    """A hash of those files of the bundle that encodings depend on."""
     vector_source: str
-    """As `IndexSettings.vectors`, once `"auto"` was decided."""
+    """As `IndexSettings.vectors`, with `"auto"` resolved."""
     vector_fingerprint: str
     vector_size: int
     settings: IndexSettings
     columns: tuple[str, ...]
     unfinished: bool = False
-    """Whether the first indexing was interrupted, or is still going on."""
+    """Whether the first indexing was interrupted, or is still running."""
     segments: tuple[SegmentEntry, ...] = field(default=())
 
     @property
     def num_rows(self) -> int:
-        """Rows that are there."""
+        """Rows that are not deleted."""
         return sum(each.num_rows - each.num_deleted for each in self.segments)
 
     def to_json(self) -> str:
-        """As it is written."""
+        """The content of `manifest.json`."""
         facts = {"format": FORMAT, "library_version": __version__, **asdict(self)}
         return json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def write(self, folder: Path) -> None:
-        """Make this the state of the index, at once and lastingly."""
+        """Make this the state of the index, atomically and durably."""
         write_text(folder / MANIFEST, self.to_json())
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The state of an index.
+    """Read the state of an index.
 
     Raises:
-        InputError: There is no index, it is damaged, or newer than this softquery.
+        InputError: There is no index, it is damaged, or newer than this version of softquery.
     """
     path = folder / MANIFEST
     try:
@@ -124,7 +124,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError("is damaged (expected an index's manifest)", source=path)
     if data["format"] > FORMAT:
         message = f"was written by softquery {data.get('library_version')!s:.20}, "
-        message += f"in a form ({data['format']}) that this one ({__version__}) does not know"
+        message += f"in a format ({data['format']}) that this version ({__version__}) does not know"
         raise InputError(message, source=path)
     try:
         return _parsed(data)
@@ -147,16 +147,16 @@ def _parsed(data: Mapping[str, Any]) -> Manifest:
     values["segments"] = tuple(SegmentEntry(**each) for each in values["segments"])
     for each in values["segments"]:
         if not _is_plain(each.name) or not (each.deleted is None or _is_plain(each.deleted)):
-            raise ValueError("a segment's name leads elsewhere")
+            raise ValueError("the name of a segment leads out of the index")
     return Manifest(**values)
 
 
 def _is_plain(name: object) -> bool:
-    """Whether a name is one, and no way out of the folder."""
+    """Whether a name is a plain file name, which cannot lead out of the folder."""
     return isinstance(name, str) and bool(name) and Path(name).name == name
 
 
 def _no_index(folder: Path) -> str:
     if not folder.exists():
         return "no such index; build one with softquery index FILE --output INDEX"
-    return "is no index (it has no manifest.json)"
+    return "is not an index (it has no manifest.json)"

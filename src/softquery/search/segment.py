@@ -1,4 +1,4 @@
-"""A segment: some rows with everything that finding them needs, written once and never changed."""
+"""A segment: some rows with everything needed to find them, written once and never changed."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.atomic import whole_folder, write_bytes
+from softquery.atomic import atomic_folder, write_bytes
 from softquery.search import cells, encodings
 from softquery.search.cells import Cells
 from softquery.search.encodings import Encodings, EncodingWriter, Precision
 from softquery.search.entries import ID
-from softquery.search.files import FileFact, FolderWriter, check_files, checksum, damaged
+from softquery.search.index_files import FileChecksum, FolderWriter, check_files, checksum, damaged
 from softquery.search.manifest import SegmentEntry
-from softquery.search.vector_recall import Vectors, write_vectors
-from softquery.search.word_recall import Words, write_words
+from softquery.search.vector_recall import VectorIndex, write_vectors
+from softquery.search.word_recall import WordIndex, write_words
 
 Floats = NDArray[np.float32]
 FACTS = "segment.json"
@@ -31,14 +31,14 @@ class SegmentShape:
     precision: Precision
     vector_size: int
     encoding_size: int
-    """Width of an encoding; 0 where none are stored."""
+    """Width of an encoding; 0 if none are stored."""
     is_flat: bool
-    """Whether an encoding is one vector, rather than one a token."""
+    """Whether an encoding is one vector rather than one per token."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """Some rows, read by the models."""
+class EncodedRows:
+    """Some rows with what the models of the index computed for them."""
 
     values: Sequence[Mapping[str, str]]
     words: Sequence[Sequence[str]]
@@ -49,25 +49,25 @@ class Chunk:
 
 def write_segment(
     folder: Path,
-    chunks: Iterable[Chunk],
+    chunks: Iterable[EncodedRows],
     *,
     shape: SegmentShape,
     threads: int,
-    is_passing: bool = False,
+    is_temporary: bool = False,
 ) -> SegmentEntry:
-    """Write a segment of rows as they come; it is there when it is complete.
+    """Write a segment of rows as they arrive; the folder appears when it is complete.
 
     Args:
         folder: Does not exist yet.
         chunks: The rows; only their texts, words and vectors are kept in memory.
-        shape: What they have in common.
-        threads: For the graph of vectors.
-        is_passing: Whether it will soon be merged.
+        shape: What the rows have in common.
+        threads: Threads that build the graph of vectors.
+        is_temporary: Whether the segment will soon be merged.
     """
     values: list[Mapping[str, str]] = []
     words: list[Sequence[str]] = []
     vectors = [np.empty((0, shape.vector_size), dtype=np.float16)]
-    with whole_folder(folder) as place:
+    with atomic_folder(folder) as place:
         writer = FolderWriter(place)
         with EncodingWriter(writer, shape.precision) as stored:
             for chunk in chunks:
@@ -77,7 +77,7 @@ def write_segment(
                 stored.add(chunk.encodings)
         write_cells_and_words(writer, shape, values, words)
         everything = np.concatenate(vectors)
-        write_vectors(writer, everything, threads=threads, is_passing=is_passing)
+        write_vectors(writer, everything, threads=threads, is_temporary=is_temporary)
         crc = write_facts(writer, shape, len(values))
     return SegmentEntry(name=folder.name, num_rows=len(values), crc=crc)
 
@@ -88,36 +88,36 @@ def write_cells_and_words(
     values: Sequence[Mapping[str, str]],
     words: Sequence[Sequence[str]],
 ) -> None:
-    """The parts of a segment that are text."""
+    """Write the texts of a segment and the words by which its rows are found."""
     cells.write_cells(writer, shape.columns, values)
     write_words(writer, words)
 
 
 def write_facts(writer: FolderWriter, shape: SegmentShape, num_rows: int) -> int:
-    """Write what is known of the other files; the checksum of that."""
-    files = {name: asdict(fact) for name, fact in writer.facts.items()}
+    """Write `segment.json`, which describes the other files, and return its checksum."""
+    files = {name: asdict(recorded) for name, recorded in writer.checksums.items()}
     facts = {"num_rows": num_rows, "shape": asdict(shape), "files": files}
     writer.write(FACTS, json.dumps(facts, indent=1, ensure_ascii=False).encode())
-    return writer.facts[FACTS].crc
+    return writer.checksums[FACTS].crc
 
 
 class Segment:
-    """A segment that is there, with the rows of it that are gone.
+    """A stored segment, and which of its rows are deleted.
 
     Args:
         folder: The segment.
-        entry: What the manifest says of it.
-        other: The same segment, open already, with perhaps fewer rows that are gone.
+        entry: Its entry in the manifest.
+        other: The same segment if it is open already, perhaps with fewer deleted rows.
 
     Raises:
-        InputError: It is damaged.
-        FileNotFoundError: It was merged away meanwhile.
+        InputError: The segment is damaged.
+        FileNotFoundError: The segment was merged away in the meantime.
     """
 
     shape: SegmentShape
     cells: Cells
-    words: Words
-    vectors: Vectors
+    words: WordIndex
+    vectors: VectorIndex
     encodings: Encodings | None
 
     def __init__(self, folder: Path, entry: SegmentEntry, other: "Segment | None" = None) -> None:
@@ -135,8 +135,8 @@ class Segment:
         try:
             self.shape = _checked(self.folder, self.entry)
             self.cells = Cells(self.folder, self.shape.columns)
-            self.words = Words(self.folder)
-            self.vectors = Vectors(self.folder, self.shape.vector_size)
+            self.words = WordIndex(self.folder)
+            self.vectors = VectorIndex(self.folder, self.shape.vector_size)
             self.encodings = _open_encodings(self.folder, self.shape)
             stored = len(self) if self.encodings is None else len(self.encodings)
             found = {len(self.cells), len(self.vectors.stored), stored}
@@ -150,12 +150,12 @@ class Segment:
 
     @cached_property
     def ids(self) -> list[str]:
-        """Of every row, those that are gone included."""
+        """The id of every row, including deleted ones."""
         return self.cells.column(ID)
 
     @property
     def live_rows(self) -> list[int]:
-        """The rows that are there."""
+        """The rows that are not deleted."""
         rows: list[int] = np.flatnonzero(self.live).tolist()
         return rows
 
@@ -163,7 +163,7 @@ class Segment:
 def mark_deleted(
     segment_folder: Path, segment: Segment, rows: Iterable[int], *, generation: int
 ) -> SegmentEntry:
-    """Note that further rows of a segment are gone; the manifest must say so, too."""
+    """Write which rows of a segment are deleted; they count once the manifest has the new entry."""
     live = segment.live.copy()
     live[list(rows)] = False
     gone = np.flatnonzero(~live).astype(np.int32)
@@ -200,6 +200,6 @@ def _checked(folder: Path, entry: SegmentEntry) -> SegmentShape:
     if checksum(path) != entry.crc:
         raise damaged(path, "its checksum differs")
     facts = json.loads(path.read_bytes())
-    files = {name: FileFact(**fact) for name, fact in facts["files"].items()}
+    files = {name: FileChecksum(**recorded) for name, recorded in facts["files"].items()}
     check_files(folder, files, by_size=(encodings.VALUES,))
     return SegmentShape(**{**facts["shape"], "columns": tuple(facts["shape"]["columns"])})

@@ -1,14 +1,14 @@
-"""The folder of an index: read by many, written by one at a time, whole after any crash.
+"""The folder of an index: read by many, written by one at a time, intact after any crash.
 
 | place | holds |
 |---|---|
-| `manifest.json` | what the index is at this moment |
+| `manifest.json` | the state of the index |
 | `segments/NAME/` | rows, written once |
-| `segments/NAME/deleted-G.bin` | which of them are gone since generation G |
-| `lock` | is locked while somebody writes |
+| `segments/NAME/deleted-G.bin` | which of them are deleted as of generation G |
+| `lock` | locked while a process writes |
 
-A change writes new files first, makes them reach the disk, and then replaces the manifest. A reader
-that finds a segment gone reads the manifest again: it was merged away in between.
+A change writes new files first, syncs them to disk, and then replaces the manifest. A process that
+finds a segment missing reads the manifest again: the segment was merged away in the meantime.
 """
 
 import os
@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from softquery.atomic import whole_folder
+from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.search.manifest import (
     MANIFEST,
@@ -32,23 +32,23 @@ from softquery.search.segment import Segment, mark_deleted
 
 LOCK, SEGMENTS = "lock", "segments"
 TRIES = 20
-"""How often a reader may be overtaken by a writer before it gives up."""
+"""How often another process may change the index while this one opens it."""
 
 
 def create(folder: Path, manifest: Manifest) -> None:
-    """Make an index without rows; the folder appears with its manifest inside."""
-    with whole_folder(folder) as place:
+    """Create an index without rows; the folder appears with its manifest in it."""
+    with atomic_folder(folder) as place:
         (place / SEGMENTS).mkdir()
         (place / LOCK).touch()
-        # Plainly: the folder is not there yet, and it is by its name that a full disk is told of.
+        # Written plainly, so that an error such as a full disk names the index itself.
         (place / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
 
 
 class Store:
-    """An index's folder as one process sees it. Its view changes by `refresh` and `commit` alone.
+    """An index's folder as one process sees it; only `refresh` and `commit` change that view.
 
     Args:
-        folder: It is an index.
+        folder: The folder of an existing index.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,7 +56,7 @@ class Store:
         self.manifest, self.segments = self._read({})
 
     def refresh(self) -> bool:
-        """Take up what others have written; whether there was anything."""
+        """Load what other processes have changed, and return whether there was anything."""
         if read_manifest(self.folder) == self.manifest:
             return False
         known = {segment.entry.name: segment for segment in self.segments}
@@ -64,17 +64,17 @@ class Store:
         return True
 
     def segment_folder(self, name: str) -> Path:
-        """Where a segment lies."""
+        """The folder of a segment."""
         return self.folder / SEGMENTS / name
 
     def new_segment(self) -> Path:
-        """A place for a segment."""
+        """The folder for a segment that is yet to be written."""
         name = f"{self.manifest.generation + 1:06d}-{secrets.token_hex(4)}"
         return self.segment_folder(name)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep other writers out, and begin with what they have left."""
+        """Lock out other writers, and start from the state that they left."""
         with _locked(self.folder / LOCK, self.folder):
             self.refresh()
             self._sweep()
@@ -90,15 +90,15 @@ class Store:
         unfinished: bool | None = None,
         settings: IndexSettings | None = None,
     ) -> None:
-        """Make a change lasting: all of it, or none if the process ends before.
+        """Commit a change: all of it, or nothing if the process dies before the end.
 
         Args:
-            new: Segments that are on the disk.
-            gone: Rows that are there no more, by segment.
+            new: Segments that are already on disk.
+            gone: Rows to be deleted, by segment.
             dropped: Segments whose rows are in `new` ones.
-            columns: All columns, where there are further ones.
-            unfinished: Whether the first indexing still goes on.
-            settings: Where they change.
+            columns: All columns, if there are new ones.
+            unfinished: Whether the first indexing is still running; None for no change.
+            settings: The new settings, if they change.
         """
         before = self.manifest
         marked = self._marked(gone or {}, before.generation + 1)
@@ -129,7 +129,7 @@ class Store:
         return marked
 
     def _read(self, known: Mapping[str, Segment]) -> tuple[Manifest, tuple[Segment, ...]]:
-        """The newest state of which everything could be opened."""
+        """The newest state whose segments could all be opened."""
         for _ in range(TRIES):
             manifest = read_manifest(self.folder)
             try:
@@ -140,7 +140,7 @@ class Store:
                 if read_manifest(self.folder).generation == manifest.generation:
                     message = "is missing; restore the index, or build it anew"
                     raise InputError(message, source=error.filename) from None
-        raise InputError("changes too fast to be read; try again", source=self.folder)
+        raise InputError("is being changed too fast to be opened; try again", source=self.folder)
 
     def _opened(self, entry: SegmentEntry, known: Segment | None) -> Segment:
         if known is not None and known.entry == entry:
@@ -148,7 +148,7 @@ class Store:
         return Segment(self.segment_folder(entry.name), entry, known)
 
     def _sweep(self) -> None:
-        """Remove what the manifest does not name; readers that still use it keep it mapped."""
+        """Remove what the manifest does not name; processes that still use it keep it mapped."""
         named = {each.name: each.deleted for each in self.manifest.segments}
         with suppress(OSError):
             for place in (self.folder / SEGMENTS).iterdir():
@@ -166,7 +166,7 @@ class Store:
 
 @contextmanager
 def _locked(path: Path, folder: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process, however that ends."""
+    """Hold a lock that the system releases when the process ends, however it ends."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:

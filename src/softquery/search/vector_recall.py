@@ -1,8 +1,8 @@
-"""Recall by vectors: the nearest of stored vectors, by a graph where there are many.
+"""Recall by vectors: the nearest of the stored vectors, found by a graph if there are many.
 
-Vectors have length one, so that their product is the cosine. They lie in `vectors.bin` as float16;
-segments of more than a few thousand rows also have a graph (HNSW, Malkov & Yashunin 2020), which
-usearch maps into memory.
+Vectors have length one, so that their dot product is the cosine. `vectors.bin` holds them as
+float16; segments of more than a few thousand rows also have a graph (HNSW, Malkov & Yashunin 2020),
+which usearch maps into memory.
 
 N rows, D width.
 """
@@ -14,30 +14,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.files import FolderWriter, damaged, mapped
+from softquery.search.index_files import FolderWriter, damaged, mapped
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 VECTORS, GRAPH = "vectors.bin", "vectors.usearch"
 EXACT_ROWS = 4096
-"""So many vectors are looked at one by one; the answer is exact then, and about as quick."""
+"""Up to so many vectors are compared one by one, which is exact and about as fast as a graph."""
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 64
-"""Neighbours of a node, and how many candidates are kept in mind when adding and searching."""
+"""Neighbours per node, and the candidates kept while adding and while searching."""
 
 
 def write_vectors(
-    writer: FolderWriter, vectors: NDArray[np.float16], *, threads: int, is_passing: bool = False
+    writer: FolderWriter, vectors: NDArray[np.float16], *, threads: int, is_temporary: bool = False
 ) -> None:
-    """Write the vectors of a segment, with a graph where they are many.
+    """Write the vectors of a segment, and a graph if there are many.
 
     Args:
-        writer: Of the segment's folder.
+        writer: Writes into the segment's folder.
         vectors: [N, D].
-        threads: For the graph.
-        is_passing: Whether the segment will soon be merged, so that a graph would be for nothing.
+        threads: Threads that build the graph.
+        is_temporary: Whether the segment will soon be merged, so that a graph would be wasted.
     """
     writer.write_array(VECTORS, vectors)
-    if len(vectors) > EXACT_ROWS and not is_passing:
+    if len(vectors) > EXACT_ROWS and not is_temporary:
         graph = _usearch().Index(
             ndim=vectors.shape[1],
             metric="ip",
@@ -48,12 +48,12 @@ def write_vectors(
             enable_key_lookups=False,
         )
         graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=threads)
-        # By way of memory: written by the library itself, a full disk would not be told apart.
+        # Through memory: when usearch writes the file itself, it does not report a full disk.
         writer.write(GRAPH, bytes(graph.save()))
 
 
-class Vectors:
-    """The vectors of a segment that was written.
+class VectorIndex:
+    """The vectors of a stored segment.
 
     Args:
         folder: The segment.
@@ -66,11 +66,11 @@ class Vectors:
         self._lock = threading.Lock()
 
     def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_]) -> tuple[Rows, Floats]:
-        """The rows whose vectors are nearest to a query's, nearest first, with their cosines.
+        """The rows whose vectors are nearest to that of a query, nearest first, with their cosines.
 
         Args:
             query: [D], of length one.
-            count: How many at most.
+            count: The most rows to return.
             allowed: Which rows may be found: [N].
         """
         num_allowed = int(allowed.sum())
@@ -85,7 +85,7 @@ class Vectors:
     def _by_graph(
         self, query: Floats, count: int, allowed: NDArray[np.bool_]
     ) -> tuple[Rows, Floats]:
-        """Ask for more and more until enough are allowed."""
+        """Ask the graph for more and more rows until enough of them are allowed."""
         asked = count
         while True:
             with self._lock:
@@ -99,9 +99,9 @@ class Vectors:
 
 
 def _one_by_one(vectors: NDArray[np.float16], query: Floats, count: int) -> tuple[Rows, Floats]:
-    """The nearest of some vectors, every one looked at; by one thread, as others may search, too.
+    """The nearest of some vectors by comparing each; in one thread, because others search as well.
 
-    numpy would turn all of them into float32 first, and its own threads wait for each other.
+    numpy would first convert all of them to float32, and its own threads wait for each other.
     """
     count = min(count, len(vectors))
     if not count:
@@ -110,23 +110,23 @@ def _one_by_one(vectors: NDArray[np.float16], query: Floats, count: int) -> tupl
     found = _usearch().search(vectors, wanted, count, "ip", exact=True, threads=1)
     distances = np.asarray(found.distances, dtype=np.float32)
     rows = np.asarray(found.keys, dtype=np.int64)
-    order = np.lexsort((rows, distances))  # equal ones in the order of the rows
+    order = np.lexsort((rows, distances))  # ties in the order of the rows
     return rows[order], 1 - distances[order]
 
 
 def _open_graph(path: Path) -> Any:
     try:
         graph = _usearch().Index.restore(path, view=True, enable_key_lookups=False)
-    except Exception as error:  # the library raises several kinds, none of them public
+    except Exception as error:  # usearch raises several types, none of them public
         raise damaged(path, " ".join(str(error).split())[:200]) from None
     if graph is None:
-        raise damaged(path, "is no graph")
+        raise damaged(path, "not a graph")
     graph.expansion_search = EXPANSION_SEARCH
     return graph
 
 
 def _usearch() -> Any:
-    import onnxruntime  # noqa: F401  (2.26 of usearch makes a later import of this one crash)
+    import onnxruntime  # noqa: F401  (imported after usearch 2.26, it crashes)
     import usearch.index  # slow to import, and optional
 
     return usearch.index

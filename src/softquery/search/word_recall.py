@@ -1,8 +1,12 @@
 """Recall by words: BM25 over the segments of an index.
 
-bm25s computes for every word and row how much the word's presence counts, idf included. Each
-segment would know its own idf only, and a segment of one row none to speak of. So the segment's idf
-is taken out again when it is written, and that of the whole index is put in when a query comes.
+bm25s computes for every word and row how much the word counts there, including its idf. But each
+segment knows its own rows only, and the idf over a segment of one row says nothing. So the idf is
+divided out when a segment is written, and that of the whole index is multiplied in by each query.
+
+Text is cut into words as the bundle normalises it. Chinese is looked up by characters and by pairs
+of neighbouring characters: these need no dictionary, which might cut the query differently from the
+stored question.
 
 N rows, V words.
 """
@@ -11,29 +15,32 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.files import Array, FolderWriter, damaged, mapped
+from softquery.search.index_files import Array, FolderWriter, damaged, mapped
+from softquery.text import TextConfig, WordTokenizer
 
 Floats = NDArray[np.float32]
 VOCABULARY, STARTS, ROWS, SCORES = "words.json", "word_starts.bin", "word_rows.bin", "words.bin"
 K1, B = 1.2, 0.75
 """How fast repetition saturates, and how much length counts (Robertson & Zaragoza 2009, 3.4)."""
 COMMON_SHARE, COMMON_ROWS = 0.1, 20_000
-"""A word in more rows than both says little and costs most: with others there, it is left out."""
-
-
+"""A word in more rows than both tells little and costs most: rarer words are used instead of it."""
 USUAL_ROWS = 1000
-"""So many rows of other texts are counted with those of an index."""
+"""Rows of texts in general that are counted together with those of an index."""
 _NO_WORDS: tuple[Array, Array, Array] = (np.empty(0), np.empty(0), np.zeros(1))
+_CUT_INTO_WORDS = ("bpe", "wordpiece", "characters")
+"""Units of text pipelines whose texts are looked up by words: sub-words are not what users type."""
 
 
 def idf(num_rows: int, num_with: float) -> float:
-    """How much a word tells, as Lucene has it: never negative.
+    """How informative a word is, by Lucene's formula, which is never negative.
 
     >>> round(idf(1000, 1), 2), round(idf(1000, 1000), 4)
     (6.5, 0.0005)
@@ -42,17 +49,17 @@ def idf(num_rows: int, num_with: float) -> float:
 
 
 def write_words(writer: FolderWriter, rows: Sequence[Sequence[str]]) -> None:
-    """Write which words stand in which rows, and what each counts there."""
+    """Write which rows contain each word, and how much the word counts there."""
     vocabulary: dict[str, int] = {}
     ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in row] for row in rows]
     writer.write(VOCABULARY, json.dumps(list(vocabulary), ensure_ascii=False).encode())
-    scores, places, starts = _weighed(ids, vocabulary) if vocabulary else _NO_WORDS
+    scores, places, starts = _weights(ids, vocabulary) if vocabulary else _NO_WORDS
     writer.write_array(STARTS, np.asarray(starts, dtype=np.int64))
     writer.write_array(ROWS, np.asarray(places, dtype=np.int32))
     writer.write_array(SCORES, np.asarray(scores, dtype=np.float32))
 
 
-def _weighed(ids: list[list[int]], vocabulary: dict[str, int]) -> tuple[Array, Array, Array]:
+def _weights(ids: list[list[int]], vocabulary: dict[str, int]) -> tuple[Array, Array, Array]:
     ranker = _bm25s().BM25(method="lucene", k1=K1, b=B, backend="numpy", csc_backend="numpy")
     ranker.index((ids, vocabulary), create_empty_token=False, show_progress=False)
     found = ranker.scores
@@ -63,10 +70,10 @@ def _weighed(ids: list[list[int]], vocabulary: dict[str, int]) -> tuple[Array, A
 
 
 def _bm25s() -> Any:
-    """The package, slow to import and optional.
+    """The package bm25s, which is optional and slow to import.
 
-    Where there is JAX it starts that, which takes most of a GPU's memory, to sort scores; they are
-    not sorted here.
+    If JAX is installed, bm25s imports it to sort scores, and JAX takes most of a GPU's memory.
+    Nothing is sorted here, so JAX is hidden during the import.
     """
     hidden = "jax" not in sys.modules
     if hidden:
@@ -79,8 +86,8 @@ def _bm25s() -> Any:
     return bm25s
 
 
-class Words:
-    """The words of a segment that was written.
+class WordIndex:
+    """The words of a stored segment, and the rows that contain each.
 
     Args:
         folder: The segment.
@@ -97,15 +104,15 @@ class Words:
         self._scores: Floats = mapped(folder / SCORES, np.float32)
 
     def num_rows_with(self, word: str) -> int:
-        """In how many rows a word stands."""
+        """How many rows contain a word."""
         place = self._ids.get(word)
         return 0 if place is None else int(self._starts[place + 1] - self._starts[place])
 
     def scores(self, weights: Mapping[str, float], num_rows: int) -> Floats:
-        """What every row scores: [N].
+        """The BM25 score of every row: [N].
 
         Args:
-            weights: The words of a query with what each counts.
+            weights: The words of a query, each with its weight.
             num_rows: N.
         """
         total: Floats = np.zeros(num_rows, dtype=np.float32)
@@ -113,7 +120,7 @@ class Words:
             place = self._ids.get(word)
             if place is not None:
                 part = slice(int(self._starts[place]), int(self._starts[place + 1]))
-                # A row stands once among the rows of a word, so that nothing is added twice.
+                # A row occurs once among the rows of a word, so that nothing is lost by indexing.
                 total[self._rows[part]] += np.float32(weight) * self._scores[part]
         return total
 
@@ -124,17 +131,17 @@ def query_weights(
     num_rows: int,
     usual: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """What each word of a query counts: its idf, as often as it stands there.
+    """The weight of each word of a query: its idf, times how often the query contains it.
 
-    A few hundred rows say little about how much a word tells. So they are counted together with
-    a thousand more that have each word as often as texts do elsewhere; among a hundred thousand
-    rows those do not matter.
+    A few hundred rows are too few to tell how informative a word is. So a thousand more are added,
+    which contain each word as often as texts in general do; among a hundred thousand rows they do
+    not matter.
 
     Args:
-        query: Its words.
-        counts: In how many rows of the index each one stands.
+        query: The words of the query.
+        counts: How many rows of the index contain each word.
         num_rows: Rows of the index.
-        usual: The share of other texts in which each one stands, where that is known.
+        usual: The share of texts in general that contain each word, if known.
 
     >>> list(query_weights(["the", "refund"], {"the": 60_000, "refund": 8}, 100_000))
     ['refund']
@@ -150,3 +157,44 @@ def query_weights(
         num_with = counts[word] + added * (usual or {}).get(word, 0.0)
         weights[word] = weights.get(word, 0.0) + idf(num_rows + added, num_with)
     return weights
+
+
+class SearchTokenizer:
+    """Cuts texts into the words that are worth looking up, normalised as the bundle does.
+
+    Args:
+        config: The text pipeline of the bundle.
+
+    >>> SearchTokenizer(TextConfig()).words("How do I reset passwords?")
+    ['how', 'do', 'i', 'reset', 'password']
+    >>> SearchTokenizer(TextConfig()).words("怎么退款")
+    ['怎', '么', '退', '款', '怎么', '么退', '退款']
+    """
+
+    def __init__(self, config: TextConfig) -> None:
+        unit = "words" if config.unit in _CUT_INTO_WORDS else config.unit
+        self._cutter = WordTokenizer(replace(config, unit=unit, lowercase=True))
+
+    def words(self, text: str) -> list[str]:
+        """Words in order, then pairs of Chinese characters; punctuation is left out."""
+        tokens = self._cutter.words(text)
+        words = [_stem(token) for token in tokens if any(map(str.isalnum, token))]
+        pairs = [a + b for a, b in pairwise(tokens) if _is_character(a) and _is_character(b)]
+        return words + pairs
+
+
+def _is_character(token: str) -> bool:
+    return len(token) == 1 and "\u3040" <= token <= "\u9fff"
+
+
+def _stem(word: str) -> str:
+    """An English word without its plural ending (Harman 1991, the S stemmer).
+
+    >>> [_stem(word) for word in ("policies", "passwords", "address", "status", "axes")]
+    ['policy', 'password', 'address', 'status', 'axe']
+    """
+    if len(word) < 4 or not word.endswith("s") or not word.isascii():
+        return word
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    return word if word.endswith(("us", "ss", "aes", "ees", "oes")) else word[:-1]

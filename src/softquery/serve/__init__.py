@@ -1,6 +1,6 @@
-"""One server for all models and indexes: HTTP, batching, dialects, and a page to look at it.
+"""One server for all models and indexes: HTTP, batching, dialects, and a page to try them.
 
-Importing this needs nothing beyond the base; what serves needs the extra `[serve]`.
+Importing this package needs nothing beyond the base install; serving needs the extra `[serve]`.
 
 >>> from softquery.serve import Settings
 >>> Settings(models=("match-en",)).limits.max_texts
@@ -22,7 +22,7 @@ _FOREIGN = ("fastapi", "starlette", "pydantic", "uvicorn", "prometheus_client", 
 
 
 def __getattr__(name: str) -> Any:
-    """Import what serves when it is asked for, and name the extra where it is missing."""
+    """Import the server when it is first used, and name the extra if that is missing."""
     if name not in ("build_app", "serve"):
         raise AttributeError(f"module 'softquery.serve' has no attribute {name!r}")
     try:

@@ -1,4 +1,4 @@
-"""The application: models behind an engine, dialects in front of it, a gate around all."""
+"""The application: models behind an engine, dialects before it, admission control around all."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,25 +12,22 @@ from starlette.requests import Request
 
 from softquery import __version__
 from softquery.serve.admission import AdmissionControl
-from softquery.serve.assets import asset_routes
-from softquery.serve.bodies import Json
+from softquery.serve.bodies import Json, openapi_document
 from softquery.serve.catalogue import Catalogue, open_catalogue
-from softquery.serve.dialects.openai import openai_routes
+from softquery.serve.dialects.openai import openai_routes, vllm_routes
 from softquery.serve.dialects.own import own_routes
 from softquery.serve.dialects.rerank import rerank_routes
 from softquery.serve.dialects.tei import tei_routes
-from softquery.serve.dialects.vllm import vllm_routes
-from softquery.serve.document import document
 from softquery.serve.engine import Engine
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
-from softquery.serve.information import information_routes
 from softquery.serve.keys import KeyRing
-from softquery.serve.metrics import Metrics
+from softquery.serve.server_routes import asset_routes, information_routes
 from softquery.serve.service import Service
 from softquery.serve.settings import Settings, from_environment
+from softquery.serve.telemetry import Metrics, set_up_logs
 
 DESCRIPTION = (
-    "Models that match, rank, explain, embed and search texts, in the words of TEI, OpenAI, "
+    "Models that match, rank, explain, embed and search texts, through the APIs of TEI, OpenAI, "
     "Cohere, Jina and vLLM."
 )
 _BY_TAG = {"TEI": Dialect.TEI, "Cohere": Dialect.RERANK, "Jina": Dialect.RERANK}
@@ -41,16 +38,16 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
     """An ASGI application that serves what the settings name.
 
     Args:
-        settings: What to serve, and how much of it.
-        catalogue: What to serve, where it is open already.
+        settings: What to serve, and within which limits.
+        catalogue: The models and indexes, if they are open already.
     """
     catalogue = open_catalogue(settings) if catalogue is None else catalogue
     metrics, limits = Metrics(), settings.limits
     engine = Engine(
         threads=settings.num_threads,
         batch_tokens=limits.batch_tokens,
-        max_jobs=limits.queue,
-        watcher=metrics,
+        max_requests=limits.queue,
+        observer=metrics,
     )
     service = Service(catalogue, engine, limits, metrics)
     keys = None if settings.keys is None else KeyRing(settings.keys)
@@ -69,9 +66,7 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
 
 
 def build_from_environment() -> AdmissionControl:
-    """The same for a worker process, whose parent has left the settings in the environment."""
-    from softquery.serve.request_log import set_up_logs
-
+    """The application of a worker process, whose parent put the settings into the environment."""
     settings = from_environment()
     set_up_logs(log_text=settings.log_text)
     return build_app(settings)
@@ -99,7 +94,7 @@ def _api(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         service.engine.close()
-        service.metrics.leave()
+        service.metrics.retire()
 
     app = FastAPI(
         title="softquery",
@@ -121,7 +116,7 @@ def _api(
             allow_headers=["authorization", "content-type"],
             expose_headers=["retry-after", "x-request-id"],
         )
-    described = document(app, settings.limits, has_keys=settings.keys is not None)
+    described = openapi_document(app, settings.limits, has_keys=settings.keys is not None)
     app.openapi = lambda: described  # type: ignore[method-assign]
     return app
 
@@ -138,14 +133,16 @@ def _add_refusals(
 
     async def on_wrong_body(request: Request, error: Any) -> Json:
         if request.headers.get("content-length", "0") != "0" and not _is_json(request):
-            said = "expected JSON, under Content-Type: application/json"
-            return refused(request, Fault(FaultKind.VALIDATION, said))
+            message = "expected JSON, sent with Content-Type: application/json"
+            return refused(request, Fault(FaultKind.VALIDATION, message))
         return refused(request, validation(error.errors()))
 
     async def on_http(request: Request, error: Any) -> Json:
         kind = _BY_STATUS.get(error.status_code, FaultKind.VALIDATION)
         headers = dict(error.headers or {})
-        if kind is FaultKind.VALIDATION:  # all that FastAPI says of bodies that it cannot parse
+        if (
+            kind is FaultKind.VALIDATION
+        ):  # which FastAPI raises only for a body that it cannot parse
             return refused(request, Fault(kind, "the body is not JSON"))
         if kind is FaultKind.WRONG_METHOD:  # an address may be served by more than one route
             headers["Allow"] = methods.get(request.url.path, headers.get("Allow", ""))
@@ -162,7 +159,7 @@ def _is_json(request: Request) -> bool:
 
 
 def _methods(routers: Sequence[APIRouter]) -> dict[str, str]:
-    """What may be done at each address, as `Allow` lists it."""
+    """The methods of each address, as the header `Allow` lists them."""
     found: dict[str, set[str]] = {}
     routes: list[Any] = [route for router in routers for route in router.routes]
     for route in routes:
@@ -171,7 +168,7 @@ def _methods(routers: Sequence[APIRouter]) -> dict[str, str]:
 
 
 def _dialects(routers: Sequence[APIRouter]) -> dict[str, Dialect]:
-    """Whose habits each address follows."""
+    """The dialect of each address."""
     routes: list[Any] = [route for router in routers for route in router.routes]
     found: dict[str, Dialect] = {}
     for route in routes:

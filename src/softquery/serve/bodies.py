@@ -1,31 +1,38 @@
-"""What bodies have in common, in both directions."""
+"""What the bodies of requests and responses share, and the OpenAPI document that describes them."""
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.responses import Response
 
 from softquery.serve.faults import Dialect
+from softquery.serve.settings import Limits
 
 LIMIT = "x-limit"
-"""Marks a place of the OpenAPI document whose limit the server's settings decide."""
+"""Marks a field of the OpenAPI document whose limit comes from the server's settings."""
+_UNUSED = ("HTTPValidationError", "ValidationError")
+"""Schemas of FastAPI's own refusals, which this server never sends."""
 
 Item = TypeVar("Item")
 Text = Annotated[str, Field(json_schema_extra={LIMIT: "text"})]
-"""Something to be read by a model."""
+"""A text that a model reads."""
 Texts = Annotated[list[Text], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
+TextOrTexts = Text | Texts
 Model = Annotated[
-    str | None, Field(description="One of the names at /v1/models; by default the first that can.")
+    str | None,
+    Field(description="A name from /v1/models; by default the first model that can do it."),
 ]
 
 
 def _whole(value: Any) -> Any:
-    """JSON knows no difference between 3 and 3.0."""
+    """A whole number as int: JSON does not distinguish 3 from 3.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -34,33 +41,33 @@ SmallCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 
 
 class RequestBody(BaseModel):
-    """A request: types are taken as they are, fields that nobody knows are passed over."""
+    """The body of a request: types are not converted, unknown fields are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, protected_namespaces=())
 
 
 class ResponseBody(BaseModel):
-    """An answer, as the OpenAPI document describes it."""
+    """The body of a response, as the OpenAPI document describes it."""
 
     model_config = ConfigDict(protected_namespaces=())
 
 
 class Usage(ResponseBody):
-    """What a request cost."""
+    """The tokens of a request."""
 
     prompt_tokens: int
     total_tokens: int
 
 
 class TeiError(ResponseBody):
-    """A refusal as TEI words it."""
+    """A refusal in the shape of TEI."""
 
     error: str
     error_type: str
 
 
 class OpenAIErrorInside(ResponseBody):
-    """The inner part of a refusal."""
+    """What is wrong, inside a refusal in the shape of OpenAI."""
 
     message: str
     type: str
@@ -69,13 +76,13 @@ class OpenAIErrorInside(ResponseBody):
 
 
 class OpenAIError(ResponseBody):
-    """A refusal as OpenAI words it."""
+    """A refusal in the shape of OpenAI."""
 
     error: OpenAIErrorInside
 
 
 class RerankError(ResponseBody):
-    """A refusal as Cohere and Jina word it."""
+    """A refusal in the shape of Cohere and Jina."""
 
     message: str
     detail: str
@@ -86,33 +93,33 @@ ERRORS: dict[Dialect, type[ResponseBody]] = {
     Dialect.OPENAI: OpenAIError,
     Dialect.RERANK: RerankError,
 }
-_SAID = {
-    401: "There are keys, and this is none of them.",
+_DESCRIPTIONS = {
+    401: "The key is missing or unknown; send a valid one as Authorization: Bearer KEY.",
     404: "No model of that name can do this.",
-    408: "The body took too long to arrive.",
-    413: "The body is larger than one may be.",
-    429: "The queue is full; Retry-After says when to come back.",
-    503: "Not answered in time; Retry-After says when to come back.",
+    408: "The body did not arrive in time.",
+    413: "The body is larger than this server accepts.",
+    429: "The queue is full; try again after the seconds in Retry-After.",
+    503: "There was no answer in time; try again after the seconds in Retry-After.",
 }
 
 
 def refusals(dialect: Dialect) -> dict[int | str, dict[str, Any]]:
     """The statuses that an address may answer besides 200, for its OpenAPI entry."""
     wrong = 422 if dialect is Dialect.TEI else 400
-    said = {wrong: "The body is not what was expected.", **_SAID}
+    described = {wrong: "The body is not what was expected.", **_DESCRIPTIONS}
     return {
-        status: {"model": ERRORS[dialect], "description": words}
-        for status, words in sorted(said.items())
+        status: {"model": ERRORS[dialect], "description": description}
+        for status, description in sorted(described.items())
     }
 
 
 class Json(Response):
-    """JSON whose text stays readable, and which never fails on half a character."""
+    """A response of JSON that keeps text readable and accepts lone surrogates."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """As bytes; a lone surrogate becomes the escape that JSON has for it."""
+        """The bytes of the response; a lone surrogate becomes its JSON escape."""
         text = json.dumps(
             content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
         )
@@ -120,23 +127,23 @@ class Json(Response):
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy, which an index may put into its hits."""
+    """Numpy's numbers and arrays, which hits of an index may hold, as plain values."""
     return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
 
 
 LARGE = 20_000
-"""Numbers above which an answer is written aside, so that other requests go on meanwhile."""
+"""Responses of more numbers are serialised in a thread, so that other requests are not blocked."""
 
 
-async def written(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
+async def vectors_as_json(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
     """Each vector as JSON, to eight digits."""
     if sum(map(len, vectors)) <= LARGE:
-        return _written(vectors)
-    return await asyncio.to_thread(_written, vectors)
+        return _vectors_as_json(vectors)
+    return await asyncio.to_thread(_vectors_as_json, vectors)
 
 
-def _written(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
-    # One at a time: between two of them, other threads get their turn.
+def _vectors_as_json(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
+    # One at a time: in between, other threads get their turn.
     return [
         json.dumps(vector.astype(np.float64).round(8).tolist(), separators=(",", ":")).encode()
         for vector in vectors
@@ -144,16 +151,75 @@ def _written(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
 
 
 class RawJson(Response):
-    """JSON that is bytes already."""
+    """A response of JSON that is serialised already."""
 
     media_type = "application/json"
 
 
 def usage(num_tokens: int) -> dict[str, int]:
-    """As OpenAI, Jina and vLLM count."""
+    """The tokens of a request as OpenAI, Jina and vLLM count them."""
     return {"prompt_tokens": num_tokens, "total_tokens": num_tokens}
 
 
 def as_list(given: Item | list[Item]) -> list[Item]:
-    """One or many as many."""
+    """A single item as a list of one; a list as it is."""
     return given if isinstance(given, list) else [given]
+
+
+def openapi_document(app: FastAPI, limits: Limits, *, has_keys: bool) -> dict[str, Any]:
+    """The OpenAPI document: addresses, what they take within this server's limits, and answer.
+
+    Args:
+        app: The application with all its routes.
+        limits: Inserted into the fields that are marked with `LIMIT`.
+        has_keys: Whether a key is needed.
+    """
+    found = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    bounds: dict[str, dict[str, Any]] = {
+        "text": {"maxLength": limits.max_text},
+        "texts": {"maxItems": limits.max_texts},
+        "count": {"maximum": limits.max_texts},
+    }
+    _insert_limits(found, bounds)
+    _drop_unused(found)
+    if has_keys:
+        _require_keys(found)
+    return found
+
+
+def _insert_limits(node: Any, bounds: Mapping[str, Mapping[str, Any]]) -> None:
+    if isinstance(node, dict):
+        mark = node.pop(LIMIT, None)
+        if mark is not None:
+            node.update(bounds[mark])
+            if "default" in node and "maximum" in node:
+                node["default"] = min(node["default"], node["maximum"])
+        for value in node.values():
+            _insert_limits(value, bounds)
+    elif isinstance(node, list):
+        for value in node:
+            _insert_limits(value, bounds)
+
+
+def _drop_unused(found: dict[str, Any]) -> None:
+    """Remove the refusals that FastAPI announces in a shape of its own, and never sends."""
+    for operation in _operations(found):
+        refusal = operation["responses"].get("422", {})
+        if "HTTPValidationError" in str(refusal):
+            del operation["responses"]["422"]
+    for name in _UNUSED:
+        found.get("components", {}).get("schemas", {}).pop(name, None)
+
+
+def _require_keys(found: dict[str, Any]) -> None:
+    scheme = {"bearer": {"type": "http", "scheme": "bearer"}}
+    found.setdefault("components", {})["securitySchemes"] = scheme
+    for operation in _operations(found):
+        if "401" in operation["responses"]:
+            operation["security"] = [{"bearer": []}]
+
+
+def _operations(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [operation for path in found["paths"].values() for operation in path.values()]

@@ -1,103 +1,155 @@
-"""What a server has: models by name and kind, indexes by name, and what each of them can do."""
+"""What a server offers: models and indexes by name, and the verbs that each of them can do."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal
 
+from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backends import is_bert
-from softquery.runtime.opened import opened
+from softquery.runtime.load import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.texts import SpaceAverages, own_vectors
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
-from softquery.serve.engine import BatchedSkill
+from softquery.serve.engine import BatchHandler
 from softquery.serve.faults import Fault, FaultKind
-from softquery.serve.settings import Settings
-from softquery.serve.skills import (
-    EmbedderLane,
-    ExplainLane,
-    MatcherVectorLane,
-    PairLane,
-    Searches,
-    SearchLane,
-    TextLane,
-    WordVectorLane,
-    WriteLane,
-    Writes,
+from softquery.serve.handlers import (
+    ContextVectorHandler,
+    ExplainHandler,
+    GenerateHandler,
+    MatcherVectorHandler,
+    MatchHandler,
+    PredictHandler,
+    SearchableIndex,
+    SearchHandler,
+    WordVectorHandler,
 )
+from softquery.serve.settings import Settings
 from softquery.zoo import resolve
 
-Skill = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
+Verb = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
 
 
-class Predicts(Protocol):
-    """A classifier, a tagger, a reader or a generator: texts in, an answer for each out."""
+def _load_for_one_thread(bundle: Bundle) -> Any:
+    """Open a bundle; parallelism comes from the engine's threads alone."""
+    return load(bundle, threads=1)
 
-    def predict(self, texts: Sequence[Any]) -> Sequence[Any]:
-        """Answers in the order of the texts."""
+
+def _open_word_averages(bundle: Bundle) -> SpaceAverages:
+    return SpaceAverages(vectors_of(bundle), bundle)
+
+
+def _matcher_verbs(matcher: Matcher) -> tuple[Verb, ...]:
+    """What a matcher can do, which depends on its model."""
+    if is_bert(matcher.bundle):  # reads both texts as one, and has no vector of either
+        return ("match",)
+    if own_vectors(matcher).pooling == "own":  # compares vectors, and aligns no words
+        return ("match", "embed")
+    return ("match", "embed", "explain")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Served:
-    """A model or an index, and a lane for each of its skills."""
+class ServedKind:
+    """How bundles of one kind are served."""
+
+    handlers: Mapping[Verb, Callable[[str, Any], BatchHandler]]
+    """The class that computes each verb."""
+    open: Callable[[Bundle], Any] = _load_for_one_thread
+    verbs_of: Callable[[Any], Sequence[Verb]] | None = None
+    """The verbs that a particular model can do; None if all of the kind can do the same."""
+
+
+SERVED_KINDS: Mapping[str, ServedKind] = {
+    "matcher": ServedKind(
+        handlers={
+            "match": MatchHandler,
+            "embed": MatcherVectorHandler,
+            "explain": ExplainHandler,
+        },
+        verbs_of=_matcher_verbs,
+    ),
+    "classifier": ServedKind(handlers={"classify": PredictHandler}),
+    "tagger": ServedKind(handlers={"tag": PredictHandler}),
+    "reader": ServedKind(handlers={"read": PredictHandler}),
+    "generator": ServedKind(handlers={"generate": GenerateHandler}),
+    "embedder": ServedKind(handlers={"embed": ContextVectorHandler}),
+    "encoder": ServedKind(handlers={"embed": ContextVectorHandler}),
+    "vectors": ServedKind(handlers={"embed": WordVectorHandler}, open=_open_word_averages),
+}
+"""Every kind of bundle that a server can open."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServedModel:
+    """A model or an index under the name that requests give, with a handler for each verb."""
 
     name: str
     kind: str
-    thing: Any
-    lanes: Mapping[str, BatchedSkill]
-    vector_size: int = 0
-    pooling: str = ""
+    model: Any
+    """The opened model, or the index."""
+    handlers: Mapping[Verb, BatchHandler]
+
+    @property
+    def vector_size(self) -> int:
+        """The width of its vectors of texts; 0 if it gives none."""
+        return int(getattr(self.handlers.get("embed"), "vector_size", 0))
+
+    @property
+    def pooling(self) -> str:
+        """How its vectors of texts come about; empty if it gives none."""
+        return str(getattr(self.handlers.get("embed"), "pooling", ""))
 
     @property
     def max_tokens(self) -> int | None:
-        """How much of a text it reads; None where that is not known."""
-        if isinstance(self.thing, (ContextEmbedder, PieceEmbedder)):
-            return self.thing.max_tokens
-        pipeline = getattr(self.thing, "pipeline", None)
+        """How many tokens of a text it reads; None if that is not known."""
+        if isinstance(self.model, (ContextEmbedder, PieceEmbedder)):
+            return self.model.max_tokens
+        pipeline = getattr(self.model, "pipeline", None)
         return None if pipeline is None else int(pipeline.config.max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All that is served, in the order in which it was named."""
+    """All models and indexes of a server, in the order in which they were named."""
 
-    models: Sequence[Served] = ()
-    indexes: Sequence[Served] = ()
-    _by_name: dict[tuple[str, str], Served] = field(default_factory=dict)
+    models: Sequence[ServedModel] = ()
+    indexes: Sequence[ServedModel] = ()
+    _by_name: dict[tuple[str, str], ServedModel] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for each in (*self.models, *self.indexes):
-            for skill in each.lanes:
-                self._by_name[skill, each.name] = each
+            for verb in each.handlers:
+                self._by_name[verb, each.name] = each
 
-    def able(self, skill: Skill) -> list[Served]:
-        """Who can do something, in order; a model that compares vectors itself gives them first."""
-        found = [each for each in (*self.models, *self.indexes) if skill in each.lanes]
-        if skill != "embed":
+    def able(self, verb: Verb) -> list[ServedModel]:
+        """All that can do a verb, in order; for `embed`, models that compare vectors come first."""
+        found = [each for each in (*self.models, *self.indexes) if verb in each.handlers]
+        if verb != "embed":
             return found
         return sorted(found, key=lambda each: each.pooling != "own")
 
-    def find(self, skill: Skill, name: str | None) -> Served:
-        """The one that a request names, or the first that can do it.
+    def find(self, verb: Verb, name: str | None) -> ServedModel:
+        """The model that a request names, or the first that can do the verb.
 
         Raises:
-            Fault: Nobody of that name can.
+            Fault: No model of that name can.
         """
-        able = self.able(skill)
+        able = self.able(verb)
         if name is None and able:
             return able[0]
-        found = self._by_name.get((skill, name or ""))
+        found = self._by_name.get((verb, name or ""))
         if found is None:
+            noun = "index" if verb == "search" else "model"
             known = ", ".join(each.name for each in able) or "none"
-            raise Fault(FaultKind.NOT_FOUND, f"nothing of that name can {skill} (known: {known})")
+            raise Fault(FaultKind.NOT_FOUND, f"no {noun} of that name can {verb} (known: {known})")
         return found
 
-    def find_vectors(self, name: str | None, size: int | None) -> Served:
-        """Likewise for vectors, of a given width where one is asked for."""
+    def find_vectors(self, name: str | None, size: int | None) -> ServedModel:
+        """The model that a request for vectors names, or the first with vectors of that size."""
         if size is None:
             return self.find("embed", name)
         able = self.able("embed")
@@ -111,111 +163,61 @@ class Catalogue:
 
 
 def open_catalogue(settings: Settings) -> Catalogue:
-    """Open everything that a server is told to serve; each folder once."""
+    """Open everything that the settings name; each folder once."""
     models = _open_each(settings.named_models(), resolve, open_model)
-    matchers = [each.thing for each in models if isinstance(each.thing, Matcher)]
+    matchers = [each.model for each in models if isinstance(each.model, Matcher)]
     indexes = _open_each(settings.named_indexes(), str, partial(open_index, matchers=matchers))
     return Catalogue(models, indexes)
 
 
 def _open_each(
-    named: Mapping[str, str], place: Callable[[str], Any], opened: Callable[[str, str], Served]
-) -> list[Served]:
-    seen: dict[str, Served] = {}
-    found: list[Served] = []
+    named: Mapping[str, str], place: Callable[[str], Any], opened: Callable[[str, str], ServedModel]
+) -> list[ServedModel]:
+    """Open what is named; a second name for the same folder shares its handlers, so its batches."""
+    seen: dict[str, ServedModel] = {}
+    found: list[ServedModel] = []
     for name, source in named.items():
         key = str(place(source))
         if key not in seen:
             seen[key] = opened(name, source)
-        found.append(_renamed(seen[key], name))
+        found.append(replace(seen[key], name=name))
     return found
 
 
-def _renamed(served: Served, name: str) -> Served:
-    """The same under another name; its lanes, and so its batches, are shared."""
-    return Served(
-        name=name,
-        kind=served.kind,
-        thing=served.thing,
-        lanes=served.lanes,
-        vector_size=served.vector_size,
-        pooling=served.pooling,
-    )
-
-
-def open_model(name: str, source: str) -> Served:
-    """Open a bundle; the engine's threads are the only ones."""
+def open_model(name: str, source: str) -> ServedModel:
+    """Open a bundle by its name in the zoo or by its folder."""
     bundle = opened(source)
-    if bundle.config.kind == "vectors":
-        return _served_words(name, SpaceAverages(vectors_of(bundle), bundle))
-    return served_model(name, load(bundle, threads=1))
+    return served_model(name, _served_kind(bundle).open(bundle))
 
 
-def served_model(name: str, model: Any) -> Served:
-    """A model of any kind with its lanes."""
-    kind = str(model.bundle.config.kind)
-    if isinstance(model, Matcher):
-        return _served_matcher(name, model)
-    if isinstance(model, (ContextEmbedder, PieceEmbedder)):
-        return Served(
-            name=name,
-            kind=kind,
-            thing=model,
-            lanes={"embed": EmbedderLane(name, model)},
-            vector_size=model.output_size,
-            pooling="mean",
-        )
-    if kind == "generator":
-        lane = WriteLane(name, cast(Writes, model))
-        return Served(name=name, kind=kind, thing=model, lanes={"generate": lane})
-    skill: dict[str, Skill] = {"classifier": "classify", "tagger": "tag", "reader": "read"}
-    if kind not in skill:
-        raise BundleError(f"{model.bundle.path}: a bundle of kind {kind!r} cannot be served")
-    predict = cast(Predicts, model).predict
-    return Served(name=name, kind=kind, thing=model, lanes={skill[kind]: TextLane(name, predict)})
-
-
-def _served_words(name: str, vectors: SpaceAverages) -> Served:
-    return Served(
-        name=name,
-        kind="vectors",
-        thing=vectors,
-        lanes={"embed": WordVectorLane(name, vectors)},
-        vector_size=vectors.size,
-        pooling="mean",
+def served_model(name: str, model: Any) -> ServedModel:
+    """An opened model with a handler for each of its verbs."""
+    kind = _served_kind(model.bundle)
+    verbs = tuple(kind.handlers) if kind.verbs_of is None else kind.verbs_of(model)
+    handlers = {verb: kind.handlers[verb](name, model) for verb in verbs}
+    return ServedModel(
+        name=name, kind=str(model.bundle.config.kind), model=model, handlers=handlers
     )
 
 
-def _served_matcher(name: str, matcher: Matcher) -> Served:
-    if is_bert(matcher.bundle):  # it reads both texts as one, and has no vector of either
-        return Served(
-            name=name, kind="matcher", thing=matcher, lanes={"match": PairLane(name, matcher)}
+def _served_kind(bundle: Bundle) -> ServedKind:
+    kind = str(bundle.config.kind)
+    if kind not in SERVED_KINDS:
+        known = ", ".join(SERVED_KINDS)
+        raise BundleError(
+            f"{bundle.path}: a bundle of kind {kind!r} cannot be served (known: {known})"
         )
-    vectors = own_vectors(matcher)
-    lanes: dict[str, BatchedSkill] = {
-        "match": PairLane(name, matcher),
-        "embed": MatcherVectorLane(name, matcher, vectors),
-    }
-    if vectors.pooling != "own":
-        lanes["explain"] = ExplainLane(name, matcher)
-    return Served(
-        name=name,
-        kind="matcher",
-        thing=matcher,
-        lanes=lanes,
-        vector_size=vectors.size,
-        pooling=vectors.pooling,
-    )
+    return SERVED_KINDS[kind]
 
 
-def open_index(name: str, source: str, *, matchers: list[Matcher]) -> Served:
-    """Open a folder that `softquery index` made.
+def open_index(name: str, source: str, *, matchers: list[Matcher]) -> ServedModel:
+    """Open a folder that `softquery index` built.
 
     Args:
-        name: What requests call it.
+        name: The name that requests give.
         source: The folder.
-        matchers: Those that are open already; one that the index opens is put among them, so that
-            models and indexes share it.
+        matchers: The matchers that are open already. If the index opens one, it is appended, so
+            that models and indexes share it.
     """
     place = resolve(read_manifest(Path(source)).model)
     there = [each for each in matchers if each.bundle.path == place]
@@ -225,11 +227,7 @@ def open_index(name: str, source: str, *, matchers: list[Matcher]) -> Served:
     return served_index(name, index)
 
 
-def served_index(name: str, index: Searches) -> Served:
-    """An index with its lane."""
-    return Served(name=name, kind="index", thing=index, lanes={"search": SearchLane(name, index)})
-
-
-def skills(served: Iterable[Served]) -> set[str]:
-    """All that some models can do."""
-    return {skill for each in served for skill in each.lanes}
+def served_index(name: str, index: SearchableIndex) -> ServedModel:
+    """An opened index with the handler that searches it."""
+    handlers: dict[Verb, BatchHandler] = {"search": SearchHandler(name, index)}
+    return ServedModel(name=name, kind="index", model=index, handlers=handlers)

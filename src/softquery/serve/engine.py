@@ -1,9 +1,9 @@
-"""Requests of many clients as batches of bounded size, computed by a few threads.
+"""Requests of many clients become batches of bounded size, which a few threads compute.
 
-A request is cut into pieces (a pair, a text), which is also when it is tokenised. A thread that is
-free cuts waiting requests until their pieces fill the token budget, and computes these together;
-nothing waits for company. Requests are served in the order in which they came. At most so many are
-inside at once; the next one is refused on the spot, with a guess of when to come back.
+A request is split into items (a pair, a text), and tokenised at the same time. A free thread splits
+waiting requests until their items fill the token budget, and computes these together; it never
+waits for further requests. Requests are served in the order of their arrival. The number of
+requests in progress is bounded; the next one is refused at once, with an estimate of when to retry.
 """
 
 import math
@@ -19,43 +19,43 @@ from typing import Any, Protocol
 from softquery.errors import SoftqueryError
 
 LONGEST_RETRY = 60
-"""Seconds that a refused client is asked to wait at most."""
+"""The most seconds that a refused client is asked to wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitRequest:
-    """A request as pieces that can be computed beside those of others."""
+    """A request as items that can be computed together with those of other requests."""
 
-    pieces: Sequence[Any]
+    items: Sequence[Any]
     costs: Sequence[int]
-    """Tokens of each piece."""
+    """Tokens of each item."""
     num_tokens: int = 0
     """Tokens that were read, each text counted once."""
-    num_cut: int = 0
+    num_truncated: int = 0
     """Texts that were longer than the model's limit."""
 
 
-class BatchedSkill(Protocol):
-    """One thing that a model can do. Both methods run in the engine's threads."""
+class BatchHandler(Protocol):
+    """One verb of one model. Both methods run in the engine's threads."""
 
     @property
     def name(self) -> str:
-        """The model, for metrics."""
+        """The name of the model, for metrics."""
 
-    def cut(self, request: Any) -> SplitRequest:
-        """Read a request."""
+    def split(self, request: Any) -> SplitRequest:
+        """Tokenise a request and split it into items."""
 
-    def answers(self, pieces: Sequence[Any]) -> Sequence[Any]:
-        """Compute pieces of any requests together: one answer each."""
+    def compute(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Compute a batch of items, which may come from several requests: one answer per item."""
 
 
-class Watcher(Protocol):
-    """Is told how long things took."""
+class EngineObserver(Protocol):
+    """Learns how long stages took and how large batches were."""
 
-    def stage(self, stage: str, lane: str, seconds: float) -> None:
-        """A stage of one request, or of one batch, is over."""
+    def observe_stage(self, stage: str, model: str, seconds: float) -> None:
+        """A stage of one request, or of one batch, has ended."""
 
-    def batch(self, lane: str, pieces: int, tokens: int) -> None:
+    def observe_batch(self, model: str, num_items: int, num_tokens: int) -> None:
         """A batch was put together."""
 
 
@@ -68,63 +68,67 @@ class Overloaded(SoftqueryError):  # noqa: N818  (it says what the server is, no
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
-        super().__init__(f"the server is at its limit; ask again in {retry_after} s")
+        super().__init__(f"the queue is full; try again in {retry_after} s")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineResult:
-    """What a request got: one answer a piece, in order."""
+    """The result of a request: one answer per item, in order."""
 
     answers: list[Any]
     num_tokens: int
-    num_cut: int
+    num_truncated: int
 
 
 class QueuedRequest:
-    """A request inside the engine."""
+    """A request that waits in the engine or is being computed."""
 
-    def __init__(self, lane: BatchedSkill, request: Any) -> None:
-        self.lane = lane
+    def __init__(self, handler: BatchHandler, request: Any) -> None:
+        self.handler = handler
         self.request = request
         self.future: Future[EngineResult] = Future()
-        self.came = time.perf_counter()
-        self.cut = SplitRequest((), ())
+        self.arrived = time.perf_counter()
+        self.split = SplitRequest((), ())
         self.answers: list[Any] = []
-        self.left = 0
+        self.num_open = 0
+        """Items that are not answered yet."""
 
     def fail(self, error: BaseException) -> None:
-        """End with an error, unless it has ended already."""
+        """End with an error, unless the request has ended already."""
         with suppress(InvalidStateError):
             self.future.set_exception(error)
 
     def finish(self) -> None:
-        """End with the answers, unless nobody waits for them any more."""
+        """End with the answers, unless the client has left."""
+        split = self.split
         with suppress(InvalidStateError):
             self.future.set_result(
-                EngineResult(self.answers, self.cut.num_tokens, self.cut.num_cut)
+                EngineResult(self.answers, split.num_tokens, split.num_truncated)
             )
 
 
-Piece = tuple[QueuedRequest, int]
-"""A job and the place of one of its pieces."""
+QueuedItem = tuple[QueuedRequest, int]
+"""A request, and the place of one of its items."""
 
 
 class Engine:
-    """Computes jobs. Safe from many threads.
+    """Computes requests in batches. Safe to use from many threads.
 
     Args:
         threads: Batches that are computed at a time.
-        batch_tokens: The budget of a batch; a piece that is larger is a batch by itself.
-        max_jobs: Jobs that may be inside at once.
-        watcher: Is told how long things took.
+        batch_tokens: The token budget of a batch; a larger item is a batch of its own.
+        max_requests: The most requests that may be in progress.
+        observer: Learns how long stages took.
     """
 
-    def __init__(self, *, threads: int, batch_tokens: int, max_jobs: int, watcher: Watcher) -> None:
-        self.batch_tokens, self.max_jobs = batch_tokens, max_jobs
-        self.num_jobs = 0
-        self._watcher = watcher
-        self._came: deque[QueuedRequest] = deque()
-        self._ready: deque[Piece] = deque()
+    def __init__(
+        self, *, threads: int, batch_tokens: int, max_requests: int, observer: EngineObserver
+    ) -> None:
+        self.batch_tokens, self.max_requests = batch_tokens, max_requests
+        self.num_requests = 0
+        self._observer = observer
+        self._arrived: deque[QueuedRequest] = deque()
+        self._ready: deque[QueuedItem] = deque()
         self._ready_tokens = 0
         self._seconds_each = 0.01
         self._open = True
@@ -136,31 +140,31 @@ class Engine:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, lane: BatchedSkill, request: Any) -> "Future[EngineResult]":
-        """Let a request in.
+    def submit(self, handler: BatchHandler, request: Any) -> "Future[EngineResult]":
+        """Put a request into the queue.
 
         Raises:
-            Overloaded: There are as many inside as there may be.
+            Overloaded: As many requests are in progress as there may be.
         """
-        job = QueuedRequest(lane, request)
+        queued = QueuedRequest(handler, request)
         with self._changed:
             if not self._open:
                 raise Overloaded(1)
-            if self.num_jobs >= self.max_jobs:
+            if self.num_requests >= self.max_requests:
                 raise Overloaded(self.retry_after())
-            self.num_jobs += 1
-            self._came.append(job)
+            self.num_requests += 1
+            self._arrived.append(queued)
             self._changed.notify()
-        job.future.add_done_callback(self._left)
-        return job.future
+        queued.future.add_done_callback(self._forget)
+        return queued.future
 
     def retry_after(self) -> int:
-        """Seconds after which what is inside now will be done, by how long jobs took of late."""
-        seconds = self.num_jobs * self._seconds_each / len(self._threads)
+        """Seconds until the present requests will be done, by how long recent ones took."""
+        seconds = self.num_requests * self._seconds_each / len(self._threads)
         return min(LONGEST_RETRY, max(1, math.ceil(seconds)))
 
     def close(self, seconds: float = 10.0) -> None:
-        """Finish what is inside, then end the threads."""
+        """Finish the requests in progress, then end the threads."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
@@ -168,112 +172,112 @@ class Engine:
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
 
-    def _left(self, future: "Future[EngineResult]") -> None:
+    def _forget(self, future: "Future[EngineResult]") -> None:
         with self._changed:
-            self.num_jobs -= 1
+            self.num_requests -= 1
 
     def _work(self) -> None:
         while self._wait():
-            while (job := self._next_job()) is not None:
-                self._cut(job)
+            while (queued := self._next_request()) is not None:
+                self._split(queued)
             batch = self._next_batch()
             if batch:
                 self._compute(batch)
 
     def _wait(self) -> bool:
-        """Until there is something to do; False when there will be nothing any more."""
+        """Wait for work; False if the engine is closed and has none left."""
         with self._changed:
-            while not self._came and not self._ready:
+            while not self._arrived and not self._ready:
                 if not self._open:
                     return False
                 self._changed.wait()
             return True
 
-    def _next_job(self) -> QueuedRequest | None:
-        """A request to be cut, as long as a batch is not full without it."""
+    def _next_request(self) -> QueuedRequest | None:
+        """A request to be split, unless a batch is full without it."""
         with self._changed:
-            if not self._came or self._ready_tokens >= self.batch_tokens:
+            if not self._arrived or self._ready_tokens >= self.batch_tokens:
                 return None
-            return self._came.popleft()
+            return self._arrived.popleft()
 
-    def _cut(self, job: QueuedRequest) -> None:
-        if job.future.cancelled():
+    def _split(self, queued: QueuedRequest) -> None:
+        if queued.future.cancelled():
             return None
         began = time.perf_counter()
-        self._watcher.stage("wait", job.lane.name, began - job.came)
+        self._observer.observe_stage("wait", queued.handler.name, began - queued.arrived)
         try:
-            job.cut = job.lane.cut(job.request)
+            queued.split = queued.handler.split(queued.request)
         except Exception as error:
-            return job.fail(error)
-        job.left = len(job.cut.pieces)
-        job.answers = [None] * job.left
-        self._watcher.stage("tokenise", job.lane.name, time.perf_counter() - began)
-        if not job.left:
-            return job.finish()
+            return queued.fail(error)
+        queued.num_open = len(queued.split.items)
+        queued.answers = [None] * queued.num_open
+        self._observer.observe_stage("tokenise", queued.handler.name, time.perf_counter() - began)
+        if not queued.num_open:
+            return queued.finish()
         with self._changed:
-            self._ready.extend((job, place) for place in range(job.left))
-            self._ready_tokens += sum(job.cut.costs)
+            self._ready.extend((queued, place) for place in range(queued.num_open))
+            self._ready_tokens += sum(queued.split.costs)
             self._changed.notify()
         return None
 
-    def _next_batch(self) -> list[Piece]:
-        """The oldest pieces that fit the budget, all for one lane; others keep their places."""
-        batch: list[Piece] = []
-        kept: list[Piece] = []
+    def _next_batch(self) -> list[QueuedItem]:
+        """The oldest items of one handler that fit the budget; all others keep their places."""
+        batch: list[QueuedItem] = []
+        kept: list[QueuedItem] = []
         tokens = 0
         with self._changed:
             while self._ready:
-                job, place = self._ready.popleft()
-                cost = job.cut.costs[place]
-                if job.future.done():
+                queued, place = self._ready.popleft()
+                cost = queued.split.costs[place]
+                if queued.future.done():
                     self._ready_tokens -= cost
                     continue
-                if batch and job.lane is not batch[0][0].lane:
-                    kept.append((job, place))
+                if batch and queued.handler is not batch[0][0].handler:
+                    kept.append((queued, place))
                     continue
                 if batch and tokens + cost > self.batch_tokens:
-                    kept.append((job, place))
+                    kept.append((queued, place))
                     break
-                batch.append((job, place))
+                batch.append((queued, place))
                 tokens += cost
             self._ready_tokens -= tokens
             self._ready.extendleft(reversed(kept))
             if self._ready:
                 self._changed.notify()
         if batch:
-            self._watcher.batch(batch[0][0].lane.name, len(batch), tokens)
+            self._observer.observe_batch(batch[0][0].handler.name, len(batch), tokens)
         return batch
 
-    def _compute(self, batch: list[Piece]) -> None:
-        lane = batch[0][0].lane
+    def _compute(self, batch: list[QueuedItem]) -> None:
+        handler = batch[0][0].handler
         began = time.perf_counter()
         try:
-            answers = lane.answers([job.cut.pieces[place] for job, place in batch])
+            answers = handler.compute([queued.split.items[place] for queued, place in batch])
         except Exception as error:
-            return self._one_by_one(batch, error)
+            return self._compute_separately(batch, error)
         seconds = time.perf_counter() - began
-        self._watcher.stage("compute", lane.name, seconds)
+        self._observer.observe_stage("compute", handler.name, seconds)
         self._deliver(batch, answers, seconds)
         return None
 
-    def _one_by_one(self, batch: list[Piece], error: Exception) -> None:
-        """A request that cannot be computed must not take others with it."""
-        jobs = dict.fromkeys(job for job, _ in batch)
-        if len(jobs) == 1:
+    def _compute_separately(self, batch: list[QueuedItem], error: Exception) -> None:
+        """Compute each request of a failed batch by itself, so that only the bad one fails."""
+        requests = dict.fromkeys(queued for queued, _ in batch)
+        if len(requests) == 1:
             return batch[0][0].fail(error)
-        for job in jobs:
-            self._compute([piece for piece in batch if piece[0] is job])
+        for queued in requests:
+            self._compute([item for item in batch if item[0] is queued])
         return None
 
-    def _deliver(self, batch: list[Piece], answers: Sequence[Any], seconds: float) -> None:
+    def _deliver(self, batch: list[QueuedItem], answers: Sequence[Any], seconds: float) -> None:
         ended: list[QueuedRequest] = []
         with self._changed:
-            for (job, place), answer in zip(batch, answers, strict=True):
-                job.answers[place] = answer
-                job.left -= 1
-                if not job.left:
-                    ended.append(job)
+            for (queued, place), answer in zip(batch, answers, strict=True):
+                queued.answers[place] = answer
+                queued.num_open -= 1
+                if not queued.num_open:
+                    ended.append(queued)
             if ended:
                 self._seconds_each += 0.1 * (seconds / len(ended) - self._seconds_each)
-        for job in ended:
-            job.finish()
+        for queued in ended:
+            queued.finish()

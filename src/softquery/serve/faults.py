@@ -1,4 +1,4 @@
-"""What went wrong, in the words and shapes of each dialect.
+"""Why a request is refused, in the shape that clients of each dialect expect.
 
 | dialect | body | a wrong body gets |
 |---|---|---|
@@ -16,7 +16,7 @@ from softquery.errors import SoftqueryError
 
 
 class Dialect(Enum):
-    """Whose habits an address follows."""
+    """The API whose shapes an address follows."""
 
     TEI = "tei"
     OPENAI = "openai"
@@ -24,7 +24,7 @@ class Dialect(Enum):
 
 
 class FaultKind(Enum):
-    """What kind of fault it is, and its usual status."""
+    """The kinds of faults, each with its usual status."""
 
     VALIDATION = 400
     UNAUTHORIZED = 401
@@ -39,7 +39,7 @@ class FaultKind(Enum):
 
     @property
     def word(self) -> str:
-        """As bodies name it."""
+        """The name of the kind in the body of a response."""
         return self.name.lower()
 
 
@@ -47,9 +47,9 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
     """A request that cannot be answered, and what the client is told.
 
     Args:
-        kind: Decides the status.
-        message: One line; never holds what the user wrote.
-        headers: Further ones of the answer.
+        kind: Determines the status.
+        message: One line; never quotes what the user wrote.
+        headers: Additional headers of the response.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
         super().__init__(message)
 
     def status(self, dialect: Dialect) -> int:
-        """The status of the answer.
+        """The status of the response.
 
-        >>> Fault(Kind.VALIDATION, "texts: is missing").status(Dialect.TEI)
+        >>> Fault(FaultKind.VALIDATION, "texts: is missing").status(Dialect.TEI)
         422
         """
         if self.kind is FaultKind.VALIDATION and dialect is Dialect.TEI:
@@ -70,9 +70,9 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
         return self.kind.value
 
     def body(self, dialect: Dialect) -> dict[str, Any]:
-        """The answer, as clients of the dialect read it.
+        """The body of the response, in the shape of the dialect.
 
-        >>> Fault(Kind.NOT_FOUND, "no such model").body(Dialect.TEI)
+        >>> Fault(FaultKind.NOT_FOUND, "no such model").body(Dialect.TEI)
         {'error': 'no such model', 'error_type': 'not_found'}
         """
         if dialect is Dialect.TEI:
@@ -84,16 +84,16 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
 
 
 def overloaded(retry_after: int) -> Fault:
-    """The queue is full."""
+    """The refusal of a request for which the queue has no room."""
     return Fault(
         FaultKind.OVERLOADED,
-        f"the server is at its limit; ask again in {retry_after} s",
+        f"the queue is full; try again in {retry_after} s",
         headers={"Retry-After": str(retry_after)},
     )
 
 
 def validation(errors: Sequence[Mapping[str, Any]]) -> Fault:
-    """What is wrong with a body, in one line that names places but repeats no text of the user.
+    """What is wrong with a body, in one line that names fields but quotes no text of the user.
 
     >>> found = [{"loc": ("body", "texts"), "msg": "Field required", "type": "missing"}]
     >>> print(validation(found))
@@ -105,7 +105,7 @@ def validation(errors: Sequence[Mapping[str, Any]]) -> Fault:
 
 
 def _is_place(part: object) -> bool:
-    """Whether a part of a place is a field or a number, and not one of several shapes tried."""
+    """Whether a part of an error's location is a field or a number, not the name of a schema."""
     return isinstance(part, int) or bool(re.fullmatch(r"(?!body$|str$)[a-z][a-z0-9_]*", str(part)))
 
 

@@ -1,6 +1,6 @@
-"""Ask a server whether it lives: `python -m softquery.serve.health [URL]`, for health checks.
+"""Check whether a server is running: `python -m softquery.serve.health [URL]`.
 
-Needs nothing but the standard library, and leaves with 0 if it does and with 1 if not.
+Needs only the standard library; exits with 0 if the server is running, else with 1.
 """
 
 import os

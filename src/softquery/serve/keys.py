@@ -1,7 +1,7 @@
-"""Bearer keys: many, hashed in a file, read again when the file changes.
+"""Bearer keys: hashed in a file, which is read again when it changes.
 
 A line of the file is a name and the SHA-256 of a key, in hexadecimal; `#` begins a comment. A key
-is 32 random bytes, so that a plain hash cannot be turned round by guessing.
+is 32 random bytes, so that a plain hash cannot be reversed by guessing.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from softquery.atomic import write_text
 from softquery.errors import InputError
 
 PREFIX = "sq-"
-"""Before every key, so that a leaked one is recognised."""
+"""The beginning of every key, by which a leaked one is recognised."""
 _NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def digest(key: str) -> str:
-    """What the file holds of a key.
+    """The hash of a key, as the file holds it.
 
     >>> digest("sq-example")[:16]
     'd3601c0913be87a1'
@@ -32,15 +32,15 @@ def digest(key: str) -> str:
 
 
 def read_keys(path: str | PathLike[str]) -> dict[str, str]:
-    """Names and digests of a file.
+    """The names and digests in a file.
 
     Raises:
-        InputError: It cannot be read, or a line is no name and digest.
+        InputError: The file cannot be read, or a line is not a name and a digest.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is no UTF-8"
+        reason = getattr(error, "strerror", None) or "not valid UTF-8"
         raise InputError(f"cannot be read ({reason})", source=path) from None
     found: dict[str, str] = {}
     for row, line in enumerate(text.splitlines(), 1):
@@ -50,25 +50,25 @@ def read_keys(path: str | PathLike[str]) -> dict[str, str]:
         if len(parts) != 2 or not _NAME.fullmatch(parts[0]) or not _DIGEST.fullmatch(parts[1]):
             raise InputError("expected a name and the SHA-256 of a key", source=path, row=row)
         if parts[0] in found:
-            raise InputError(f"a second key is called {parts[0]!r}", source=path, row=row)
+            raise InputError(f"a second key has the name {parts[0]!r}", source=path, row=row)
         found[parts[0]] = parts[1]
     return found
 
 
 def add_key(path: str | PathLike[str], name: str) -> str:
-    """Make a key, put its hash into the file, and give the key, which is stored nowhere."""
+    """Make a key, add its hash to the file, and return the key, which is stored nowhere."""
     if not _NAME.fullmatch(name):
-        raise InputError("a key's name has up to 64 letters, digits and ._@-")
+        raise InputError("a key's name may have up to 64 letters, digits and ._@-")
     found = read_keys(path) if os.path.exists(path) else {}
     if name in found:
-        raise InputError(f"holds a key called {name!r} already", source=path)
+        raise InputError(f"already holds a key called {name!r}", source=path)
     key = PREFIX + secrets.token_urlsafe(32)
     _write(path, {**found, name: digest(key)})
     return key
 
 
 def remove_key(path: str | PathLike[str], name: str) -> None:
-    """Take a key out of the file; servers stop taking it with their next request."""
+    """Remove a key from the file; servers refuse it from their next request on."""
     found = read_keys(path)
     if name not in found:
         raise InputError(f"holds no key called {name!r:.80}", source=path)
@@ -83,11 +83,11 @@ def _write(path: str | PathLike[str], keys: dict[str, str]) -> None:
 
 
 class KeyRing:
-    """The keys of a file, followed as it changes. Safe from many threads.
+    """The keys of a file, read again when it changes. Safe to use from many threads.
 
     Args:
-        path: The file, which must be sound now. Where it is broken later, the keys that were read
-            last stay in force and `problem` says why.
+        path: The file, which must be valid now. If it becomes invalid later, the keys that were
+            read last stay valid, and `problem` says what is wrong.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -101,20 +101,20 @@ class KeyRing:
         return len(self._keys)
 
     def holder(self, key: str | None) -> str | None:
-        """The name under which a key stands in the file; None where it does not.
+        """The name of a key in the file; None if the file does not hold it.
 
-        Every stored digest is compared in full, whatever the key is: how long it takes depends on
-        the number of keys alone.
+        Every stored digest is compared in full whatever the key is, so that the time depends on the
+        number of keys alone.
         """
-        self._follow()
-        asked = digest(key or "")
+        self._reload_if_changed()
+        given = digest(key or "")
         found: str | None = None
         for name, stored in self._keys.items():
-            if hmac.compare_digest(asked, stored):
+            if hmac.compare_digest(given, stored):
                 found = name
         return found if key else None
 
-    def _follow(self) -> None:
+    def _reload_if_changed(self) -> None:
         stamp = self._stamp()
         if stamp == self._seen:
             return

@@ -1,5 +1,6 @@
 """Start a server: one process, or several behind one socket."""
 
+import asyncio
 import logging
 import os
 import signal
@@ -10,24 +11,74 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from signal import SIGINT, SIGTERM
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.supervisors import Multiprocess
 
 from softquery.errors import ConfigError
 from softquery.serve.keys import read_keys
-from softquery.serve.request_log import log, set_up_logs
 from softquery.serve.settings import VARIABLE, Settings
-from softquery.serve.watchful import WatchfulProtocol
+from softquery.serve.telemetry import SHARED_FOLDER, log, set_up_logs
+
+if TYPE_CHECKING:
+    HttpProtocol: Any = object
+else:
+    HttpProtocol = AutoHTTPProtocol
 
 FACTORY = "softquery.serve.app:build_from_environment"
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open; longer than most proxies keep theirs."""
+HEAD_SECONDS = 10.0
+"""Seconds between two checks; a client that sent no complete head in between is disconnected."""
+LARGEST_HEAD = 65_536
+"""The most bytes of a request's head."""
+
+
+class BoundedHeadProtocol(HttpProtocol):  # type: ignore[misc]
+    """uvicorn's own protocol with a limit on the time and the size of a request's head.
+
+    uvicorn bounds what follows the head, but would wait for the head itself without end.
+    """
+
+    head_seconds = HEAD_SECONDS
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Start to check the new connection."""
+        super().connection_made(transport)
+        self._head_size = 0
+        self._was_waiting = False
+        self._next_check = self.loop.call_later(self.head_seconds, self._check)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless the head has become too large."""
+        super().data_received(data)
+        self._head_size = self._head_size + len(data) if self._is_waiting() else 0
+        if self._head_size > LARGEST_HEAD:
+            self.transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Stop to check the connection."""
+        self._next_check.cancel()
+        super().connection_lost(error)
+
+    def _is_waiting(self) -> bool:
+        """Whether a head is due: no request is being answered, and the connection is not idle."""
+        idle = self.cycle is None or self.cycle.response_complete
+        return bool(idle and self.timeout_keep_alive_task is None)
+
+    def _check(self) -> None:
+        is_waiting = self._is_waiting()
+        if is_waiting and self._was_waiting:
+            self.transport.close()
+            return
+        self._was_waiting = is_waiting
+        self._next_check = self.loop.call_later(self.head_seconds, self._check)
 
 
 def serve(settings: Settings) -> None:
-    """Serve until the process is told to stop, then finish what was begun.
+    """Serve until the process is told to stop, then finish the requests in progress.
 
     Raises:
         SoftqueryError: A model, an index, the file of keys or the address cannot be used.
@@ -38,7 +89,7 @@ def serve(settings: Settings) -> None:
     with ExitStack() as stack:
         listener = stack.enter_context(_listener(settings))
         if settings.workers > 1:
-            stack.enter_context(_shared_numbers())
+            stack.enter_context(_shared_metrics())
             _serve_many(settings, listener)
         else:
             _serve_one(settings, listener)
@@ -47,21 +98,21 @@ def serve(settings: Settings) -> None:
 def _serve_one(settings: Settings, listener: socket.socket) -> None:
     from softquery.serve.app import build_app
 
-    gate = build_app(settings)
-    _say_started(settings, listener)
-    server = uvicorn.Server(_config(settings, gate))
+    app = build_app(settings)
+    _announce(settings, listener)
+    server = uvicorn.Server(_config(settings, app))
     with _ended_by_signals():
         server.run(sockets=[listener])
     log(logging.INFO, "stopped", {})
 
 
 def _serve_many(settings: Settings, listener: socket.socket) -> None:
-    """Workers open the models themselves; here they are opened once to find faults early."""
+    """Start workers, which open the models themselves; opening them here finds faults early."""
     from softquery.serve.catalogue import open_catalogue
 
     open_catalogue(settings)
     os.environ[VARIABLE] = settings.to_json()
-    _say_started(settings, listener)
+    _announce(settings, listener)
     try:
         Multiprocess(_config(settings, FACTORY), sockets=[listener]).run()
     finally:
@@ -78,7 +129,7 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        http=WatchfulProtocol,
+        http=BoundedHeadProtocol,
         lifespan="on",
         ws="none",
         timeout_keep_alive=KEEP_ALIVE,
@@ -87,7 +138,7 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
 
 
 def _listener(settings: Settings) -> socket.socket:
-    """The socket, bound here so that a taken port is said in one line."""
+    """The socket, bound here so that a port in use is reported in one line."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -103,10 +154,10 @@ def _listener(settings: Settings) -> socket.socket:
     return listener
 
 
-def _say_started(settings: Settings, listener: socket.socket) -> None:
+def _announce(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     if settings.keys is None and not _is_local(host):
-        log(logging.WARNING, "no keys: whoever reaches this address may ask", {"host": host})
+        log(logging.WARNING, "no keys: everybody who reaches this address may ask", {"host": host})
     served = {"models": list(settings.named_models()), "indexes": list(settings.named_indexes())}
     workers = {"workers": settings.workers, "threads": settings.num_threads}
     log(logging.INFO, "listening", {"host": host, "port": port, **served, **workers})
@@ -124,7 +175,7 @@ def _is_local(host: str) -> bool:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Uvicorn drains when it is signalled, then signals the process anew; it is to go on then."""
+    """Ignore the signal that uvicorn sends again after it has drained, so that we exit with 0."""
     before = {each: signal.signal(each, lambda *_: None) for each in (SIGINT, SIGTERM)}
     try:
         yield
@@ -134,11 +185,11 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def _shared_numbers() -> Iterator[None]:
-    """A folder in which workers keep their numbers, so that any of them can tell all."""
+def _shared_metrics() -> Iterator[None]:
+    """A folder in which workers keep their metrics, so that any of them can report all."""
     with tempfile.TemporaryDirectory(prefix="softquery-") as folder:
-        os.environ[FOLDER] = folder
+        os.environ[SHARED_FOLDER] = folder
         try:
             yield
         finally:
-            os.environ.pop(FOLDER, None)
+            os.environ.pop(SHARED_FOLDER, None)

@@ -1,4 +1,4 @@
-"""What the dialects have in common: texts in, numbers out, limits kept, time bounded."""
+"""What all dialects share: it checks limits, asks the engine, and bounds the time."""
 
 import asyncio
 import time
@@ -11,31 +11,31 @@ import numpy as np
 
 from softquery.answers import Generated, Match
 from softquery.errors import SoftqueryError, counted
+from softquery.measure.word_scores import unit_rows
 from softquery.search import SearchResult
-from softquery.serve.catalogue import Catalogue, Served, Skill
+from softquery.serve.catalogue import Catalogue, ServedModel, Verb
 from softquery.serve.engine import Engine, EngineResult, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded
-from softquery.serve.metrics import Metrics
+from softquery.serve.handlers import Floats, GenerationRequest, MatchRequest, SearchRequest
 from softquery.serve.settings import Limits
-from softquery.serve.skills import PairRequest, SearchRequest, WriteRequest
-from softquery.serve.vector_json import Floats, normalised
+from softquery.serve.telemetry import Metrics
 
 REQUEST: ContextVar[dict[str, Any]] = ContextVar("softquery_request")
-"""What is known of the request that is being answered: its deadline, and what its log line says."""
+"""The deadline of the present request, and the fields that its log line will have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """Scores in the order of the texts, and what they cost."""
+class ScoredTexts:
+    """Scores in the order of the texts, and the tokens that were read."""
 
     model: str
     scores: list[float]
     num_tokens: int
 
     def best_first(self, top: int | None = None) -> list[tuple[int, float]]:
-        """Places and scores; equal scores keep their order.
+        """Places and scores, best first; equal scores keep their order.
 
-        >>> Scored("m", [0.1, 0.9, 0.9], 3).best_first(2)
+        >>> ScoredTexts("m", [0.1, 0.9, 0.9], 3).best_first(2)
         [(1, 0.9), (2, 0.9)]
         """
         places = sorted(range(len(self.scores)), key=lambda place: -self.scores[place])
@@ -44,7 +44,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedTexts:
-    """Vectors in the order of the texts, and what they cost."""
+    """Vectors in the order of the texts, and the tokens that were read."""
 
     model: str
     vectors: list[Floats]
@@ -52,13 +52,13 @@ class EmbeddedTexts:
 
 
 class Service:
-    """Answers; every method is a coroutine that ends within the request's time.
+    """Answers requests; every method is a coroutine that ends within the request's time.
 
     Args:
-        catalogue: What there is to ask.
-        engine: Computes.
-        limits: What one request may ask.
-        metrics: Is told of texts that were cut.
+        catalogue: The models and indexes.
+        engine: Computes batches.
+        limits: How much one request may ask.
+        metrics: Counts truncated texts.
     """
 
     def __init__(
@@ -74,12 +74,13 @@ class Service:
         second: Sequence[str],
         *,
         truncate: bool | None = None,
-    ) -> Scored:
-        """How well texts match: pairwise, or one with all others."""
+    ) -> ScoredTexts:
+        """How well texts match: pairwise, or one text with all others."""
         served = self.catalogue.find("match", model)
-        answered = await self._pairs(served, first, second, truncate)
-        column = served.thing.column()
-        return Scored(served.name, [row[column] for row in answered.answers], answered.num_tokens)
+        result = await self._match(served, first, second, truncate)
+        column = served.model.column()
+        scores = [row[column] for row in result.answers]
+        return ScoredTexts(served.name, scores, result.num_tokens)
 
     async def match(
         self,
@@ -87,18 +88,18 @@ class Service:
         pairs: Sequence[tuple[str, str]],
         *,
         truncate: bool | None = None,
-    ) -> tuple[Served, list[Match], int]:
-        """What each pair is, and how many tokens were read."""
+    ) -> tuple[ServedModel, list[Match], int]:
+        """The match of each pair, and how many tokens were read."""
         served = self.catalogue.find("match", model)
         first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        answered = await self._pairs(served, first, second, truncate)
-        return served, served.thing.answers(np.array(answered.answers)), answered.num_tokens
+        result = await self._match(served, first, second, truncate)
+        return served, served.model.answers(np.array(result.answers)), result.num_tokens
 
     async def explain(self, model: str | None, first: str, second: str) -> dict[str, Any]:
-        """Which words of two texts looked at which."""
+        """Which words of two texts attended to which."""
         self.check_texts([first, second])
-        answered = await self.ask(self.catalogue.find("explain", model), "explain", (first, second))
-        found: dict[str, Any] = answered.answers[0]
+        served = self.catalogue.find("explain", model)
+        found: dict[str, Any] = (await self.ask(served, "explain", (first, second))).answers[0]
         return found
 
     async def embed(
@@ -113,13 +114,13 @@ class Service:
         """A vector for each text."""
         served = self.catalogue.find_vectors(model, dimensions)
         self.check_texts(texts)
-        answered = await self.ask(served, "embed", texts, truncate=truncate)
-        vectors = normalised(answered.answers) if normalize else answered.answers
-        return EmbeddedTexts(served.name, vectors, answered.num_tokens)
+        result = await self.ask(served, "embed", texts, truncate=truncate)
+        vectors = normalised(result.answers) if normalize else result.answers
+        return EmbeddedTexts(served.name, vectors, result.num_tokens)
 
     async def search(
         self, index: str | None, request: SearchRequest
-    ) -> tuple[Served, list[dict[str, Any]]]:
+    ) -> tuple[ServedModel, list[dict[str, Any]]]:
         """The best hits of an index."""
         served = self.catalogue.find("search", index)
         self.check_texts([request.query])
@@ -128,29 +129,29 @@ class Service:
             raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates; {most}")
         found: SearchResult = (await self.ask(served, "search", request)).answers[0]
         for stage, seconds in found.seconds.items():
-            self.metrics.stage(f"search {stage}", served.name, seconds)
+            self.metrics.observe_stage(f"search {stage}", served.name, seconds)
         return served, found.hits
 
     async def predict(
-        self, skill: Skill, model: str | None, texts: Sequence[Any]
-    ) -> tuple[Served, list[Any]]:
-        """What a classifier, a tagger or a reader says of each text."""
-        served = self.catalogue.find(skill, model)
+        self, verb: Verb, model: str | None, texts: Sequence[Any]
+    ) -> tuple[ServedModel, list[Any]]:
+        """What a classifier, a tagger or a reader predicts of each text."""
+        served = self.catalogue.find(verb, model)
         self.check_texts([part for text in texts for part in _strings(text)], len(texts))
-        return served, (await self.ask(served, skill, texts)).answers
+        return served, (await self.ask(served, verb, texts)).answers
 
-    async def write(
-        self, model: str | None, request: WriteRequest
-    ) -> tuple[Served, list[list[Generated]]]:
-        """What a generator writes for each text, best first."""
+    async def generate(
+        self, model: str | None, request: GenerationRequest
+    ) -> tuple[ServedModel, list[list[Generated]]]:
+        """What a generator makes of each text, best first."""
         served = self.catalogue.find("generate", model)
-        how = request.how
+        options = request.options
         self.check_texts(request.texts)
-        self.check_texts([how.prefix, *how.banned, *how.required])
+        self.check_texts([options.prefix, *options.banned, *options.required])
         return served, (await self.ask(served, "generate", request)).answers
 
     def check_texts(self, texts: Sequence[str], count: int | None = None) -> None:
-        """Refuse more than one request may ask."""
+        """Refuse more texts, or longer ones, than one request may hold."""
         most, longest = self.limits.max_texts, self.limits.max_text
         number = len(texts) if count is None else count
         if number > most:
@@ -158,59 +159,75 @@ class Service:
         if any(len(text) > longest for text in texts):
             raise Fault(FaultKind.VALIDATION, f"a text is longer than {longest:,} characters")
 
-    async def _pairs(
-        self, served: Served, first: Sequence[str], second: Sequence[str], truncate: bool | None
+    async def _match(
+        self,
+        served: ServedModel,
+        first: Sequence[str],
+        second: Sequence[str],
+        truncate: bool | None,
     ) -> EngineResult:
         self.check_texts(first)
         self.check_texts(second)
         if len(first) != len(second) and 1 not in (len(first), len(second)):
             raise Fault(
                 FaultKind.VALIDATION,
-                f"{len(first)} first texts and {len(second)} second ones; expected as many, "
-                "or one of one kind",
+                f"{len(first)} first texts and {len(second)} second ones; expected as many of "
+                "both, or one text on one side",
             )
-        return await self.ask(served, "match", PairRequest(first, second), truncate=truncate)
+        return await self.ask(served, "match", MatchRequest(first, second), truncate=truncate)
 
     async def ask(
-        self, served: Served, skill: Skill, request: Any, *, truncate: bool | None = None
+        self, served: ServedModel, verb: Verb, request: Any, *, truncate: bool | None = None
     ) -> EngineResult:
-        """Wait for the engine, no longer than the request may take."""
+        """Let the engine compute a request, for no longer than the request may take."""
         known = REQUEST.get({})
         left = known.get("deadline", time.monotonic() + self.limits.timeout) - time.monotonic()
         try:
-            waiting = asyncio.wrap_future(self.engine.submit(served.lanes[skill], request))
-            answered = await asyncio.wait_for(waiting, max(0.001, left))
+            waiting = asyncio.wrap_future(self.engine.submit(served.handlers[verb], request))
+            result = await asyncio.wait_for(waiting, max(0.001, left))
         except Overloaded as error:
             raise overloaded(error.retry_after) from None
         except asyncio.TimeoutError:
-            raise _too_late(self.limits.timeout, self.engine.retry_after()) from None
+            raise _timed_out(self.limits.timeout, self.engine.retry_after()) from None
         except Fault:
             raise
         except SoftqueryError as error:
             raise Fault(FaultKind.VALIDATION, str(error)) from None
-        known.update(model=served.name, tokens=answered.num_tokens, computed=time.perf_counter())
-        if answered.num_cut:
-            self._note_cuts(served, answered.num_cut, truncate)
-            known["cut"] = answered.num_cut
-        return answered
+        known.update(model=served.name, tokens=result.num_tokens, computed=time.perf_counter())
+        if result.num_truncated:
+            self._check_truncated(served, result.num_truncated, truncate)
+            known["cut"] = result.num_truncated
+        return result
 
-    def _note_cuts(self, served: Served, count: int, truncate: bool | None) -> None:
+    def _check_truncated(self, served: ServedModel, count: int, truncate: bool | None) -> None:
+        """Count truncated texts, or refuse them if the client does not want that."""
         if truncate is False:
             many = counted(count, "text is", "texts are")
             raise Fault(
                 FaultKind.VALIDATION,
                 f"{many} longer than the {served.max_tokens} tokens that {served.name} reads; "
-                "allow truncate",
+                "allow truncate, or send shorter texts",
             )
-        self.metrics.cut.labels(served.name).inc(count)
+        self.metrics.truncated.labels(served.name).inc(count)
 
 
-def _too_late(seconds: float, retry_after: int) -> Fault:
+def _timed_out(seconds: float, retry_after: int) -> Fault:
     return Fault(
         FaultKind.UNAVAILABLE,
         f"not answered within {seconds:g} s",
         headers={"Retry-After": str(retry_after)},
     )
+
+
+def normalised(vectors: Sequence[Floats]) -> list[Floats]:
+    """Vectors of length 1; a vector of zeros stays as it is."""
+    return list(unit_rows(np.stack(vectors)))
+
+
+def cosines(one: Floats, others: Sequence[Floats]) -> list[float]:
+    """The cosine of a vector with each of the others, from -1 to 1."""
+    (query,) = normalised([one])
+    return [float(np.clip(query @ each, -1.0, 1.0)) for each in normalised(others)]
 
 
 def _strings(text: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a server is told: what it serves, where, and how much of it."""
+"""The settings of a server: what it serves, where, and within which limits."""
 
 import json
 import math
@@ -10,12 +10,12 @@ from typing import Any
 from softquery.errors import ConfigError
 
 VARIABLE = "SOFTQUERY_SERVING"
-"""Holds the settings of a running server for its worker processes."""
+"""The environment variable that passes the settings to worker processes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """How much one request may ask, and how many may ask at once."""
+    """How much one request may ask, and how many requests there may be at once."""
 
     max_body: int = 2_000_000
     """Bytes of a request."""
@@ -24,11 +24,11 @@ class Limits:
     max_texts: int = 1_000
     """Texts, candidates or pairs of one request."""
     queue: int = 256
-    """Requests that may be inside at once, computed or waiting; the next one is refused."""
+    """Requests that may be in progress, computed or waiting; the next one is refused."""
     timeout: float = 30.0
     """Seconds from the first byte of a request to its answer."""
     batch_tokens: int = 1_024
-    """Tokens that are computed together, unless one text alone has more."""
+    """Tokens of a batch, unless one text alone has more."""
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_text", "max_texts", "queue", "batch_tokens"):
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """A server.
+    """What to serve, and how.
 
     >>> Settings(models=("mine=folder/of/mine",)).named_models()
     {'mine': 'folder/of/mine'}
@@ -52,19 +52,19 @@ class Settings:
     """Folders that `softquery index` made, each alone or as `NAME=FOLDER`."""
     host: str = "127.0.0.1"
     port: int = 8000
-    """0 for any that is free."""
+    """0 for any free port."""
     workers: int = 1
-    """Processes."""
+    """Processes behind one socket."""
     threads: int | None = None
     """Batches that one process computes at a time; by default the cores, shared by the workers."""
     keys: str | None = None
-    """The file of hashed keys; without one, everybody may ask."""
+    """The file of hashed keys; without it, no key is needed."""
     cors: tuple[str, ...] = ()
-    """Origins whose pages may ask from a browser."""
+    """Origins whose pages may send requests from a browser."""
     drain: float = 30.0
-    """Seconds that requests may take to end after the server was told to stop."""
+    """Seconds that requests in progress may take to end after the server was told to stop."""
     log_text: bool = False
-    """Whether logs may hold what users wrote: bodies, paths, and what exceptions say."""
+    """Whether logs may hold what users wrote: bodies, paths, and messages of exceptions."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -88,20 +88,20 @@ class Settings:
         return self.threads or max(1, (os.cpu_count() or 1) // self.workers)
 
     def named_models(self) -> dict[str, str]:
-        """What to open, by the name that requests give."""
+        """The models to open, by the name that requests give."""
         return _named(self.models, "model")
 
     def named_indexes(self) -> dict[str, str]:
-        """Likewise for indexes; an index is called as its folder, without the ending."""
+        """The indexes to open, by the name that requests give: by default that of the folder."""
         return _named(self.indexes, "index")
 
     def to_json(self) -> str:
-        """One line, for the environment of worker processes."""
+        """The settings as one line, for the environment of worker processes."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Settings":
-        """What `to_json` wrote.
+        """The settings that `to_json` wrote.
 
         >>> settings = Settings(models=("match-en",), limits=Limits(queue=3))
         >>> Settings.from_json(settings.to_json()) == settings
@@ -124,12 +124,12 @@ def _named(given: tuple[str, ...], noun: str) -> dict[str, str]:
             raise ConfigError(f"--{noun} takes NAME or NAME=FOLDER, got {each!r}")
         if name in found:
             raise ConfigError(
-                f"two of --{noun} are called {name!r}; name one of them: --{noun} NAME={source}"
+                f"two --{noun} values are called {name!r}; rename one: --{noun} NAME={source}"
             )
         found[name] = source
     return found
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings that a parent process left for its workers."""
+    """The settings that a parent process passed to its workers."""
     return Settings.from_json(environment[VARIABLE])

@@ -1,16 +1,27 @@
-"""One file a question: loss, labels and metric, without parameters."""
+"""One file per task: loss, labels, metric and settings, without parameters."""
 
 from softquery.tasks.agreement import check_consistency
-from softquery.tasks.classify import TextClassification
-from softquery.tasks.generate import Generation, TokenLikelihood, token_losses
+from softquery.tasks.classify import ClassifySettings, TextClassification
+from softquery.tasks.generate import (
+    GenerateSettings,
+    Generation,
+    TokenLikelihood,
+    Vocabularies,
+    token_losses,
+)
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.masked_language_model import MaskedLanguageModel, MaskedScores
 from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
-from softquery.tasks.read import SpanReading
-from softquery.tasks.tag import Tagging
+from softquery.tasks.read import ReadSettings, SpanReading
+from softquery.tasks.tag import Tagging, TagSettings
 from softquery.tasks.window import WordPrediction
 
 __all__ = [
+    "ClassifySettings",
+    "GenerateSettings",
+    "ReadSettings",
+    "TagSettings",
+    "Vocabularies",
     "Generation",
     "LanguageModel",
     "Likelihood",

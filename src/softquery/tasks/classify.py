@@ -17,6 +17,25 @@ from softquery.tasks.agreement import check_consistency, disagreement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ClassifySettings:
+    """How classes of texts are learnt, where they are the ones found in the training file."""
+
+    key: ClassVar[str] = "classes"
+    """Under which it stands in `--set` and in `run.json`."""
+    metric: ClassMetric = "accuracy"
+    """By which the run is steered."""
+    smoothing: float = 0.0
+    """Label smoothing of the loss."""
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout (R-Drop)."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.smoothing < 1:
+            raise ValueError(f"smoothing must be in [0, 1), got {self.smoothing}")
+        check_consistency(self.consistency)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TextClassification:
     """A text belongs to one of several classes.
 

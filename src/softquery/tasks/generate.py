@@ -18,6 +18,40 @@ Steer = Literal["log_likelihood", "bleu"]
 Form = Literal["free", "couplet"]
 
 
+Vocabularies = Literal["shared", "separate"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerateSettings:
+    """How sources and targets stand in files, make batches, and how targets are searched for."""
+
+    key: ClassVar[str] = "writing"
+    """Under which it stands in `--set` and in `run.json`."""
+    languages: tuple[str, ...] = ()
+    """Endings of two files that stand line by line, the source's first: `de,en` for train.de and
+    train.en. Without them, rows have `source` and `target`."""
+    vocabularies: Vocabularies = "shared"
+    """One for both sides, or one for each, of `vocabulary.size` entries."""
+    batch_tokens: int = 4096
+    """Tokens of a batch on either side, padding included."""
+    beam: int = 5
+    """Width of the search by which dev is measured, beside greedy."""
+    length_penalty: float = 1.0
+    """Of that search; see `softquery.decoding.Ranking`."""
+
+    def __post_init__(self) -> None:
+        if len(self.languages) not in (0, 2) or len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages must be two endings, or none, got {self.languages}")
+        if self.vocabularies not in get_args(Vocabularies):
+            raise ValueError(
+                f"vocabularies must be one of {get_args(Vocabularies)}, got {self.vocabularies!r}"
+            )
+        if self.batch_tokens < 1 or self.beam < 1 or not self.length_penalty >= 0:
+            raise ValueError(
+                "batch_tokens and beam must be positive, and length_penalty not negative"
+            )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Generation:
     """Predict each token of the target from the source and the tokens before it."""

@@ -21,7 +21,7 @@ class MaskedLanguageModel:
 
     def loss(self, output: MaskedOutput, batch: MaskedBatch) -> Float[Tensor, ""]:
         """The sum of both mean losses (Devlin et al. 2019, A.2)."""
-        words = -output.words.sum() / (batch.targets != NONE).sum().clamp(min=1)
+        words = -log_probabilities(output, batch).sum() / (batch.targets != NONE).sum().clamp(min=1)
         if output.follows is None:
             return words
         follows = F.cross_entropy(
@@ -32,6 +32,12 @@ class MaskedLanguageModel:
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a bundle's config."""
         return {"name": self.name}
+
+
+def log_probabilities(output: MaskedOutput, batch: MaskedBatch) -> Float[Tensor, " M"]:
+    """Log-probability of each hidden word; 0 at places that only fill up."""
+    logits = output.logits.float()
+    return -F.cross_entropy(logits, batch.targets, ignore_index=NONE, reduction="none")
 
 
 @dataclass(slots=True)
@@ -46,13 +52,12 @@ class MaskedScores:
     num_pairs_right: int = 0
 
     def add(self, output: MaskedOutput, batch: MaskedBatch) -> None:
-        """Count one batch of a model that does not train."""
-        if output.best is None:
-            raise ValueError("a model that trains does not say what it finds likeliest")
+        """Count one batch."""
         counts = batch.targets != NONE
-        self.log_likelihood += float(output.words.detach().double().sum())
+        self.log_likelihood += float(log_probabilities(output, batch).detach().double().sum())
         self.num_words += int(counts.sum())
-        self.num_right += int(((output.best == batch.targets) & counts).sum())
+        best = output.logits.argmax(dim=-1)
+        self.num_right += int(((best == batch.targets) & counts).sum())
         if output.follows is not None:
             is_pair = batch.follows != NONE
             found = output.follows.detach().float()

@@ -1,7 +1,7 @@
 """The part of a context that answers a question: loss, and how answers are measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import torch
@@ -17,6 +17,26 @@ from softquery.tasks.agreement import check_consistency, disagreement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReadSettings(ReadingRules):
+    """How questions are answered, and how that is learnt."""
+
+    key: ClassVar[str] = "reading"
+    """Under which it stands in `--set` and in `run.json`."""
+    consistency: float = 0.0
+    """Weight of the agreement between two passes with different dropout (R-Drop)."""
+
+    def __post_init__(self) -> None:
+        ReadingRules.__post_init__(self)
+        check_consistency(self.consistency)
+
+    @property
+    def rules(self) -> ReadingRules:
+        """What a bundle says of itself."""
+        given = {each.name: getattr(self, each.name) for each in fields(ReadingRules)}
+        return ReadingRules(**given)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SpanReading:
     """Every question is answered by a span of its context, or by none where that is learnt."""
 
@@ -26,13 +46,13 @@ class SpanReading:
     rules: ReadingRules
     consistency: float = 0.0
     """Weight of the agreement between two passes with different dropout; batches then hold each
-    page twice (R-Drop, Liang et al. 2021, Section 2.1)."""
+    window twice (R-Drop, Liang et al. 2021, Section 2.1)."""
 
     def __post_init__(self) -> None:
         check_consistency(self.consistency)
 
     def loss(self, output: SpanOutput, batch: QuestionBatch | PieceBatch) -> Float[Tensor, ""]:
-        """Negative log-likelihood of beginning and end, mean over pages (Seo et al. 2017, Eq. 5).
+        """Negative log-likelihood of beginning and end, mean over windows (Seo et al. 2017, Eq. 5).
 
         "No answer" is a place before the first word, where it is learnt. To it comes how far two
         passes disagree about either end, where they are to agree.

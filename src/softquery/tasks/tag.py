@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -15,6 +15,19 @@ from softquery.models import TagOutput
 from softquery.nn import log_likelihood
 
 Tags = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TagSettings:
+    """How tags are written in files, and how they are learnt."""
+
+    key: ClassVar[str] = "tags"
+    """Under which it stands in `--set` and in `run.json`."""
+    given: Literal["auto", "plain", "iob1", "iob2", "bioes", "bmes"] = "auto"
+    """`"auto"` looks at the training file; `"plain"` tags stand for no spans."""
+    learnt: Literal["iob1", "iob2", "bioes", "bmes"] = "bioes"
+    decoding: Literal["legal", "any"] = "legal"
+    """Whether only sequences of tags that the scheme allows are answered."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,28 +3,29 @@
 from softquery.training.checkpoint import load_tensors
 from softquery.training.loop import (
     BEST,
-    FitResult,
-    Observer,
-    Plan,
     Trainer,
+    TrainerState,
     Training,
     launch,
     leave,
 )
 from softquery.training.optim import Optim, Schedule
+from softquery.training.plan import Loss, Observer, TrainingPlan, remembering
 from softquery.training.run_log import draw_curves
 
 __all__ = [
     "BEST",
     "Trainer",
-    "FitResult",
+    "Loss",
     "Observer",
     "Optim",
-    "Plan",
     "Schedule",
+    "TrainerState",
     "Training",
+    "TrainingPlan",
     "draw_curves",
     "launch",
     "leave",
     "load_tensors",
+    "remembering",
 ]

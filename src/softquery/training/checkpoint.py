@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from softquery.atomic import write_bytes
 from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
-from softquery.training.memory import Memory
+from softquery.training.plan import Memory
 
 NAME = "checkpoint.safetensors"
 

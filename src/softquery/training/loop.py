@@ -7,11 +7,14 @@ checkpoint, so a run that was killed goes on to the same weights.
 import atexit
 import logging
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from types import FrameType, TracebackType
+from typing import Any, Literal
 
 import torch
 from lightning_fabric import Fabric
@@ -22,13 +25,6 @@ from softquery.data import Slot
 from softquery.errors import BundleError
 from softquery.training.average import WeightAverage
 from softquery.training.checkpoint import NAME, load_checkpoint, save_checkpoint, save_tensors
-from softquery.training.interrupt import StopRequest
-from softquery.training.memory import (
-    CountsTokens,
-    is_shaped_by_content,
-    memory_of,
-    remembering,
-)
 from softquery.training.optim import (
     Optim,
     Schedule,
@@ -36,6 +32,7 @@ from softquery.training.optim import (
     layers_above,
     set_learning_rate,
 )
+from softquery.training.plan import Loss, Observer, TrainingPlan, remembering
 from softquery.training.run_log import History, epoch_means
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
@@ -74,34 +71,8 @@ class Training:
             raise ValueError(f"average_decay must be in [0, 1), got {self.average_decay}")
 
 
-class Plan(Protocol):
-    """What is trained on, and how the run is measured."""
-
-    def slots(self, epoch: int) -> Sequence[Slot]:
-        """The batches of an epoch, a function of the run's seed and the epoch alone."""
-
-    def make_batch(self, rows: Tensor, length: int) -> Any:
-        """The batch of these rows, on the device of `rows`."""
-
-    def measure(self, model: nn.Module) -> dict[str, float]:
-        """Metrics on held-back data; the first one steers, and more is better."""
-
-
-class Observer(Protocol):
-    """Who watches: a progress bar, or nobody."""
-
-    def begin(self, total_steps: int, done: int) -> None:
-        """The run starts, or goes on, at step `done`."""
-
-    def step(self, done: int, facts: dict[str, float]) -> None:
-        """A step is done; `facts` hold the latest loss, rate and speed."""
-
-    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
-        """An epoch was measured."""
-
-
 @dataclass(slots=True)
-class Progress:
+class TrainerState:
     """Where a run stands; saved with each checkpoint."""
 
     epoch: int = 0
@@ -117,23 +88,57 @@ class Progress:
     rows: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], source: Path) -> "Progress":
+    def from_saved(cls, saved: dict[str, Any], source: Path) -> "TrainerState":
         """Take up what a checkpoint holds."""
         try:
-            return cls(**state)
+            return cls(**saved)
         except TypeError as error:
             raise BundleError(f"{source}: written by another version ({error})") from None
 
+    def facts(self, seed: int) -> dict[str, Any]:
+        """The part of `metrics.json` that every run has."""
+        return {
+            "epochs": self.epoch,
+            "best_epoch": self.best_epoch + 1,
+            "steps": self.step,
+            "seconds": round(self.seconds, 1),
+            "seed": seed,
+        }
 
-@dataclass(frozen=True, slots=True)
-class FitResult:
-    """How a run ended; the best weights are in `BEST` in its folder."""
 
-    best: float
-    best_epoch: int
-    num_epochs: int
-    num_steps: int
-    seconds: float
+class StopRequest:
+    """Lets Ctrl-C and SIGTERM stop a run after its current step, so that its state is whole.
+
+    While entered, the first such signal sets `asked`; a second one acts as ever.
+    """
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "StopRequest":
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._ask) for number in self.SIGNALS}
+        return self
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+        self._restore()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
 
 
 class Trainer:
@@ -154,16 +159,16 @@ class Trainer:
         self,
         fabric: Fabric,
         model: nn.Module,
-        plan: Plan,
+        plan: TrainingPlan,
         *,
-        loss: Callable[[Any, Any], Tensor],
+        loss: Loss,
         optim: Optim,
         schedule: Schedule,
         training: Training,
         folder: Path,
     ) -> None:
         self.fabric, self.plan, self.folder = fabric, plan, folder
-        self.memory = memory_of(plan)
+        self.memory = plan.memory
         self.optim, self.schedule, self.training = optim, schedule, training
         self.bare = model.to(fabric.device)
         optimizer = build_optimizer(
@@ -175,32 +180,46 @@ class Trainer:
         )
         kind = EagerStep
         if training.graphs == "auto" and GraphedStep.serves(fabric, training.accumulate):
-            kind = BatchGraphedStep if is_shaped_by_content(plan) else GraphedStep
+            kind = BatchGraphedStep if plan.shaped_by_content else GraphedStep
         self.take_step = kind(
             fabric,
             self.model,
             self.optimizer,
             make_batch=plan.make_batch,
-            loss=remembering(loss, self.memory),
+            loss=loss if plan.memory is None else remembering(loss, plan.memory),
             clip_norm=optim.clip_norm,
             accumulate=training.accumulate,
             average=self.average,
         )
-        self.progress = Progress()
+        self.state = TrainerState()
         self.history = History(folder / RECORDS if fabric.is_global_zero else None)
         self._saved_at = self._began = time.monotonic()
 
-    def run(self, observer: Observer, *, resume: bool) -> FitResult:
-        """Train to the end, from the checkpoint where there is one and `resume` is set."""
+    def run(self, observer: Observer, *, resume: bool) -> TrainerState:
+        """Train to the end, from the checkpoint where there is one and `resume` is set.
+
+        Returns:
+            Where the run ended; the best weights are in `BEST` in its folder.
+        """
         if resume and (self.folder / NAME).exists():
-            state = load_checkpoint(
+            saved = load_checkpoint(
                 self.folder, self.bare, self.optimizer, self.average, self.memory
             )
-            self.progress = Progress.from_state(state, self.folder / NAME)
-            self.take_step.loss_sum.fill_(self.progress.loss_sum)
-        self._began -= self.progress.seconds
+            self.state = TrainerState.from_saved(saved, self.folder / NAME)
+            self.take_step.loss_sum.fill_(self.state.loss_sum)
+        self._began -= self.state.seconds
         total = self._total_steps()
-        observer.begin(total, self.progress.step)
+        observer.begin(total, self.state.step)
+        try:
+            self._run(observer, total)
+            self.history.close()
+        finally:
+            with suppress(OSError):  # a full disk has been reported already
+                self.history.close()
+        self.state.seconds = self._seconds()
+        return self.state
+
+    def _run(self, observer: Observer, total: int) -> None:
         with StopRequest() as stop:
             try:
                 while not self._finished(total):
@@ -218,11 +237,6 @@ class Trainer:
                 if stop.asked:  # the first process has stopped, and the exchange with it broke off
                     raise KeyboardInterrupt from None
                 raise
-        self.history.close()
-        progress = self.progress
-        return FitResult(
-            progress.best, progress.best_epoch, progress.epoch, progress.step, self._seconds()
-        )
 
     def _total_steps(self) -> int:
         total = self.training.max_epochs * len(self.plan.slots(0))
@@ -230,28 +244,28 @@ class Trainer:
         return total if limit is None else min(total, limit)
 
     def _finished(self, total: int) -> bool:
-        progress = self.progress
+        state = self.state
         # A checkpoint after the last step but before its measurement is not the end yet.
-        done = progress.step >= total and progress.slot == 0
-        return done or progress.bad_epochs >= self.training.patience
+        done = state.step >= total and state.slot == 0
+        return done or state.bad_epochs >= self.training.patience
 
     def _epoch(self, observer: Observer, total: int, stop: StopRequest) -> None:
-        progress = self.progress
+        state = self.state
         self.model.train()
-        slots = self.plan.slots(progress.epoch)
-        if self.memory is not None and progress.slot == 0:
-            self.memory.begin(progress.epoch)
-        while progress.slot < len(slots) and progress.step < total:
-            set_learning_rate(self.optimizer, self._learning_rate(progress.step, total))
+        slots = self.plan.slots(state.epoch)
+        if self.memory is not None and state.slot == 0:
+            self.memory.begin(state.epoch)
+        while state.slot < len(slots) and state.step < total:
+            set_learning_rate(self.optimizer, self._learning_rate(state.step, total))
             if self.average is not None:
-                self.average.prepare(progress.step)
-            self.take_step(slots[progress.slot])
-            progress.slot += 1
-            progress.step += 1
-            progress.loss_steps += 1
-            if progress.step % self.training.log_every == 0:
-                self._log(total, slots[progress.slot - 1])
-            observer.step(progress.step, self.history.latest)
+                self.average.prepare(state.step)
+            self.take_step(slots[state.slot])
+            state.slot += 1
+            state.step += 1
+            state.loss_steps += 1
+            if state.step % self.training.log_every == 0:
+                self._log(total, slots[state.slot - 1])
+            observer.step(state.step, self.history.latest)
             if stop.asked and self.fabric.is_global_zero:
                 if not self._shares_memory:  # the others are elsewhere; the last checkpoint stays
                     self._save()
@@ -259,12 +273,12 @@ class Trainer:
                 raise KeyboardInterrupt
             if self._is_time_to_save():
                 self._save()
-        if progress.loss_steps:  # short epochs have a loss to show, too
-            self._log(total, slots[progress.slot - 1])
+        if state.loss_steps:  # short epochs have a loss to show, too
+            self._log(total, slots[state.slot - 1])
 
     def _learning_rate(self, step: int, total: int) -> float:
         scale = self.schedule.scale(step, total)
-        return self.optim.lr * self.progress.plateau_scale * scale
+        return self.optim.lr * self.state.plateau_scale * scale
 
     @property
     def _shares_memory(self) -> bool:
@@ -276,7 +290,7 @@ class Trainer:
         due = time.monotonic() - self._saved_at > self.training.checkpoint_seconds
         if not self._shares_memory:
             return due
-        if self.progress.step % self.training.log_every:
+        if self.state.step % self.training.log_every:
             return False
         asked = torch.tensor(float(due), device=self.fabric.device)
         votes: Tensor = self.fabric.all_reduce(asked, reduce_op="sum")  # type: ignore[assignment]
@@ -284,22 +298,22 @@ class Trainer:
 
     def _log(self, total: int, slot: Slot) -> None:
         """Read the loss off the device (the one place that waits for it) and write a row."""
-        progress, seconds = self.progress, self._seconds()
-        lr = self._learning_rate(progress.step - 1, total)
+        state, seconds = self.state, self._seconds()
+        lr = self._learning_rate(state.step - 1, total)
         loss_sum: Tensor = self.fabric.all_reduce(self.take_step.loss_sum.clone())  # type: ignore[assignment]
-        loss = float(loss_sum) / max(1, progress.loss_steps)
+        loss = float(loss_sum) / max(1, state.loss_steps)
         self.take_step.loss_sum.zero_()
-        pace = progress.loss_steps / max(1e-9, seconds - progress.seconds)
-        progress.loss_steps, progress.seconds = 0, seconds
-        facts = {"step": progress.step, "epoch": progress.epoch, "loss": loss, "lr": lr}
+        pace = state.loss_steps / max(1e-9, seconds - state.seconds)
+        state.loss_steps, state.seconds = 0, seconds
+        facts = {"step": state.step, "epoch": state.epoch, "loss": loss, "lr": lr}
         facts["examples_per_second"] = pace * len(slot.rows)
-        if isinstance(self.plan, CountsTokens):
+        if self.plan.num_tokens is not None:
             facts["tokens_per_second"] = pace * self.plan.num_tokens(slot)
-        self.history.add(progress.rows, facts)
+        self.history.add(state.rows, facts)
 
     def measure(self, observer: Observer) -> None:
         """Measure at the end of an epoch, keep the best weights, move the learning rate."""
-        progress = self.progress
+        state = self.state
         if self.average is not None:
             self.average.swap()
         self.bare.eval()
@@ -308,26 +322,26 @@ class Trainer:
         steering = next(iter(metrics.values()))
         if math.isnan(steering):  # such as the correlation of a model that answers all alike
             steering = -math.inf
-        improved = steering > progress.best or progress.best_epoch < 0
+        improved = steering > state.best or state.best_epoch < 0
         if improved:
-            progress.best, progress.best_epoch, progress.bad_epochs = steering, progress.epoch, 0
+            state.best, state.best_epoch, state.bad_epochs = steering, state.epoch, 0
             if self.fabric.is_global_zero:
                 save_tensors(self.folder / BEST, dict(self.bare.state_dict()), metrics)
         else:
-            progress.bad_epochs += 1
-            if progress.bad_epochs % (self.schedule.plateau_patience + 1) == 0:
-                progress.plateau_scale *= self.schedule.plateau_factor
+            state.bad_epochs += 1
+            if state.bad_epochs % (self.schedule.plateau_patience + 1) == 0:
+                state.plateau_scale *= self.schedule.plateau_factor
         if self.average is not None:
             self.average.swap()
-        facts = {"step": progress.step, "epoch": progress.epoch, **metrics}
-        self.history.add(progress.rows, facts)
-        means = epoch_means(progress.rows, progress.epoch)
-        observer.epoch(progress.epoch, {**self.history.latest, **means, **metrics}, improved)
-        progress.epoch, progress.slot = progress.epoch + 1, 0
+        facts = {"step": state.step, "epoch": state.epoch, **metrics}
+        self.history.add(state.rows, facts)
+        means = epoch_means(state.rows, state.epoch)
+        observer.epoch(state.epoch, {**self.history.latest, **means, **metrics}, improved)
+        state.epoch, state.slot = state.epoch + 1, 0
 
     def _save(self) -> None:
-        progress = self.progress
-        progress.loss_sum = float(self.take_step.loss_sum)
+        state = self.state
+        state.loss_sum = float(self.take_step.loss_sum)
         memory = {} if self.memory is None else self.memory.tensors()
         if self._shares_memory:
             memory = {
@@ -335,10 +349,9 @@ class Trainer:
                 for name, share in memory.items()
             }
         if self.fabric.is_global_zero:
-            state = asdict(progress)
-            state["seconds"] = self._seconds()
-            save_checkpoint(self.folder, self.bare, self.optimizer, self.average, state, memory)
-            self.history.write(progress.rows)
+            saved = {**asdict(state), "seconds": self._seconds()}
+            save_checkpoint(self.folder, self.bare, self.optimizer, self.average, saved, memory)
+            self.history.write(state.rows)
         # No barrier: processes read their own clocks, and the others wait at the next gradient.
         self._saved_at = time.monotonic()
 

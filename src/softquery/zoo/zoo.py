@@ -5,6 +5,7 @@ Only folders are found here and their small files glanced at; `softquery.bundle`
 
 import difflib
 import os
+import sys
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Any, Literal
 
 from softquery.errors import BundleError
 from softquery.zoo.glance import check_complete, folder_size, glance_card, glance_json, printable
-from softquery.zoo.model_paths import local_folder, shipped_folder
 
 Origin = Literal["shipped", "local"]
 
@@ -112,3 +112,31 @@ def _sound_entry(path: Path, origin: Origin) -> ZooEntry:
         size_bytes=folder_size(path),
         metrics=glance_json(path / "metrics.json"),
     )
+
+
+def shipped_folder() -> Path:
+    """The folder of the models that came with the package."""
+    return Path(__file__).parent / "models"
+
+
+def home() -> Path:
+    """The folder that softquery keeps for its user: `$SOFTQUERY_HOME`, or the system's place.
+
+    That is `%LOCALAPPDATA%` on Windows, `~/Library/Caches` on macOS, and elsewhere
+    `$XDG_CACHE_HOME` or `~/.cache`, each with `softquery` below it.
+    """
+    chosen = os.environ.get("SOFTQUERY_HOME")
+    if chosen:
+        return Path(os.path.expanduser(chosen))
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "softquery"
+
+
+def local_folder() -> Path:
+    """The folder of the user's own models, which need not exist."""
+    return home() / "models"

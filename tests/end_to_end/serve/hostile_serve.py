@@ -49,7 +49,7 @@ CASES = [
     Case(
         title="JSON under another content type",
         status=422,
-        said="expected JSON, under Content-Type: application/json",
+        said="expected JSON, sent with Content-Type: application/json",
         body=rerank(),
         headers={"content_type": "text/plain"},
     ),
@@ -104,21 +104,21 @@ CASES = [
     Case(
         title="a model that is not served",
         status=404,
-        said="nothing of that name can match (known: match-en, nli-en, match-zh)",
+        said="no model of that name can match (known: match-en, nli-en, match-zh)",
         body=rerank(model="<script>"),
     ),
     Case(
         title="a model that cannot do it",
         path="/v1/explain",
         status=404,
-        said="nothing of that name can explain (known: match-en, nli-en, match-zh)",
+        said="no model of that name can explain (known: match-en, nli-en, match-zh)",
         body={"sentence1": "a", "sentence2": "b", "model": "elmo-en"},
     ),
     Case(
         title="lists of unequal length",
         path="/v1/score",
         status=400,
-        said="2 first texts and 3 second ones; expected as many, or one of one kind",
+        said="2 first texts and 3 second ones; expected as many of both, or one text on one side",
         body={"text_1": ["a", "b"], "text_2": ["c", "d", "e"]},
     ),
     Case(

@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 
 from softquery.serve import Settings, build_app
-from softquery.serve.watchful import WatchfulProtocol
+from softquery.serve.server import BoundedHeadProtocol
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Client:
 
 @contextmanager
 def in_thread(
-    settings: Settings, catalogue: Any = None, protocol: Any = WatchfulProtocol
+    settings: Settings, catalogue: Any = None, protocol: Any = BoundedHeadProtocol
 ) -> Iterator[Client]:
     """A server in this process."""
-    gate = build_app(settings, catalogue)
+    app = build_app(settings, catalogue)
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        gate, http=protocol, log_config=None, lifespan="on", timeout_graceful_shutdown=5
+        app, http=protocol, log_config=None, lifespan="on", timeout_graceful_shutdown=5
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -38,7 +38,7 @@ class TestOpenAI:
     def test_refusals_are_its_own_exceptions(self, openai):
         import openai as library
 
-        with pytest.raises(library.NotFoundError, match="nothing of that name can embed"):
+        with pytest.raises(library.NotFoundError, match="no model of that name can embed"):
             openai.embeddings.create(model="text-embedding-3-small", input=QUERY)
         with pytest.raises(library.NotFoundError, match="known: match-en 400.*elmo-en 384"):
             openai.embeddings.create(model="elmo-en", input=QUERY, dimensions=256)
@@ -65,7 +65,7 @@ class TestCohere:
 
     def test_refusals_are_its_own_exceptions(self, cohere, client):
         asking = cohere.ClientV2("none", base_url=client.url)
-        with pytest.raises(cohere.errors.NotFoundError, match="nothing of that name can match"):
+        with pytest.raises(cohere.errors.NotFoundError, match="no model of that name can match"):
             asking.rerank(model="rerank-v3.5", query=QUERY, documents=TEXTS)
         with pytest.raises(cohere.errors.BadRequestError, match="at least 1 item"):
             asking.rerank(model="match-en", query=QUERY, documents=[])

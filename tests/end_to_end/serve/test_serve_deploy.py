@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from softquery.serve.metrics import Metrics
+from softquery.serve.telemetry import Metrics
 
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
@@ -68,10 +68,10 @@ def test_the_unit_is_one():
 
 def test_the_dashboard_asks_for_numbers_that_exist():
     metrics = Metrics()
-    metrics.request("/rerank", 200, 0.1)
-    metrics.stage("compute", "match-en", 0.1)
-    metrics.batch("match-en", 3, 40)
-    metrics.cut.labels("match-en").inc()
+    metrics.observe_request("/rerank", 200, 0.1)
+    metrics.observe_stage("compute", "match-en", 0.1)
+    metrics.observe_batch("match-en", 3, 40)
+    metrics.truncated.labels("match-en").inc()
     known = set(re.findall(r"^(softquery_\w+)", metrics.text().decode(), re.MULTILINE))
     board = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]

@@ -16,7 +16,7 @@ from softquery.errors import BundleError, InputError
 from softquery.runtime import GenerateRequest, load_generator
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
-from softquery.serve.skills import WriteLane, WriteRequest
+from softquery.serve.handlers import GenerateHandler, GenerationRequest
 from softquery.text.couplets import tone_of
 
 
@@ -94,10 +94,12 @@ def test_read(kinds):
 
 
 def test_generate(kinds):
-    writer = load_generator("translate-de-en", threads=1)
+    generator = load_generator("translate-de-en", threads=1)
     texts = ["Ein Hund läuft.", "Wo ist der Bahnhof?"]
     found = kinds.ask("/v1/generate", {"texts": texts}).json()
-    expected = [generated_record(*each) for each in zip(texts, writer.generate(texts), strict=True)]
+    expected = [
+        generated_record(*each) for each in zip(texts, generator.generate(texts), strict=True)
+    ]
     assert found == {"model": "translate-de-en", "answers": expected}
     printed = softquery("generate", *texts, "--model", "translate-de-en", "--threads", 1, "--json")
     assert json.loads(printed.out) == expected
@@ -133,9 +135,9 @@ def test_candidates_by_both_ways(kinds):
 )
 def test_a_wider_search_costs_more(beam, rank, cost):
     how = GenerateRequest(strategy=Beam(size=beam), rank=rank)
-    cut = WriteLane("poet", None).cut(WriteRequest(["春风又绿", "山"], how))
-    assert list(cut.costs) == [cost, cost // 2]
-    assert cut.num_tokens == 3
+    split = GenerateHandler("poet", None).split(GenerationRequest(["春风又绿", "山"], how))
+    assert list(split.costs) == [cost, cost // 2]
+    assert split.num_tokens == 3
 
 
 def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):
@@ -147,7 +149,10 @@ def test_what_a_model_refuses_is_the_clients_fault_and_nobody_elses(kinds):
 
 
 def test_a_kind_that_cannot_be_served_is_named():
-    with pytest.raises(BundleError, match="models/clock: a bundle of kind 'clock' cannot be"):
+    with pytest.raises(
+        BundleError,
+        match=r"models/clock: a bundle of kind 'clock' cannot be served \(known: matcher, ",
+    ):
         served_model("x", Model("clock"))
 
 
@@ -198,16 +203,17 @@ def test_an_index_that_is_none_is_refused(tmp_path):
 def tagger(tmp_path_factory):
     """A real one with random weights, on torch."""
     torch = pytest.importorskip("torch", reason="taggers run on torch")
+    from registered import registered
     from softquery.answers import TagSet
     from softquery.bundle import BundleConfig, write_bundle
-    from softquery.models import TEXT_MODELS, SpellingConfig
+    from softquery.models import SpellingConfig
     from softquery.runtime.torch_models import config_of
     from softquery.tasks import Tagging
     from softquery.text import TextConfig, pipeline_from_words
 
     pipeline = pipeline_from_words(["the", "cat", "sat"], TextConfig())
     task = Tagging(tags=TagSet(labels=("O", "B-X", "I-X"), scheme="iob2", written="iob2"))
-    config, model_class = TEXT_MODELS["tagger"]
+    config, model_class = registered("tagger")["tagger"]
     torch.manual_seed(1)
     model = model_class(
         config(

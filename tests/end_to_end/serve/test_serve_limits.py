@@ -18,7 +18,7 @@ from softquery.search import SearchResult
 from softquery.serve import Limits, Settings, serve
 from softquery.serve.catalogue import Catalogue, served_index
 from softquery.serve.keys import add_key, remove_key
-from softquery.serve.watchful import WatchfulProtocol
+from softquery.serve.server import BoundedHeadProtocol
 
 SOUND = {"query": "a question", "texts": ["a text", "another"]}
 SEARCH = {"query": "a question"}
@@ -85,7 +85,7 @@ def test_a_full_queue_refuses_at_once_and_recovers(held, slow):
             reply = held.ask(path, body)
             assert reply.status == 429
             assert 1 <= int(reply.headers["retry-after"]) <= 60
-            assert "ask again in" in reply.body.decode()
+            assert "try again in" in reply.body.decode()
             assert time.monotonic() - began < 2
         assert held.ask("/health").status == 200
         slow.go.set()
@@ -127,8 +127,8 @@ def test_a_body_that_never_ends_is_not_waited_for(hasty):
     wait_for(lambda: hasty.ask("/rerank", SOUND).status == 200)
 
 
-class Impatient(WatchfulProtocol):
-    patience = 0.3
+class Impatient(BoundedHeadProtocol):
+    head_seconds = 0.3
 
 
 def flood(client):

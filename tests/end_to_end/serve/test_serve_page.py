@@ -10,9 +10,9 @@ from serving import in_thread
 from softquery.answers import Generated
 from softquery.search import SearchResult
 from softquery.serve import Settings
-from softquery.serve.catalogue import Catalogue, Served, open_model, served_index
+from softquery.serve.catalogue import Catalogue, ServedModel, open_model, served_index
+from softquery.serve.handlers import GenerateHandler
 from softquery.serve.keys import add_key
-from softquery.serve.skills import WriteLane
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the page is driven by Playwright (pip install playwright)"
@@ -49,12 +49,12 @@ class Faq:
 @pytest.fixture(scope="module")
 def everything(catalogue):
     """A server with matchers, an index and a generator."""
-    answers = WriteLane("couplet-zh", _Poet())
-    generator = Served(
-        name="couplet-zh", kind="generator", thing=SimpleNamespace(is_couplet=True),
-        lanes={"generate": answers},
+    answers = GenerateHandler("couplet-zh", _Poet())
+    generator = ServedModel(
+        name="couplet-zh", kind="generator", model=SimpleNamespace(is_couplet=True),
+        handlers={"generate": answers},
     )  # fmt: skip
-    index = served_index("faq", Faq(catalogue.models[0].thing))
+    index = served_index("faq", Faq(catalogue.models[0].model))
     both = Catalogue([*catalogue.models, generator], [index])
     with in_thread(Settings(models=("match-en",), threads=2), both) as client:
         yield client

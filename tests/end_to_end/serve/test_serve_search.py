@@ -113,8 +113,8 @@ def test_bad_bodies(asked, body, said):
 
 def test_models_and_indexes_share_a_matcher(catalogue_of_shop):
     (model,), (english, chinese) = catalogue_of_shop.models, catalogue_of_shop.indexes
-    assert english.thing.matcher is model.thing
-    assert chinese.thing.matcher is not model.thing
+    assert english.model.matcher is model.model
+    assert chinese.model.matcher is not model.model
 
 
 def test_what_is_served_is_told(asked):

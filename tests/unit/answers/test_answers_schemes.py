@@ -14,7 +14,7 @@ from softquery.answers import (
     spans_of,
     tags_of,
 )
-from softquery.answers.schemes import all_tags, legal_tags
+from softquery.answers.tag_schemes import all_tags, legal_tags
 
 SCHEMES = ("iob1", "iob2", "bioes", "bmes")
 few = settings(max_examples=150, deadline=None)

@@ -1,35 +1,31 @@
-"""Bundles are made with torch, and the rivals need it; scripts are read from their folder."""
+"""Bundles are made with torch, and the rivals need it; scripts are imported from beside `tests`."""
 
 import sys
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
+ROOT = Path(__file__).resolve().parents[3]
 
 collect_ignore_glob = (
     []
     if find_spec("torch") and find_spec("onnx")
-    else ["test_bench_contestants.py", "test_bench_compare_tasks.py"]
+    else ["test_bench_contestants.py", "test_bench_compare.py"]
 )
 
 
 @pytest.fixture(scope="module")
 def script(request):
-    """The benchmark that the tests name as `SCRIPT`; it imports its neighbours by name."""
-    path = BENCHMARKS / request.module.SCRIPT
-    if not path.is_file():
+    """The benchmark that the tests name as `SCRIPT`: its topic and its own name."""
+    if not (ROOT / "benchmarks").is_dir():
         pytest.skip("the benchmarks are not here")
-    spec = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    sys.path.insert(0, str(BENCHMARKS))
+    sys.path.append(str(ROOT))
     try:
-        sys.modules[spec.name] = module  # dataclasses look their module up
-        spec.loader.exec_module(module)
+        return import_module(f"benchmarks.{request.module.SCRIPT}")
     finally:
-        sys.path.remove(str(BENCHMARKS))
-    return module
+        sys.path.remove(str(ROOT))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-SCRIPT = "bert_tasks.py"
+SCRIPT = "bert.tasks"
 
 
 def row(name, seed, metric, figure, **more):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = "timing_bundles.py"
+SCRIPT = "compare.timing_bundles"
 
 
 @pytest.fixture

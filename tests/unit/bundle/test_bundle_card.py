@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from softquery.bundle import Card, CardData, CardNumber, is_research_only, make_card
+from softquery.bundle.usage import EXAMPLES
 
 FACTS = {
     "name": "nli-en",
@@ -118,8 +119,14 @@ def test_what_is_not_known_is_said():
     assert "Not calibrated" in text
 
 
-@pytest.mark.parametrize("kind", ["matcher", "embedder", "classifier", "tagger", "reader", "x"])
+@pytest.mark.parametrize("kind", sorted(EXAMPLES))
 def test_every_kind_shows_its_use(kind):
     text = _card(kind=kind, name="my model")
-    assert json.dumps("my model") in text
-    assert ("--model 'my model'" in text) is (kind != "x")
+    assert "--model 'my model'" in text
+    assert (f"({json.dumps('my model')})" in text) is (kind != "encoder")
+    assert ("## Calibration" in text) is EXAMPLES[kind].has_probabilities
+
+
+def test_a_kind_that_the_table_lacks_is_refused_by_name():
+    with pytest.raises(ValueError, match="unknown kind of bundle 'oracle' \\(known: matcher, "):
+        _card(kind="oracle")

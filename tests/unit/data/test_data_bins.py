@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.data.bins import EMPTY, fill_bins
+from softquery.data.buckets import EMPTY, fill_bins
 
 
 def filled(sizes, capacity, most=8, seed=0):

@@ -20,7 +20,12 @@ from softquery.decoding import (
     sample,
 )
 from softquery.errors import InputError
-from softquery.measure.couplet_scores import opposite_ends, repeats_rightly, same_length, same_signs
+from softquery.measure.generate_scores import (
+    opposite_ends,
+    repeats_rightly,
+    same_length,
+    same_signs,
+)
 from softquery.text import reserved_tokens
 
 ENTRIES = [*reserved_tokens("characters"), *"春花山日天红来明秋月水风地绿去清，。ab"]

@@ -16,7 +16,7 @@ from softquery.export import export_encoder
 from softquery.files import DocumentLine
 from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
-from softquery.running.bert_base import BertBase
+from softquery.running.start import read_pretrained
 from softquery.runtime import load
 from softquery.runtime.embed.hidden_words import hidden_words
 from softquery.runtime.fit_checks import fitting_pipeline
@@ -111,7 +111,7 @@ def test_heads_come_along_and_a_task_stands_on_it(sound):
     model = load_encoder(bundle)
     assert model.word_head is not None
     assert model.next_head is not None
-    base = BertBase(bundle, model, fitting_pipeline(bundle))
+    base = read_pretrained(bundle.path, "bert")
     assert base.model.config.heads == "words+next"
     for name, value in load_encoder(sound[0]).state_dict().items():
         step = value.abs().max() / 100

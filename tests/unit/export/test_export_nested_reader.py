@@ -1,4 +1,4 @@
-"""A reader with a biLM inside: its graphs, int8 behind the gate, a base, pages, and no torch."""
+"""A reader with a biLM inside: its graphs, int8 behind the gate, a base, windows, and no torch."""
 
 import json
 import shutil
@@ -15,14 +15,13 @@ from safetensors.numpy import load_file, save_file
 from elmo_cases import ENTRIES
 from small_elmo import write_elmo
 from small_readers import answered, exported_reader, make_reader, random_questions
-from softquery.answers import lay_out
+from softquery.answers import make_windows
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.export import export_embedder
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import load
-from softquery.runtime.bulk import answer_rows
-from softquery.runtime.read.bulk import ReadAnswers
+from softquery.runtime.bulk import BulkAnswers, answer_rows
 from softquery.runtime.read.model import CHUNK
 
 BOTH = {"places": ("input", "output")}
@@ -53,8 +52,8 @@ def small(wide, tmp_path_factory):
 
 
 def scored(reader, pairs=PAIRS):
-    pages = lay_out(pairs, reader.pipeline, reader.paging).pages
-    return [np.stack(each[:2]) for each in reader.backend.scores(pages)]
+    windows = make_windows(pairs, reader.pipeline, reader.window).windows
+    return [np.stack(each[:2]) for each in reader.backend.scores(windows)]
 
 
 def test_int8_within_the_gate_is_taken(wide, small):
@@ -137,13 +136,13 @@ def test_a_bulk_run_goes_on_to_the_same_bytes(wide, tmp_path, threads):
     rows = answered(random_questions(CHUNK + 20, seed=6, longest=9))
 
     def answers():
-        return ReadAnswers(load(wide[1], threads=threads))
+        return BulkAnswers(load(wide[1], threads=threads))
 
     def stopping():
         yield from islice(rows, CHUNK + 1)
         raise KeyboardInterrupt
 
-    answer_rows(ReadAnswers(load(wide[1])), rows, tmp_path / "whole.jsonl")
+    answer_rows(BulkAnswers(load(wide[1])), rows, tmp_path / "whole.jsonl")
     with pytest.raises(KeyboardInterrupt):
         answer_rows(answers(), stopping(), tmp_path / "out.jsonl")
     result = answer_rows(answers(), rows, tmp_path / "out.jsonl")
@@ -234,7 +233,7 @@ def damaged(sound, tmp_path):
     ("edit", "said"),
     [
         (lambda inside: inside.pop("ends"), r"does not fit the graphs \(no 'ends'\)$"),
-        (lambda inside: inside.update(ends="there"), r"\(pages come without their ends\)$"),
+        (lambda inside: inside.update(ends="there"), r"\(windows come without their ends\)$"),
         (lambda inside: inside.update(ends=7), "embedder.ends must be there or added, got 7"),
         (lambda inside: inside["settings"].pop("places"), r"\(no 'places'\)$"),
         (lambda inside: inside["settings"].update(places=["input"]), r"onnx: cannot be run \("),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softquery.measure.probed import Probed
+from softquery.measure.probe_scores import Probed
 
 
 def probed():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from softquery.files.senses import Sensed, SenseWord
-from softquery.measure.sense_scores import Dictionary, SenseMeans, build_dictionary
+from softquery.measure.probe_scores import Dictionary, SenseMeans, build_dictionary
 
 BANK = SenseWord("bank", "n")
 

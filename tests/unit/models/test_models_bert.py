@@ -63,7 +63,7 @@ def test_a_recorded_step_trains_as_an_eager_one():
 
     from random_documents import DOCUMENTS, PIPELINE
     from softquery.recipes import DocumentFiles
-    from softquery.running.masked_plan import MaskedPlan
+    from softquery.running.pretrain_bert import MaskedBatches
     from softquery.training import Training
     from softquery.training.loop import launch
     from softquery.training.optim import Optim, build_optimizer
@@ -71,7 +71,7 @@ def test_a_recorded_step_trains_as_an_eager_one():
 
     fabric = launch(devices=1, precision="bf16-mixed", seed=1)
     resident = dataclasses.replace(DOCUMENTS, ids=DOCUMENTS.ids.cuda())
-    plan = MaskedPlan(
+    plan = MaskedBatches(
         text=MaskedText.of(resident.ids, PIPELINE, Masking(), device="cuda"),
         train=resident, tune=resident, pairs=True, training=Training(max_epochs=4),
         files=DocumentFiles(length=32, long_length=64, long_share=0.25, num_tokens=512),

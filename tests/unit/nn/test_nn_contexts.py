@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from elmo_cases import ENTRIES, ElmoCase
 from softquery.data import Pairs, Questions, Sentences, Texts
 from softquery.nn import ElmoEmbedder, KnownContexts, LayerMix, Lexicon, sentence_keys
-from softquery.recipes import beforehand
+from softquery.running import prefetch
 from softquery.running.inner_embedder import known_by
 from softquery.text import spell_vocabulary
 
@@ -67,9 +67,9 @@ def make_data(kind):
 
 @pytest.mark.parametrize("kind", ["texts", "pairs", "questions"])
 def test_vectors_are_those_that_are_read_each_time(kind, monkeypatch):
-    monkeypatch.setattr(beforehand, "NUM_TOKENS", 16)
+    monkeypatch.setattr(prefetch, "NUM_TOKENS", 16)
     model, said = Holder("frozen"), []
-    data = beforehand.read_contexts(make_data(kind), model, said.append)
+    data = prefetch.read_contexts(make_data(kind), model, said.append)
     assert said == ["the biLM reads 6 sentences, once: 0.0 GiB of states"]
     assert model.training
     ids = padded(SENTENCES)
@@ -82,9 +82,9 @@ def test_vectors_are_those_that_are_read_each_time(kind, monkeypatch):
 
 
 def test_sentences_that_do_not_fit_are_read_each_time(monkeypatch):
-    monkeypatch.setattr(beforehand, "_room", lambda device: 100)
+    monkeypatch.setattr(prefetch, "_room", lambda device: 100)
     said = []
-    data = beforehand.read_contexts(make_data("texts"), Holder("frozen"), said.append)
+    data = prefetch.read_contexts(make_data("texts"), Holder("frozen"), said.append)
     assert data.lexicon.contexts is None
     assert data.lexicon.vectors is not None
     assert said == ["the biLM reads 6 sentences anew each epoch: 0.0 GiB"]
@@ -92,19 +92,19 @@ def test_sentences_that_do_not_fit_are_read_each_time(monkeypatch):
 
 def test_room_is_a_part_of_the_free_memory_where_the_system_tells(monkeypatch):
     cpu = torch.device("cpu")
-    assert beforehand._room(cpu) > 0
+    assert prefetch._room(cpu) > 0
     monkeypatch.delattr("os.sysconf_names")
-    assert beforehand._room(cpu) == 0
+    assert prefetch._room(cpu) == 0
 
 
 def test_a_bilm_that_learns_along_is_asked_each_time():
-    data = beforehand.read_contexts(make_data("texts"), Holder("tuned"), pytest.fail)
+    data = prefetch.read_contexts(make_data("texts"), Holder("tuned"), pytest.fail)
     assert data.lexicon == LEXICON
 
 
 def test_data_without_a_bilm_stay_as_they_are():
     data = make_data("texts")
-    assert beforehand.read_contexts(data, torch.nn.Linear(1, 1), pytest.fail) is data
+    assert prefetch.read_contexts(data, torch.nn.Linear(1, 1), pytest.fail) is data
 
 
 def test_a_run_knows_its_frozen_bilm_by_its_weights():

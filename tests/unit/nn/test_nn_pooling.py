@@ -3,13 +3,15 @@
 import pytest
 import torch
 
-from softquery.nn import AttentivePool, max_pool, mean_pool
+from softquery.nn import LearnedQuery, max_pool, mean_pool
 
 
 @pytest.fixture(params=["mean", "max", "attentive"])
 def pool(request):
     torch.manual_seed(1)
-    return {"mean": mean_pool, "max": max_pool, "attentive": AttentivePool(4, 3)}[request.param]
+    query = LearnedQuery(4, 3)
+    pools = {"mean": mean_pool, "max": max_pool, "attentive": lambda *given: query(*given).mixed}
+    return pools[request.param]
 
 
 def mask_of(*lengths, width):
@@ -62,17 +64,6 @@ def test_mean_and_max_by_hand():
     mask = mask_of(2, width=3)
     assert mean_pool(states, mask).tolist() == [[2.0, -3.0]]
     assert max_pool(states, mask).tolist() == [[3.0, -1.0]]
-
-
-def test_the_context_vector_chooses():
-    """u^T tanh(W h + b), softmax, mix (Yang et al. 2016, Eqs. 5-7); b is what the query adds."""
-    torch.manual_seed(3)
-    pool, states = AttentivePool(4, 3), torch.randn(1, 5, 4)
-    bias = pool.context[0] @ pool.score.query_projection.weight.T
-    hidden = torch.tanh(states[0] @ pool.score.key_projection.weight.T + bias)
-    weights = (hidden @ pool.score.energy.weight[0]).softmax(dim=0)
-    wanted = (weights.unsqueeze(-1) * states[0]).sum(dim=0)
-    torch.testing.assert_close(pool(states, mask_of(5, width=5))[0], wanted)
 
 
 def test_signatures_are_checked_while_tests_run():

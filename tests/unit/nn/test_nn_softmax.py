@@ -13,7 +13,7 @@ from softquery.nn import (
     WordSoftmax,
     log_uniform,
 )
-from softquery.nn.sampled import log_share
+from softquery.nn.sampled_softmax import log_share
 from softquery.nn.softmax import default_cutoffs
 from softquery.text import spell_vocabulary
 
@@ -199,7 +199,7 @@ def spelt(correction_size=2):
 
 @pytest.mark.parametrize("correction_size", [2, 0])
 def test_spelt_vectors_are_characters_and_a_correction(correction_size, monkeypatch):
-    monkeypatch.setattr("softquery.nn.word_vectors.CHUNK", 7)
+    monkeypatch.setattr("softquery.nn.softmax.CHUNK", 7)
     vectors = spelt(correction_size)
     wanted = vectors.cnn(vectors.spelling.int())
     if correction_size:

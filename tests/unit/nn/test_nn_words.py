@@ -97,7 +97,7 @@ def test_own_words_rise_with_training_and_the_count_is_saved():
 def test_own_words_are_drawn_as_the_model_would():
     torch.manual_seed(1)
     logits = torch.tensor([0.5, 0.3, 0.2]).log().expand(20_000, 3)
-    shares = ScheduledSampling(0.5).say(logits).bincount(minlength=3) / 20_000
+    shares = ScheduledSampling(0.5).draw(logits).bincount(minlength=3) / 20_000
     torch.testing.assert_close(shares, torch.tensor([0.5, 0.3, 0.2]), rtol=0, atol=0.02)
 
 

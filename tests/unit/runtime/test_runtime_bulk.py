@@ -11,7 +11,7 @@ from small_bundles import random_pairs, unlabelled
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime import load
-from softquery.runtime.bulk import match_rows, stream_rows
+from softquery.runtime.bulk import BulkAnswers, answer_rows, stream_answers
 from softquery.runtime.match.model import CHUNK
 from softquery.runtime.partial_file import Partial
 
@@ -28,7 +28,7 @@ def matcher(int8_bundle):
 def whole(matcher, tmp_path_factory):
     """The bytes of an uninterrupted run."""
     output = tmp_path_factory.mktemp("whole") / "out.jsonl"
-    match_rows(matcher, ROWS, output)
+    answer_rows(BulkAnswers(matcher), ROWS, output)
     return output.read_bytes()
 
 
@@ -64,12 +64,12 @@ def test_answers_are_those_of_predict(matcher, whole):
 def test_a_stopped_run_goes_on(matcher, whole, tmp_path, count):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(count), output)
+        answer_rows(BulkAnswers(matcher), stopping(count), output)
     kept = count // CHUNK * CHUNK
     assert not output.exists()
     assert names(tmp_path) == (["out.jsonl.partial", "out.jsonl.partial.json"] if kept else [])
     done = []
-    result = match_rows(matcher, ROWS, output, advance=done.append)
+    result = answer_rows(BulkAnswers(matcher), ROWS, output, advance=done.append)
     assert (result.num_rows, result.num_resumed) == (700, kept)
     assert done[-1] == 700
     assert output.read_bytes() == whole
@@ -81,19 +81,19 @@ def test_half_a_line_or_chunk_is_written_anew(matcher, whole, tmp_path, cut):
     """What a kill in the midst of writing leaves behind."""
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(2 * CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(2 * CHUNK), output)
     os.truncate(partial_of(output), partial_of(output).stat().st_size - cut)
-    match_rows(matcher, ROWS, output)
+    answer_rows(BulkAnswers(matcher), ROWS, output)
     assert output.read_bytes() == whole
 
 
 def test_lines_beyond_the_last_chunk_are_cut_off(matcher, whole, tmp_path):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(CHUNK), output)
     with partial_of(output).open("ab") as file:
         file.write(b"\0" * 100 + b'\n{"half": ')
-    match_rows(matcher, ROWS, output)
+    answer_rows(BulkAnswers(matcher), ROWS, output)
     assert output.read_bytes() == whole
 
 
@@ -102,8 +102,8 @@ def test_a_repaired_row_is_gone_on_from(matcher, whole, tmp_path):
     output = tmp_path / "out.jsonl"
     error = InputError("sentence2 is empty", source="rows.tsv", row=300)
     with pytest.raises(InputError, match=r"^rows\.tsv, row 300: sentence2 is empty$"):
-        match_rows(matcher, stopping(299, error), output)
-    result = match_rows(matcher, ROWS, output)
+        answer_rows(BulkAnswers(matcher), stopping(299, error), output)
+    result = answer_rows(BulkAnswers(matcher), ROWS, output)
     assert result.num_resumed == CHUNK
     assert output.read_bytes() == whole
 
@@ -112,32 +112,32 @@ def test_a_repaired_row_is_gone_on_from(matcher, whole, tmp_path):
 def test_other_rows_are_refused(matcher, tmp_path, place):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(CHUNK + 3), output)
+        answer_rows(BulkAnswers(matcher), stopping(CHUNK + 3), output)
     before = partial_of(output).read_bytes()
     other = [*ROWS]
     other[place] = Row({**ROWS[place].values, "sentence2": "w1 w1 w1"}, place + 2, "rows.tsv")
     said = rf"^rows\.tsv, row {place + 2}: is not the row that was answered in .*jsonl\.partial"
     with pytest.raises(InputError, match=said):
-        match_rows(matcher, other, output)
+        answer_rows(BulkAnswers(matcher), other, output)
     assert partial_of(output).read_bytes() == before  # to be looked at, or gone on from
 
 
 def test_fewer_rows_than_answers_are_refused(matcher, tmp_path):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(2 * CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(2 * CHUNK), output)
     with pytest.raises(InputError, match=r"holds more answers than there are rows \(300\)"):
-        match_rows(matcher, ROWS[:300], output)
+        answer_rows(BulkAnswers(matcher), ROWS[:300], output)
 
 
 def test_answers_of_another_model_are_refused(matcher, float_bundle, tmp_path):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(CHUNK), output)
     before = partial_of(output).read_bytes()
     for other in (load(float_bundle), load(matcher.bundle.path, backend="torch")):
         with pytest.raises(InputError, match=r"partial: was written with another model or backend"):
-            match_rows(other, ROWS, output)
+            answer_rows(BulkAnswers(other), ROWS, output)
     assert partial_of(output).read_bytes() == before
 
 
@@ -145,18 +145,18 @@ def test_another_calibration_is_another_model(matcher, tmp_path):
     path = shutil.copytree(matcher.bundle.path, tmp_path / "model")
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(load(path), stopping(CHUNK), output)
+        answer_rows(BulkAnswers(load(path)), stopping(CHUNK), output)
     (path / "calibration.json").write_text('{"temperature": 2.0}')
     with pytest.raises(InputError, match="was written with another model or backend"):
-        match_rows(load(path), ROWS, output)
+        answer_rows(BulkAnswers(load(path)), ROWS, output)
 
 
 def test_a_copy_of_the_model_elsewhere_may_go_on(matcher, whole, tmp_path):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(CHUNK), output)
     path = shutil.copytree(matcher.bundle.path, tmp_path / "copy")
-    assert match_rows(load(path, threads=1), ROWS, output).num_resumed == CHUNK
+    assert answer_rows(BulkAnswers(load(path, threads=1)), ROWS, output).num_resumed == CHUNK
     assert output.read_bytes() == whole
 
 
@@ -164,10 +164,10 @@ def test_a_copy_of_the_model_elsewhere_may_go_on(matcher, whole, tmp_path):
 def test_answers_whose_origin_is_unknown_are_refused(matcher, tmp_path, content):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(CHUNK), output)
     note_of(output).unlink() if content is None else note_of(output).write_bytes(content)
     with pytest.raises(InputError, match="was written with another model or backend"):
-        match_rows(matcher, ROWS, output)
+        answer_rows(BulkAnswers(matcher), ROWS, output)
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,10 @@ def test_answers_whose_origin_is_unknown_are_refused(matcher, tmp_path, content)
 def test_what_is_no_answer_is_refused(matcher, tmp_path, line):
     output = tmp_path / "out.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, stopping(CHUNK), output)
+        answer_rows(BulkAnswers(matcher), stopping(CHUNK), output)
     partial_of(output).write_bytes(line * CHUNK)
     with pytest.raises(InputError, match=r"^rows\.tsv, row 2: is not the row that was answered in"):
-        match_rows(matcher, ROWS, output)
+        answer_rows(BulkAnswers(matcher), ROWS, output)
 
 
 def test_places_are_checked_first(matcher, tmp_path):
@@ -195,7 +195,7 @@ def test_places_are_checked_first(matcher, tmp_path):
         "no/such/out.jsonl": r"no/such/out\.jsonl: cannot be written \(no such folder\)",
     }.items():
         with pytest.raises(InputError, match=said):
-            match_rows(matcher, ROWS, tmp_path / name)
+            answer_rows(BulkAnswers(matcher), ROWS, tmp_path / name)
     assert (tmp_path / "there.jsonl").read_text() == "mine\n"
     assert names(tmp_path) == ["dangling.jsonl", "folder.jsonl", "there.jsonl"]
 
@@ -206,12 +206,12 @@ def test_two_runs_do_not_write_one_file(matcher, tmp_path):
     with Partial(output, {"model": "a"}) as first:
         first.append(b"line\n")
         with pytest.raises(InputError, match=r"jsonl\.partial: is being written by another run$"):
-            match_rows(matcher, ROWS, output)
+            answer_rows(BulkAnswers(matcher), ROWS, output)
     assert partial_of(output).read_bytes() == b"line\n"
 
 
 def test_no_rows_give_an_empty_file(matcher, tmp_path):
-    result = match_rows(matcher, [], tmp_path / "out.jsonl")
+    result = answer_rows(BulkAnswers(matcher), [], tmp_path / "out.jsonl")
     assert (result.num_rows, result.num_resumed, result.num_cut) == (0, 0, 0)
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
@@ -226,8 +226,8 @@ def test_texts_come_back_as_they_were(matcher, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, broken(), output)
-    assert match_rows(matcher, rows, output).num_resumed == CHUNK
+        answer_rows(BulkAnswers(matcher), broken(), output)
+    assert answer_rows(BulkAnswers(matcher), rows, output).num_resumed == CHUNK
     records = [json.loads(line) for line in output.read_bytes().split(b"\n")[:-1]]
     assert [(record["sentence1"], record["sentence2"]) for record in records] == odd * CHUNK
 
@@ -242,8 +242,8 @@ def test_cuts_are_counted_over_both_runs(matcher, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        match_rows(matcher, broken(), output)
-    assert match_rows(matcher, rows, output).num_cut == 3
+        answer_rows(BulkAnswers(matcher), broken(), output)
+    assert answer_rows(BulkAnswers(matcher), rows, output).num_cut == 3
 
 
 def test_rows_are_read_as_they_are_needed(matcher):
@@ -260,11 +260,11 @@ def test_rows_are_read_as_they_are_needed(matcher):
         assert len(read) - len(written) <= CHUNK
         assert not text.endswith("\n")
 
-    assert stream_rows(matcher, rows(), write) == 0
+    assert stream_answers(BulkAnswers(matcher), rows(), write) == 0
     assert len(written) == len(ROWS)
 
 
 def test_stream_and_file_say_the_same(matcher, whole):
     parts = []
-    stream_rows(matcher, ROWS, parts.append)
+    stream_answers(BulkAnswers(matcher), ROWS, parts.append)
     assert ("\n".join(parts) + "\n").encode() == whole

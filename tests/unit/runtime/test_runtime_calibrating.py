@@ -16,8 +16,8 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.files import Row
 from softquery.runtime import evaluate, load
-from softquery.runtime.bulk import match_rows
-from softquery.runtime.match.calibrate import fit_calibration, save_calibration
+from softquery.runtime.bulk import BulkAnswers, answer_rows
+from softquery.runtime.calibrate import fit_calibration, save_calibration
 
 PAIRS = random_pairs(4000, seed=11, longest=5)
 FEW = PAIRS[:60]
@@ -237,7 +237,7 @@ def test_temperature_is_obeyed_by_every_answer(calibrated, logits, rows, tmp_pat
     np.testing.assert_allclose(found.probabilities, wanted, atol=1e-6)
     hits = warm.rank(FEW[0][0], [FEW[0][1]])
     assert hits[0]["score"] == pytest.approx(wanted[0, 1], abs=1e-4)
-    match_rows(warm, unlabelled(FEW), tmp_path / "out.jsonl")
+    answer_rows(BulkAnswers(warm), unlabelled(FEW), tmp_path / "out.jsonl")
     records = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     np.testing.assert_allclose([each["score"] for each in records], wanted[:, 1], atol=2e-6)
     assert warm.explain(*FEW[0]).score == pytest.approx(wanted[0, 1], abs=1e-4)
@@ -254,7 +254,7 @@ def test_threshold_is_obeyed_by_labels_and_not_by_scores(two_labels, calibrated,
     answers = strict.predict(FEW)
     assert [each.label for each in answers] == [str(int(each >= 0.9)) for each in scores]
     assert [each.score for each in answers] == scores.tolist()
-    match_rows(strict, unlabelled(FEW), tmp_path / "out.jsonl")
+    answer_rows(BulkAnswers(strict), unlabelled(FEW), tmp_path / "out.jsonl")
     records = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert [each["label"] for each in records] == [each.label for each in answers]
     assert strict.rank(FEW[0][0], [FEW[0][1]]) == plain.rank(FEW[0][0], [FEW[0][1]])
@@ -315,7 +315,7 @@ def test_evaluate_counts_an_abstention_as_the_answer_it_would_have_been(
 
 
 def test_bulk_writes_null_where_the_model_abstains(calibrated, tmp_path):
-    match_rows(calibrated(abstain_below=1.0), unlabelled(FEW), tmp_path / "out.jsonl")
+    answer_rows(BulkAnswers(calibrated(abstain_below=1.0)), unlabelled(FEW), tmp_path / "out.jsonl")
     records = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert {each["label"] for each in records} == {None}
 
@@ -329,10 +329,10 @@ def test_a_bulk_run_is_not_resumed_under_another_calibration(calibrated, tmp_pat
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        match_rows(first, broken(), tmp_path / "out.jsonl")
+        answer_rows(BulkAnswers(first), broken(), tmp_path / "out.jsonl")
     with pytest.raises(InputError, match="out.jsonl.partial"):
-        match_rows(second, rows, tmp_path / "out.jsonl")
-    assert match_rows(first, rows, tmp_path / "out.jsonl").num_resumed > 0
+        answer_rows(BulkAnswers(second), rows, tmp_path / "out.jsonl")
+    assert answer_rows(BulkAnswers(first), rows, tmp_path / "out.jsonl").num_resumed > 0
 
 
 # Saving

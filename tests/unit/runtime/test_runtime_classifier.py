@@ -11,11 +11,10 @@ from small_classifiers import LABELS, labelled_texts, make_classifier, random_te
 from softquery.bundle import read_bundle, update_bundle
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_classifier
-from softquery.runtime.bulk import answer_rows, stream_answers
-from softquery.runtime.classify.bulk import ClassifyAnswers
+from softquery.runtime.bulk import BulkAnswers, answer_rows, stream_answers
+from softquery.runtime.calibrate import fit_calibration, save_calibration
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.classify.model import load_classifier
-from softquery.runtime.match.calibrate import fit_calibration, save_calibration
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +113,7 @@ def test_a_calibration_for_other_labels_is_refused(place, tmp_path):
 def test_a_file_is_answered_and_gone_on_with(place, tmp_path):
     classifier = load_classifier(place / "hierarchical-onnx")
     rows = labelled_texts(random_texts(600), ["neutral"] * 600)
-    answers = ClassifyAnswers(classifier)
+    answers = BulkAnswers(classifier)
     whole = answer_rows(answers, rows, tmp_path / "whole.jsonl")
     assert (whole.num_rows, whole.num_resumed, whole.num_cut) == (600, 0, 0)
     lines = whole.output.read_text(encoding="utf-8").splitlines()
@@ -136,7 +135,7 @@ def test_a_file_is_answered_and_gone_on_with(place, tmp_path):
 
 
 def test_other_rows_are_not_gone_on_with(place, tmp_path):
-    answers = ClassifyAnswers(load_classifier(place / "attentive-onnx"))
+    answers = BulkAnswers(load_classifier(place / "attentive-onnx"))
     rows = labelled_texts(random_texts(300), ["neutral"] * 300)
 
     def breaking():

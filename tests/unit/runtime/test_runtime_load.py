@@ -15,7 +15,7 @@ import softquery
 from small_bundles import make_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import load, load_matcher
-from softquery.runtime.load import OPENERS
+from softquery.runtime.kinds import KINDS
 
 
 def refused(path, match):
@@ -238,7 +238,7 @@ def test_another_kind_of_bundle(damaged):
     with pytest.raises(BundleError, match="model: expected a matcher, found kind 'embedder'$"):
         load_matcher(damaged)
     (damaged / "config.json").write_text(json.dumps({**config, "kind": "oracle"}))
-    known = ", ".join(OPENERS)
+    known = ", ".join(KINDS)
     refused(damaged, rf"kind 'oracle' cannot be opened \(known: {known}\)$")
 
 

@@ -9,7 +9,7 @@ from small_bundles import exported, random_pairs, unlabelled
 from small_nested import make_nested
 from softquery.bundle import read_bundle
 from softquery.runtime import load, open_embedder
-from softquery.runtime.bulk import match_rows
+from softquery.runtime.bulk import BulkAnswers, answer_rows
 from softquery.runtime.inner.mixed import MixedContext, open_context, without_bilm
 from softquery.runtime.match.model import CHUNK
 from softquery.text import TextConfig
@@ -74,10 +74,10 @@ def test_a_bulk_run_goes_on_to_the_same_bytes(path, matcher, tmp_path, threads):
         yield from islice(rows, CHUNK + 1)
         raise KeyboardInterrupt
 
-    match_rows(matcher, rows, tmp_path / "whole.jsonl")
+    answer_rows(BulkAnswers(matcher), rows, tmp_path / "whole.jsonl")
     with pytest.raises(KeyboardInterrupt):
-        match_rows(load(path, threads=threads), stopping(), tmp_path / "out.jsonl")
-    result = match_rows(load(path, threads=threads), rows, tmp_path / "out.jsonl")
+        answer_rows(BulkAnswers(load(path, threads=threads)), stopping(), tmp_path / "out.jsonl")
+    result = answer_rows(BulkAnswers(load(path, threads=threads)), rows, tmp_path / "out.jsonl")
     assert (result.num_rows, result.num_resumed) == (len(rows), CHUNK)
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 

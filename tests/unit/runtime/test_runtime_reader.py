@@ -1,4 +1,4 @@
-"""A reader that answers: long contexts in pages, no answer, pictures, bulk, and what is refused."""
+"""A reader that answers: long contexts in windows, no answer, pictures, bulk, and refusals."""
 
 import json
 import shutil
@@ -11,9 +11,8 @@ import softquery as sq
 from small_readers import WORDS, answered, exported_reader, make_reader, random_questions
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.files import AskedQuestion
-from softquery.runtime.bulk import answer_rows
-from softquery.runtime.read.bulk import ReadAnswers
-from softquery.runtime.read.calibrate import fit_abstention
+from softquery.runtime.bulk import BulkAnswers, answer_rows
+from softquery.runtime.calibrate import fit_abstention
 from softquery.runtime.read.evaluate import beginning, evaluate_reader
 from softquery.runtime.read.model import SHOWN, load_reader
 
@@ -120,10 +119,10 @@ def test_a_threshold_is_fitted_on_the_first_half(unsure):
                       source="rows.json")
         for row in rows[::2]
     ]  # fmt: skip
-    found = fit_abstention(unsure, rows)
+    found = fit_abstention(unsure, rows).to_dict()
     assert (found["fitted_on"], found["measured_on"]) == (20, 20)
     assert 0 <= found["abstain_below"] <= 1
-    assert fit_abstention(unsure, rows, abstain_below=0.0)["answered_share"] == 1.0
+    assert fit_abstention(unsure, rows, abstain_below=0.0).facts["answered_share"] == 1.0
     with pytest.raises(InputError, match="5 questions are too few to calibrate on; expected at le"):
         fit_abstention(unsure, rows[:5])
     with pytest.raises(InputError, match="must hold questions with an answer and questions with"):
@@ -192,7 +191,7 @@ def test_a_set_with_unanswerable_questions_tells_the_best_threshold(unsure):
 
 def test_bulk_answers_repeat_their_input_and_are_resumed(reader, tmp_path):
     rows = answered(random_questions(150))
-    whole = answer_rows(ReadAnswers(reader), rows, tmp_path / "whole.jsonl")
+    whole = answer_rows(BulkAnswers(reader), rows, tmp_path / "whole.jsonl")
     assert (whole.num_rows, whole.num_cut > 0) == (150, True)
     lines = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
     record = json.loads(lines[7])
@@ -207,8 +206,8 @@ def test_bulk_answers_repeat_their_input_and_are_resumed(reader, tmp_path):
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        answer_rows(ReadAnswers(reader), broken(), tmp_path / "again.jsonl")
-    resumed = answer_rows(ReadAnswers(reader), rows, tmp_path / "again.jsonl")
+        answer_rows(BulkAnswers(reader), broken(), tmp_path / "again.jsonl")
+    resumed = answer_rows(BulkAnswers(reader), rows, tmp_path / "again.jsonl")
     assert resumed.num_resumed == 64
     assert (tmp_path / "again.jsonl").read_bytes() == b"".join(lines)
 
@@ -221,10 +220,10 @@ def test_bulk_answers_to_other_questions_are_not_gone_on_from(reader, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        answer_rows(ReadAnswers(reader), broken(), tmp_path / "a.jsonl")
+        answer_rows(BulkAnswers(reader), broken(), tmp_path / "a.jsonl")
     others = answered(random_questions(80, seed=2))
     with pytest.raises(InputError, match="is not the row that was answered in"):
-        answer_rows(ReadAnswers(reader), others, tmp_path / "a.jsonl")
+        answer_rows(BulkAnswers(reader), others, tmp_path / "a.jsonl")
 
 
 def changed(folder, *keys, to):

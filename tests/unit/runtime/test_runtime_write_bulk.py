@@ -11,8 +11,7 @@ from softquery.decoding import Greedy
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.runtime import GenerateRequest, load_generator
-from softquery.runtime.bulk import answer_rows, stream_answers
-from softquery.runtime.generate.bulk import GenerateAnswers
+from softquery.runtime.bulk import BulkAnswers, answer_rows, stream_answers
 from softquery.runtime.generate.model import CHUNK
 from softquery.runtime.generate.request import read_sources
 
@@ -29,8 +28,12 @@ def poet(tmp_path_factory):
     )
 
 
+def request(**asked):
+    return GenerateRequest(strategy=Greedy(), **asked)
+
+
 def answers(poet, **asked):
-    return GenerateAnswers(poet, GenerateRequest(strategy=Greedy(), **asked))
+    return BulkAnswers(poet, request(**asked))
 
 
 @pytest.mark.parametrize(
@@ -44,10 +47,10 @@ def answers(poet, **asked):
 )
 def test_a_source_that_contradicts_what_is_asked_is_named(poet, asked, said):
     with pytest.raises(InputError) as caught:
-        list(answers(poet, **asked).fitting(ROWS))
+        list(poet.rows_within_rules(ROWS, request(**asked)))
     assert str(caught.value) == f"lines.txt, row 2: {said}"
     told = []
-    kept = list(answers(poet, **asked).fitting(ROWS, told.append))
+    kept = list(poet.rows_within_rules(ROWS, request(**asked), told.append))
     assert [row.number for row in kept] == [1, 3]
     assert [(error.row, error.message) for error in told] == [(2, said)]
     assert len(list(answers(poet, **asked).lines(kept))) == 2
@@ -55,7 +58,7 @@ def test_a_source_that_contradicts_what_is_asked_is_named(poet, asked, said):
 
 def test_words_that_no_source_could_keep_to_stop_the_run(poet):
     with pytest.raises(InputError, match="^banned: the model's vocabulary does not hold 'zebra'"):
-        list(answers(poet, banned=("zebra",)).fitting(ROWS, lambda error: None))
+        list(poet.rows_within_rules(ROWS, request(banned=("zebra",)), lambda error: None))
 
 
 def test_another_request_does_not_go_on_with_the_same_file(poet, tmp_path):
@@ -113,7 +116,7 @@ class Noted:
 def choosy(poet):
     """Answers with few words, so that long sources have none."""
     banned = tuple(f"w{number}" for number in range(20, 96))
-    return GenerateAnswers(poet, GenerateRequest(strategy=Greedy(), banned=banned))
+    return BulkAnswers(poet, GenerateRequest(strategy=Greedy(), banned=banned))
 
 
 def test_a_source_without_a_text_stops_the_run(choosy, tmp_path):

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.search.cells import Cells, write_cells
-from softquery.search.files import FolderWriter
+from softquery.search.index_files import FolderWriter
 
 COLUMNS = ("id", "question", "other")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

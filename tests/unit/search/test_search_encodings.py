@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softquery.search.encodings import Encodings, EncodingWriter, from_int8, to_int8
-from softquery.search.files import FolderWriter
+from softquery.search.index_files import FolderWriter
 
 
 def some(width, lengths=(3, 1, 7, 2)):

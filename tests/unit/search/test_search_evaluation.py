@@ -5,7 +5,7 @@ import pytest
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.search import evaluate_index
-from softquery.search.evaluate import STAGES
+from softquery.search.index_evaluation import STAGES
 
 
 def queries(*cells):
@@ -38,7 +38,7 @@ def test_answers_by_id_or_question_and_graded(index, rows):
         ("w9", "r9"),
     )
     evaluation = evaluate_index(index, asked)
-    assert [each.relevant for each in evaluation.asked] == [{"r1": 2, "r2": 1}, {"r9": 1}]
+    assert [each.relevant for each in evaluation.queries] == [{"r1": 2, "r2": 1}, {"r9": 1}]
     assert evaluation.report()["n"] == 2
 
 
@@ -63,8 +63,8 @@ def test_mistakes_are_the_surest_first(index, rows):
     ("cells", "said"),
     [
         (("w1", "r99"), r"queries.tsv, row 2: doc 'r99' is neither an id nor a question"),
-        (("w1", "r1", "-2"), r"row 2: relevance '-2' is not a number from 0 on"),
-        (("w1", "r1", "nan"), r"row 2: relevance 'nan' is not a number from 0 on"),
+        (("w1", "r1", "-2"), r"row 2: relevance '-2' is not a number of at least 0"),
+        (("w1", "r1", "nan"), r"row 2: relevance 'nan' is not a number of at least 0"),
     ],
 )
 def test_refusals(index, cells, said):
@@ -76,15 +76,15 @@ def test_refusals(index, cells, said):
 
 def test_what_is_opened_once_is_no_part_of_the_times(index, monkeypatch):
     """The first question is asked twice, and timed once."""
-    from softquery.search import evaluate
+    from softquery.search import index_evaluation
 
-    asked, ask = [], evaluate._ask
+    asked, ask = [], index_evaluation._search
 
     def noted(index, text, candidates):
         asked.append(text)
         return ask(index, text, candidates)
 
-    monkeypatch.setattr(evaluate, "_ask", noted)
+    monkeypatch.setattr(index_evaluation, "_search", noted)
     found = evaluate_index(index, queries(("w1 w41 w81", "r1"), ("w2", "r2")))
     assert asked == ["w1 w41 w81", "w1 w41 w81", "w2"]
     assert len(found.seconds["total"]) == 2

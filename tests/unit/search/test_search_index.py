@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from softquery import Index
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
-from softquery.search import IndexSettings, Repeat, merge
+from softquery.search import IndexSettings, Repeat, building
 
 KEYS = st.sampled_from([f"k{number}" for number in range(8)])
 ROW = st.tuples(KEYS, st.integers(0, 30), st.sampled_from(["x", "y", None]))
@@ -131,7 +131,7 @@ def test_half_a_character_is_found_nowhere_and_names_no_column(index, model, tmp
     half = chr(0xD800)
     assert index.search(f"w1 {half}", where={"id": half}) == []
     assert index.search(f"w1 {half}") is not None
-    with pytest.raises(InputError, match=r"row 1: a column is called 'k.ud800', which holds half"):
+    with pytest.raises(InputError, match=r"row 1: the column name 'k.ud800' holds half"):
         Index.build([{"question": "w1", f"k{half}": "x"}], tmp_path / "x.sq", model=model)
 
 
@@ -171,7 +171,7 @@ def test_rows_without_ids_are_known_by_their_questions(model, tmp_path):
 def test_many_small_changes_are_merged(index, rows):
     for number in range(18):
         index.add([{"id": "x", "question": f"w{number}", "answer": str(number)}])
-    assert len(index.manifest.segments) <= merge.MOST_SEGMENTS
+    assert len(index.manifest.segments) <= building.MOST_SEGMENTS
     assert contents(index) == {row["id"]: row for row in rows} | {
         "x": {"id": "x", "question": "w17", "answer": "17"}
     }
@@ -204,7 +204,7 @@ def test_sources_of_vectors(vectors, rows, model, siamese, tmp_path):
     made = IndexSettings(vectors=source, min_score=0.0)
     Index.build(rows, place, model=model, settings=made)
     index = Index.open(place)
-    vector = index.reader.vector(rows[4]["question"])
+    vector = index.models.vector(rows[4]["question"])
     found, cosines = index.segments[0].vectors.nearest(vector, 1, index.segments[0].live)
     assert index.segments[0].ids[found[0]] == "r4"
     assert cosines[0] == pytest.approx(1, abs=2e-3)

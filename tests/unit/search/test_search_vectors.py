@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from softquery.measure.word_scores import unit_rows
-from softquery.search import vectors
-from softquery.search.files import FolderWriter
-from softquery.search.vector_recall import Vectors, write_vectors
+from softquery.search import vector_recall
+from softquery.search.index_files import FolderWriter
+from softquery.search.vector_recall import VectorIndex, write_vectors
 
 NUM_ROWS, SIZE = 3000, 16
 
@@ -20,9 +20,9 @@ def matrix():
 @pytest.fixture(scope="module")
 def graph(matrix, tmp_path_factory):
     folder = tmp_path_factory.mktemp("graph")
-    before, vectors.EXACT_ROWS = vectors.EXACT_ROWS, 100
+    before, vector_recall.EXACT_ROWS = vector_recall.EXACT_ROWS, 100
     write_vectors(FolderWriter(folder), matrix.astype(np.float16), threads=1)
-    vectors.EXACT_ROWS = before
+    vector_recall.EXACT_ROWS = before
     return folder
 
 
@@ -33,8 +33,8 @@ def exact(matrix, query, allowed, count):
 
 def test_without_a_graph(matrix, tmp_path):
     write_vectors(FolderWriter(tmp_path), matrix.astype(np.float16), threads=1)
-    assert not (tmp_path / vectors.GRAPH).exists()
-    stored = Vectors(tmp_path, SIZE)
+    assert not (tmp_path / vector_recall.GRAPH).exists()
+    stored = VectorIndex(tmp_path, SIZE)
     allowed = np.arange(NUM_ROWS) % 3 == 0
     rows, scores = stored.nearest(matrix[7], 10, allowed)
     assert rows.tolist() == exact(matrix, matrix[7], allowed, 10).tolist()
@@ -43,8 +43,8 @@ def test_without_a_graph(matrix, tmp_path):
 
 @pytest.mark.parametrize("share", [2, 25, 500])
 def test_with_a_graph(graph, matrix, share, monkeypatch):
-    monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
-    stored = Vectors(graph, SIZE)
+    monkeypatch.setattr(vector_recall, "EXACT_ROWS", 100)
+    stored = VectorIndex(graph, SIZE)
     allowed = np.arange(NUM_ROWS) % share == 0
     found = 0
     for query in matrix[:20]:
@@ -58,7 +58,7 @@ def test_with_a_graph(graph, matrix, share, monkeypatch):
 
 
 def test_fewer_than_asked_for(graph, matrix):
-    rows, _ = Vectors(graph, SIZE).nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3)
+    rows, _ = VectorIndex(graph, SIZE).nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3)
     assert sorted(rows.tolist()) == [0, 1, 2]
-    rows, _ = Vectors(graph, SIZE).nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool))
+    rows, _ = VectorIndex(graph, SIZE).nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool))
     assert rows.tolist() == []

@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.search.files import FolderWriter
-from softquery.search.search_words import SearchWords
-from softquery.search.word_recall import K1, B, Words, idf, query_weights, write_words
+from softquery.search.index_files import FolderWriter
+from softquery.search.word_recall import (
+    K1,
+    B,
+    SearchTokenizer,
+    WordIndex,
+    idf,
+    query_weights,
+    write_words,
+)
 from softquery.text import TextConfig
 
 WORD = st.sampled_from("abcdefgh")
@@ -42,7 +49,7 @@ def test_segments_score_as_one(rows, query, cut, tmp_path_factory):
     for part in parts:
         folder = tmp_path_factory.mktemp("words")
         write_words(FolderWriter(folder), part)
-        segments.append(Words(folder))
+        segments.append(WordIndex(folder))
     counts = {word: sum(each.num_rows_with(word) for each in segments) for word in query}
     weights = query_weights(query, counts, len(rows))
     scores = np.concatenate(
@@ -53,14 +60,14 @@ def test_segments_score_as_one(rows, query, cut, tmp_path_factory):
 
 def test_rows_without_words(tmp_path):
     write_words(FolderWriter(tmp_path), [[], []])
-    words = Words(tmp_path)
+    words = WordIndex(tmp_path)
     assert words.num_rows_with("a") == 0
     assert words.scores({"a": 1.0}, 2).tolist() == [0, 0]
 
 
 def test_longer_rows_count_less(tmp_path):
     write_words(FolderWriter(tmp_path), [["a"], ["a", "b", "c", "d"]])
-    short, long = Words(tmp_path).scores({"a": 1.0}, 2).tolist()
+    short, long = WordIndex(tmp_path).scores({"a": 1.0}, 2).tolist()
     assert short > long > 0
 
 
@@ -80,7 +87,7 @@ def test_idf_is_never_negative():
     ],
 )
 def test_cutting(text, words):
-    assert SearchWords(TextConfig(unit="characters", simplify=True)).of(text) == words
+    assert SearchTokenizer(TextConfig(unit="characters", simplify=True)).words(text) == words
 
 
 def test_words_are_weighed_without_starting_jax(tmp_path):
@@ -88,7 +95,8 @@ def test_words_are_weighed_without_starting_jax(tmp_path):
     (tmp_path / "jax" / "__init__.py").write_text("print('JAX was started')")
     (tmp_path / "jax" / "lax.py").write_text("def top_k(*_): pass")
     program = (
-        "import sys; from pathlib import Path; from softquery.search.files import FolderWriter; "
+        "import sys; from pathlib import Path; "
+        "from softquery.search.index_files import FolderWriter; "
         "from softquery.search.word_recall import write_words; "
         "write_words(FolderWriter(Path(sys.argv[1])), [['one', 'word']]); "
         "import jax"

@@ -9,8 +9,8 @@ from softquery.errors import InputError
 from softquery.serve.engine import Engine, EngineResult, Overloaded, SplitRequest
 
 
-class Lane:
-    """Doubles numbers; a piece costs what it is."""
+class DoublingHandler:
+    """Doubles numbers; an item costs what it is."""
 
     def __init__(self, name="double"):
         self.name = name
@@ -19,143 +19,143 @@ class Lane:
         self.hold.set()
         self.begun = threading.Event()
 
-    def cut(self, request):
+    def split(self, request):
         if request == "unreadable":
             raise InputError("expected numbers")
         return SplitRequest(
-            list(request), list(request), num_tokens=sum(request), num_cut=len(request) > 3
+            list(request), list(request), num_tokens=sum(request), num_truncated=len(request) > 3
         )
 
-    def answers(self, pieces):
+    def compute(self, items):
         self.begun.set()
         assert self.hold.wait(20)
-        self.batches.append(list(pieces))
-        if 13 in pieces:
+        self.batches.append(list(items))
+        if 13 in items:
             raise InputError("thirteen is refused")
-        return [2 * piece for piece in pieces]
+        return [2 * item for item in items]
 
 
-class Watcher:
+class Observer:
     def __init__(self):
         self.stages, self.batches = [], []
 
-    def stage(self, stage, lane, seconds):
+    def observe_stage(self, stage, model, seconds):
         assert seconds >= 0
-        self.stages.append((stage, lane))
+        self.stages.append((stage, model))
 
-    def batch(self, lane, pieces, tokens):
-        self.batches.append((lane, pieces, tokens))
-
-
-@pytest.fixture
-def watcher():
-    return Watcher()
+    def observe_batch(self, model, num_items, num_tokens):
+        self.batches.append((model, num_items, num_tokens))
 
 
 @pytest.fixture
-def engine(watcher):
-    made = Engine(threads=1, batch_tokens=10, max_jobs=8, watcher=watcher)
+def observer():
+    return Observer()
+
+
+@pytest.fixture
+def engine(observer):
+    made = Engine(threads=1, batch_tokens=10, max_requests=8, observer=observer)
     yield made
     made.close()
 
 
 @pytest.fixture
-def lane():
-    return Lane()
+def handler():
+    return DoublingHandler()
 
 
-def held(engine, lane):
-    """A job that keeps the only thread busy until it is let go."""
-    lane.hold.clear()
-    first = engine.submit(lane, [1])
-    assert lane.begun.wait(20)
+def held(engine, handler):
+    """A request that keeps the only thread busy until it is let go."""
+    handler.hold.clear()
+    first = engine.submit(handler, [1])
+    assert handler.begun.wait(20)
     return first
 
 
-def test_answers_come_in_the_order_of_the_pieces(engine, lane):
-    assert engine.submit(lane, [3, 1, 2]).result(20) == EngineResult([6, 2, 4], 6, 0)
-    assert engine.submit(lane, [1, 1, 1, 1]).result(20).num_cut == 1
-    assert engine.submit(lane, []).result(20).answers == []
+def test_answers_come_in_the_order_of_the_pieces(engine, handler):
+    assert engine.submit(handler, [3, 1, 2]).result(20) == EngineResult([6, 2, 4], 6, 0)
+    assert engine.submit(handler, [1, 1, 1, 1]).result(20).num_truncated == 1
+    assert engine.submit(handler, []).result(20).answers == []
 
 
-def test_waiting_requests_share_a_batch_up_to_the_budget(engine, lane, watcher):
-    first = held(engine, lane)
-    others = [engine.submit(lane, [4]) for _ in range(5)]
-    lane.hold.set()
-    assert [job.result(20).answers for job in (first, *others)] == [[2], *[[8]] * 5]
-    assert lane.batches == [[1], [4, 4], [4, 4], [4]]
-    assert watcher.batches[1] == ("double", 2, 8)
+def test_waiting_requests_share_a_batch_up_to_the_budget(engine, handler, observer):
+    first = held(engine, handler)
+    others = [engine.submit(handler, [4]) for _ in range(5)]
+    handler.hold.set()
+    assert [request.result(20).answers for request in (first, *others)] == [[2], *[[8]] * 5]
+    assert handler.batches == [[1], [4, 4], [4, 4], [4]]
+    assert observer.batches[1] == ("double", 2, 8)
 
 
-def test_a_request_larger_than_the_budget_is_cut_into_batches(engine, lane):
-    assert engine.submit(lane, [6, 6, 25, 1]).result(20).answers == [12, 12, 50, 2]
-    assert lane.batches == [[6], [6], [25], [1]]
+def test_a_request_larger_than_the_budget_is_split_into_batches(engine, handler):
+    assert engine.submit(handler, [6, 6, 25, 1]).result(20).answers == [12, 12, 50, 2]
+    assert handler.batches == [[6], [6], [25], [1]]
 
 
-def test_lanes_never_share_a_batch(engine, lane):
-    other = Lane("other")
-    first = held(engine, lane)
-    jobs = [engine.submit(each, [2]) for each in (lane, other, lane, other)]
-    lane.hold.set()
-    assert [job.result(20).answers for job in (first, *jobs)] == [[2], *[[4]] * 4]
-    assert lane.batches == [[1], [2, 2]]
+def test_handlers_never_share_a_batch(engine, handler):
+    other = DoublingHandler("other")
+    first = held(engine, handler)
+    requests = [engine.submit(each, [2]) for each in (handler, other, handler, other)]
+    handler.hold.set()
+    assert [request.result(20).answers for request in (first, *requests)] == [[2], *[[4]] * 4]
+    assert handler.batches == [[1], [2, 2]]
     assert other.batches == [[2, 2]]
 
 
-def test_a_full_engine_refuses_at_once_and_recovers(engine, lane):
-    first = held(engine, lane)
-    jobs = [engine.submit(lane, [1]) for _ in range(7)]
-    with pytest.raises(Overloaded, match=r"ask again in \d+ s") as caught:
-        engine.submit(lane, [1])
+def test_a_full_engine_refuses_at_once_and_recovers(engine, handler):
+    first = held(engine, handler)
+    requests = [engine.submit(handler, [1]) for _ in range(7)]
+    with pytest.raises(Overloaded, match=r"try again in \d+ s") as caught:
+        engine.submit(handler, [1])
     assert 1 <= caught.value.retry_after <= 60
-    lane.hold.set()
-    assert all(job.result(20).answers == [2] for job in (first, *jobs))
-    assert engine.submit(lane, [5]).result(20).answers == [10]
-    assert engine.num_jobs == 0
+    handler.hold.set()
+    assert all(request.result(20).answers == [2] for request in (first, *requests))
+    assert engine.submit(handler, [5]).result(20).answers == [10]
+    assert engine.num_requests == 0
 
 
-def test_a_bad_request_takes_nobody_with_it(engine, lane):
-    first = held(engine, lane)
-    jobs = [engine.submit(lane, request) for request in ([2], [13], [3], "unreadable")]
-    lane.hold.set()
+def test_a_bad_request_takes_nobody_with_it(engine, handler):
+    first = held(engine, handler)
+    requests = [engine.submit(handler, request) for request in ([2], [13], [3], "unreadable")]
+    handler.hold.set()
     assert first.result(20).answers == [2]
-    assert jobs[0].result(20).answers == [4]
-    assert jobs[2].result(20).answers == [6]
+    assert requests[0].result(20).answers == [4]
+    assert requests[2].result(20).answers == [6]
     with pytest.raises(InputError, match="thirteen is refused"):
-        jobs[1].result(20)
+        requests[1].result(20)
     with pytest.raises(InputError, match="expected numbers"):
-        jobs[3].result(20)
+        requests[3].result(20)
 
 
-def test_what_nobody_waits_for_is_not_computed(engine, lane):
-    first = held(engine, lane)
-    gone, kept = engine.submit(lane, [7]), engine.submit(lane, [2])
+def test_what_nobody_waits_for_is_not_computed(engine, handler):
+    first = held(engine, handler)
+    gone, kept = engine.submit(handler, [7]), engine.submit(handler, [2])
     assert gone.cancel()
-    assert engine.num_jobs == 2
-    lane.hold.set()
+    assert engine.num_requests == 2
+    handler.hold.set()
     assert first.result(20).answers == [2]
     assert kept.result(20).answers == [4]
-    assert lane.batches == [[1], [2]]
+    assert handler.batches == [[1], [2]]
 
 
-def test_closing_finishes_what_is_inside(watcher, lane):
-    engine = Engine(threads=2, batch_tokens=10, max_jobs=100, watcher=watcher)
-    jobs = [engine.submit(lane, [1, 2]) for _ in range(50)]
+def test_closing_finishes_what_is_inside(observer, handler):
+    engine = Engine(threads=2, batch_tokens=10, max_requests=100, observer=observer)
+    requests = [engine.submit(handler, [1, 2]) for _ in range(50)]
     engine.close()
-    assert all(job.result(0).answers == [2, 4] for job in jobs)
+    assert all(request.result(0).answers == [2, 4] for request in requests)
     with pytest.raises(Overloaded):
-        engine.submit(lane, [1])
+        engine.submit(handler, [1])
 
 
-def test_many_threads_and_many_clients_agree(watcher):
-    engine = Engine(threads=4, batch_tokens=64, max_jobs=10_000, watcher=watcher)
-    lanes = [Lane("one"), Lane("two")]
+def test_many_threads_and_many_clients_agree(observer):
+    engine = Engine(threads=4, batch_tokens=64, max_requests=10_000, observer=observer)
+    handlers = [DoublingHandler("one"), DoublingHandler("two")]
     found = {}
 
     def client(number):
         for turn in range(40):
             request = [(number * turn + place) % 12 for place in range(turn % 7)]
-            answers = engine.submit(lanes[turn % 2], request).result(20).answers
+            answers = engine.submit(handlers[turn % 2], request).result(20).answers
             found[number, turn] = answers == [2 * each for each in request]
 
     threads = [threading.Thread(target=client, args=(number,)) for number in range(8)]
@@ -168,9 +168,9 @@ def test_many_threads_and_many_clients_agree(watcher):
     assert all(found.values())
 
 
-def test_every_stage_is_told(engine, lane, watcher):
-    engine.submit(lane, [1]).result(20)
+def test_every_stage_is_told(engine, handler, observer):
+    engine.submit(handler, [1]).result(20)
     end = time.monotonic() + 5
-    while len(watcher.stages) < 3 and time.monotonic() < end:
+    while len(observer.stages) < 3 and time.monotonic() < end:
         time.sleep(0.01)
-    assert watcher.stages == [("wait", "double"), ("tokenise", "double"), ("compute", "double")]
+    assert observer.stages == [("wait", "double"), ("tokenise", "double"), ("compute", "double")]

@@ -81,8 +81,8 @@ def test_comments_and_blank_lines_are_passed_over(file):
         (b"ada\n", "row 1: expected a name and the SHA-256"),
         (b"ada b c\n", "row 1: expected a name and the SHA-256"),
         (b"a/b " + b"0" * 64, "row 1: expected a name and the SHA-256"),
-        (b"ada " + b"0" * 64 + b"\nada " + b"1" * 64, "row 2: a second key is called 'ada'"),
-        (b"\xff\xfe", "is no UTF-8"),
+        (b"ada " + b"0" * 64 + b"\nada " + b"1" * 64, "row 2: a second key has the name 'ada'"),
+        (b"\xff\xfe", "not valid UTF-8"),
     ],
 )
 def test_a_file_that_is_none_is_refused(file, content, said):
@@ -93,7 +93,7 @@ def test_a_file_that_is_none_is_refused(file, content, said):
 
 def test_names_are_checked(file):
     add_key(file, "ada")
-    with pytest.raises(InputError, match="holds a key called 'ada' already"):
+    with pytest.raises(InputError, match="already holds a key called 'ada'"):
         add_key(file, "ada")
     with pytest.raises(InputError, match="up to 64 letters"):
         add_key(file, "two words")

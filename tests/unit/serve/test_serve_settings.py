@@ -70,7 +70,7 @@ def test_limits_that_do_not_fit_are_refused(fields, said):
 @pytest.mark.parametrize(
     ("models", "said"),
     [
-        (("a", "b/a"), "two of --model are called 'a'; name one of them: --model NAME=b/a"),
+        (("a", "b/a"), "two --model values are called 'a'; rename one: --model NAME=b/a"),
         (("=a",), "--model takes NAME or NAME=FOLDER, got '=a'"),
         (("a=",), "--model takes NAME or NAME=FOLDER, got 'a='"),
     ],

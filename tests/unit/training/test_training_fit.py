@@ -22,7 +22,7 @@ def run(fit, watcher=None, *, resume=False):
 def test_a_run_goes_through_its_epochs(tmp_path):
     watcher, fit = Watcher(), make_fit(tmp_path)
     fitted = run(fit, watcher)
-    assert (fitted.num_epochs, fitted.num_steps) == (3, 3 * BATCHES)
+    assert (fitted.epoch, fitted.step) == (3, 3 * BATCHES)
     assert (fitted.best, fitted.best_epoch) == (3.0, 2)
     assert watcher.begun == [(12, 0)]
     assert [done for done, _ in watcher.steps] == list(range(1, 13))
@@ -37,7 +37,7 @@ def test_a_run_goes_through_its_epochs(tmp_path):
 def test_training_teaches(tmp_path):
     fit = make_fit(tmp_path, dropout=0.0, optim=Optim(lr=0.03), max_epochs=25, patience=30)
     run(fit)
-    losses = [row["loss"] for row in fit.progress.rows if "loss" in row]
+    losses = [row["loss"] for row in fit.state.rows if "loss" in row]
     assert losses[0] > 1.0
     assert losses[-1] < 0.5
 
@@ -53,7 +53,7 @@ def test_every_row_is_learnt_from_once_an_epoch(tmp_path):
 def test_max_steps_ends_within_an_epoch_and_measures(tmp_path):
     watcher = Watcher()
     fitted = run(make_fit(tmp_path, max_steps=BATCHES + 1), watcher)
-    assert (fitted.num_steps, fitted.num_epochs) == (BATCHES + 1, 2)
+    assert (fitted.step, fitted.epoch) == (BATCHES + 1, 2)
     assert watcher.begun == [(BATCHES + 1, 0)]
     assert len(watcher.epochs) == 2
 
@@ -61,7 +61,7 @@ def test_max_steps_ends_within_an_epoch_and_measures(tmp_path):
 def test_patience_ends_a_run_that_does_not_improve(tmp_path):
     plan = ScriptedPlan(metrics=[0.5, 0.7, 0.7, 0.6, 0.9])
     fitted = run(make_fit(tmp_path, plan=plan, max_epochs=9, patience=2))
-    assert (fitted.num_epochs, fitted.best, fitted.best_epoch) == (4, 0.7, 1)
+    assert (fitted.epoch, fitted.best, fitted.best_epoch) == (4, 0.7, 1)
 
 
 def test_the_best_weights_are_kept_with_their_metrics(tmp_path):
@@ -178,7 +178,7 @@ def test_a_signal_in_the_last_measurement_stops_before_the_end_and_nothing_is_lo
         run(make_fit(tmp_path, plan=plan, max_epochs=2))
     plan.made = 0
     fitted = run(make_fit(tmp_path, plan=plan, max_epochs=2), resume=True)
-    assert (fitted.num_steps, fitted.best_epoch) == (2 * BATCHES, 1)
+    assert (fitted.step, fitted.best_epoch) == (2 * BATCHES, 1)
     assert (plan.made, plan.measured) == (0, 2)
 
 
@@ -190,7 +190,7 @@ def test_a_damaged_checkpoint_stops_a_resumed_run_in_one_line(tmp_path):
 
 def test_without_resume_a_checkpoint_is_ignored(tmp_path):
     (tmp_path / NAME).write_bytes(b"no checkpoint")
-    assert run(make_fit(tmp_path, max_epochs=1)).num_steps == BATCHES
+    assert run(make_fit(tmp_path, max_epochs=1)).step == BATCHES
 
 
 @pytest.mark.parametrize(

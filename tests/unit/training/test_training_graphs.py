@@ -12,13 +12,13 @@ if not torch.cuda.is_available():
 from softquery.data import Pairs, Sentences, Slot, Streams, bucketed
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, Esim, EsimConfig, SoftmaxConfig
 from softquery.nn import ElmoSettings, Lexicon
-from softquery.running.stream_plan import StreamMemory, StreamPlan
+from softquery.running.pretrain_elmo import StreamBatches, StreamMemory
 from softquery.tasks import LanguageModel, PairClassification
 from softquery.text import spell_vocabulary
 from softquery.training.average import WeightAverage
 from softquery.training.loop import launch
-from softquery.training.memory import remembering
 from softquery.training.optim import Optim, build_optimizer
+from softquery.training.plan import remembering
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
 
@@ -122,7 +122,7 @@ def pretrained(kind: type[EagerStep], steps: int = 12) -> tuple[dict[str, torch.
         )
     ).to(fabric.device)  # fmt: skip
     memory = StreamMemory(model.initial_state(4), rounds=1)
-    plan = StreamPlan(
+    plan = StreamBatches(
         train=text, tune=text, memory=memory, unroll=5, rounds=1, fresh_share=0.1
     )  # fmt: skip
     wrapped, optimizer = fabric.setup(

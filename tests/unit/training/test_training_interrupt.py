@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from softquery.training.interrupt import StopRequest
+from softquery.training.loop import StopRequest
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,18 @@
 """What is carried from batch to batch: kept, saved, restored, and the same after a kill."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import pytest
 import torch
-from fitting import Killed, ScriptedPlan, cpu
+from fitting import Killed, cpu
 from torch import nn
 
 from softquery.bundle import RECORDS
 from softquery.data import Slot
 from softquery.errors import BundleError
-from softquery.training import Optim, Schedule, Trainer, Training
+from softquery.training import Optim, Schedule, Trainer, Training, TrainingPlan
 from softquery.training.checkpoint import NAME, load_tensors, save_tensors
-from softquery.training.memory import memory_of
 
 
 class Counter(nn.Module):
@@ -50,6 +50,7 @@ class Sums:
 
 @dataclass
 class CountingPlan:
+    shaped_by_content: ClassVar[bool] = False
     memory: Sums = field(default_factory=Sums)
     die_in_batch: int = -1
     made: int = 0
@@ -142,14 +143,13 @@ def test_a_checkpoint_without_the_memory_is_refused(tmp_path):
 
 
 def test_most_plans_have_no_memory():
-    assert memory_of(ScriptedPlan()) is None
-    assert memory_of(CountingPlan()) is not None
+    assert TrainingPlan(slots=list, make_batch=dict, measure=dict).memory is None
 
 
 def test_speed_is_told_in_tokens_where_they_are_counted(tmp_path):
     run = fit(tmp_path, CountingPlan(), max_epochs=1)
     run.run(Nobody(), resume=False)
-    row = run.progress.rows[0]
+    row = run.state.rows[0]
     assert row["tokens_per_second"] == pytest.approx(row["examples_per_second"] * 5)
     header = (tmp_path / RECORDS / "log.csv").read_text().splitlines()[0]
     assert header.startswith("step,epoch,loss,lr,examples_per_second,tokens_per_second")

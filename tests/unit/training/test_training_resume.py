@@ -29,9 +29,9 @@ def assert_like(whole, fit, fitted, folder):
     assert_same(fit.average.state(), wanted_fit.average.state())
     assert_same(load_tensors(folder / BEST)[0], best[0])
     assert load_tensors(folder / BEST)[1] == best[1]
-    ends = [(end.best, end.best_epoch, end.num_epochs, end.num_steps) for end in (fitted, wanted)]
+    ends = [(end.best, end.best_epoch, end.epoch, end.step) for end in (fitted, wanted)]
     assert ends[0] == ends[1]
-    for row, wanted_row in zip(fit.progress.rows, wanted_fit.progress.rows, strict=True):
+    for row, wanted_row in zip(fit.state.rows, wanted_fit.state.rows, strict=True):
         row, wanted_row = dict(row), dict(wanted_row)
         row.pop("examples_per_second", None)
         wanted_row.pop("examples_per_second", None)

@@ -43,7 +43,7 @@ def classify_graph(
     graph = Graph("classify", weights)
     states, lengths = _read_words(graph, "encoder", merge, limit, places)
     states = laid_beside(graph, states) if "output" in places else states
-    mixed, shares = _ask(graph, states, lengths, "attention")
+    mixed, shares = learned_query(graph, states, lengths, "attention")
     summary = graph.node("Tanh", mixed)
     graph.output(
         graph.linear(summary, "output", limit=1), "logits", TensorProto.FLOAT, ["batch", "outputs"]
@@ -56,7 +56,7 @@ def read_graph(weights: Weights, limit: float) -> Graph:
     """Ids [N, T] and lengths [N] to sentences [N, D] and the weights of their words [N, T]."""
     graph = Graph("read", weights)
     states, lengths = _read_words(graph, "words.encoder", "concat", limit)
-    mixed, shares = _ask(graph, states, lengths, "words.attention")
+    mixed, shares = learned_query(graph, states, lengths, "words.attention")
     size = 2 * graph.hidden_size("words.encoder")
     graph.output(mixed, "sentence", TensorProto.FLOAT, ["batch", size])
     graph.output(shares, "weights", TensorProto.FLOAT, ["batch", "tokens"])
@@ -72,7 +72,7 @@ def judge_graph(weights: Weights) -> Graph:
     steps = graph.node("Transpose", sentences, perm=[1, 0, 2])
     # Sentences are mixtures of states, and so within [-1, 1].
     states = rows_of(graph, graph.recurrent(steps, lengths, "sentences.encoder", limit=1))
-    mixed, shares = _ask(graph, states, lengths, "sentences.attention")
+    mixed, shares = learned_query(graph, states, lengths, "sentences.attention")
     graph.output(
         graph.linear(mixed, "output", limit=1), "logits", TensorProto.FLOAT, ["batch", "outputs"]
     )
@@ -92,7 +92,7 @@ def _read_words(
     return graph.node("Transpose", both, perm=[1, 0, 2]), lengths
 
 
-def _ask(graph: Graph, states: str, lengths: str, name: str) -> tuple[str, str]:
+def learned_query(graph: Graph, states: str, lengths: str, name: str) -> tuple[str, str]:
     """The learned query asks all states: what comes back [B, D], and the weights [B, T]."""
     key = states
     if graph.has(f"{name}.projection.weight"):

@@ -1,7 +1,7 @@
 """ELMo's biLM as two graphs: `read` tokens without their context, and `context` in one direction.
 
 ONNX has no LSTM with a projection. What of a step does not depend on the step before, the product
-of its input, is computed for all steps at once; the rest is a Scan (`benchmarks/embed.py` compares
+of its input, is computed for all steps at once; the rest is a Scan (`benchmarks/embed` compares
 it with the alternatives).
 
 U distinct tokens, C characters, E width of a character, W widest window, F filters in all, T steps,

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from softquery.export.graph.attentive import learned_query
 from softquery.export.graph.blocks import (
-    is_real,
-    masked_softmax,
     max_pool,
     mean_pool,
     rows_of,
@@ -33,27 +32,12 @@ def encode_graph(
     steps, lengths = sentence_steps(graph, places)
     states = rows_of(graph, graph.recurrent(steps, lengths, "encoder", limit=ranges.embedded))
     if pooling == "attentive":
-        vector = _attentive_pool(graph, states, lengths)
+        vector, _ = learned_query(graph, states, lengths, "attentive")
     else:
         vector = (mean_pool if pooling == "mean" else max_pool)(graph, states, lengths)
     size = 2 * graph.hidden_size("encoder")
     graph.output(vector, "encoding", TensorProto.FLOAT, ["batch", size])
     return graph
-
-
-def _attentive_pool(graph: Graph, states: str, lengths: str) -> str:
-    """The learned context vector asks every state, by the additive score."""
-    context = graph.weight("attentive.context")
-    largest = float(np.abs(graph.weights["attentive.context"]).max())
-    query = graph.linear(context, "attentive.score.query_projection", limit=largest, bias=False)
-    key = graph.linear(states, "attentive.score.key_projection", limit=1, bias=False)
-    meeting = graph.node("Tanh", graph.node("Add", key, query))
-    energy = graph.linear(meeting, "attentive.score.energy", limit=1, bias=False)  # [B, T, 1]
-    scores = graph.node("Transpose", energy, perm=[0, 2, 1])
-    weights = masked_softmax(graph, scores, is_real(graph, states, lengths))
-    return graph.node(
-        "Squeeze", graph.node("MatMul", weights, states), graph.constant([1], np.int64)
-    )
 
 
 def compare_graph(

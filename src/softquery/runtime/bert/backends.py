@@ -11,25 +11,19 @@ import numpy as np
 from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.rows import BertNetwork, BertRow, Floats
 from softquery.runtime.classify.backend import Weighed
+from softquery.runtime.kinds import KINDS
+from softquery.runtime.load import Backend, choose_backend, needs_torch
 from softquery.runtime.match.backend import Alignment, Read
 from softquery.runtime.tag.decode_tags import Chain
-from softquery.text import TextPipeline, Tokens, WordCutting
-
-HEADS = {
-    "classifier": "bert-classifier",
-    "matcher": "bert-matcher",
-    "tagger": "bert-tagger",
-    "reader": "bert-reader",
-}
-"""The model under each kind of bundle, where it is a BERT."""
+from softquery.text import PieceEncoder, TextPipeline, Tokens
 
 
 def is_bert(bundle: Bundle) -> bool:
     """Whether the model is a BERT with a head."""
-    return bool(HEADS.get(bundle.config.kind) == bundle.config.model["name"])
+    kind = KINDS.get(bundle.config.kind)
+    return kind is not None and kind.bert == bundle.config.model["name"]
 
 
 def open_bert(
@@ -131,7 +125,7 @@ class BertTagBackend:
 
     def __init__(self, network: BertNetwork, pipeline: TextPipeline) -> None:
         self.network, self.name = network, network.name
-        self.cutting = WordCutting(pipeline)
+        self.cutting = PieceEncoder(pipeline)
 
     def scores(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Floats], Chain | None]:
         """Scores [T, C] of the tags of every word, by its first piece."""
@@ -153,25 +147,25 @@ class BertReadBackend:
 
     def __init__(self, network: BertNetwork, pipeline: TextPipeline, bundle: Bundle) -> None:
         self.network, self.name, self.path = network, network.name, bundle.path
-        self.cutting = WordCutting(pipeline)
+        self.cutting = PieceEncoder(pipeline)
         self.may_be_none = bundle.config.task.get("no_answer") == "learnt"
 
-    def rows(self, pages: Sequence[ContextWindow]) -> list[BertRow]:
-        """Pages as they are given to the encoder."""
+    def rows(self, windows: Sequence[ContextWindow]) -> list[BertRow]:
+        """Windows as they are given to the encoder."""
         marked = self.cutting.marked
-        return [BertRow.of(marked(page.question), marked(page.words)) for page in pages]
+        return [BertRow.of(marked(window.question), marked(window.words)) for window in windows]
 
-    def scores(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        """Where the answer begins and ends, for every page."""
+    def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        """Where the answer begins and ends, for every window."""
         found = []
-        rows = self.rows(pages)
+        rows = self.rows(windows)
         for row, answer in zip(rows, self.network.answers(rows), strict=True):
             inside = answer[row.num_first : len(row.ids) - 1]
             none = (float(answer[0, 0]), float(answer[0, 1])) if self.may_be_none else None
             found.append(SpanScores(inside[:, 0], inside[:, 1], none))
         return found
 
-    def meeting(self, page: ContextWindow) -> Floats:
+    def meeting(self, window: ContextWindow) -> Floats:
         """Refused: question and context are read as one."""
         raise BundleError(f"{self.path}: this model compares no words, so it shows none")
 

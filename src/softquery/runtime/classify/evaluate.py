@@ -18,7 +18,7 @@ from softquery.measure import (
     measure_slices,
 )
 from softquery.runtime.classify.model import Classifier
-from softquery.runtime.match.evaluate import Mistake, column_values, gold_labels, wrong_answers
+from softquery.runtime.mistakes import Mistake, column_values, gold_labels, wrong_answers
 
 
 @dataclass(frozen=True, slots=True)

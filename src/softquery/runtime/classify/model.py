@@ -11,17 +11,16 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.backends import BertClassifyBackend, is_bert, open_bert
 from softquery.runtime.classify.backend import ClassifyBackend, Floats
 from softquery.runtime.classify.inputs import limit_of
 from softquery.runtime.fit_checks import (
-    check_task,
     fitting_calibration,
     fitting_pipeline,
     fitting_reading,
 )
-from softquery.runtime.opened import Source, opened
+from softquery.runtime.kinds import check_kind, check_task
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import TextPipeline
 
 CHUNK = 256
@@ -36,6 +35,8 @@ class Classifier:
         pipeline: Of the bundle.
         backend: What computes its logits.
     """
+
+    chunk = CHUNK
 
     def __init__(self, bundle: Bundle, pipeline: TextPipeline, backend: ClassifyBackend) -> None:
         self.bundle = bundle
@@ -64,7 +65,7 @@ class Classifier:
         """One row a text, before any temperature."""
         parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
         for start in range(0, len(texts), CHUNK):
-            read = self.reading.read(texts[start : start + CHUNK], self.pipeline)
+            read = self.reading.encode(texts[start : start + CHUNK], self.pipeline)
             parts.append(self.backend.logits([each.sentences for each in read]))
         return np.concatenate(parts)
 
@@ -82,7 +83,7 @@ class Classifier:
 
     def explain(self, text: str) -> TextWeights:
         """How much each word, and each sentence, had to say, with the answer that it led to."""
-        read = self.reading.read([text], self.pipeline)[0]
+        read = self.reading.encode([text], self.pipeline)[0]
         found = self.backend.weigh(read.sentences)
         answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
         return TextWeights(
@@ -98,8 +99,8 @@ class Classifier:
 
     def num_cut(self, texts: Sequence[str]) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
-        long = [text for text in texts if not self.reading.is_surely_whole(text, self.pipeline)]
-        return sum(each.num_cut > 0 for each in self.reading.read(long, self.pipeline))
+        long = [text for text in texts if not self.reading.surely_fits(text, self.pipeline)]
+        return sum(each.num_cut > 0 for each in self.reading.encode(long, self.pipeline))
 
     def _answer(self, row: list[float]) -> Classified:
         best = int(self.decide(np.array([row]))[0])
@@ -116,10 +117,7 @@ def load_classifier(
 ) -> Classifier:
     """Open a classifying bundle; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
-    if bundle.config.kind != "classifier":
-        raise BundleError(
-            f"{bundle.path}: expected a classifier, found kind {bundle.config.kind!r}"
-        )
+    check_kind(bundle, "classifier")
     check_task(bundle)
     reading = fitting_reading(bundle)
     pipeline = fitting_pipeline(bundle)

@@ -1,13 +1,11 @@
 """A bundle that gives vectors of words in their context."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from softquery.bundle import Bundle
-from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
+from softquery.errors import BundleError, InputError
 from softquery.files import LONGEST_LINE
-from softquery.runtime.backend_choice import Backend
 from softquery.runtime.embed.backend import ContextState, EmbedBackend
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.embed.word_cache import CACHE_BYTES
@@ -19,8 +17,8 @@ from softquery.runtime.embed.word_layers import (
 )
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.inner.mixed import open_context
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats
-from softquery.runtime.opened import Source, opened
 from softquery.text import SUBWORDS, TextPipeline
 
 Text = str | Sequence[str]
@@ -175,19 +173,9 @@ def open_embedder(
     """
     bundle = opened(name_or_path)
     sizes = sizes_of(bundle)
-    if backend not in ("auto", "onnx", "torch"):
-        raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
-    if threads is not None and threads < 1:
-        raise ConfigError(f"threads must be at least 1, got {threads}")
-    if threads is not None:
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    if backend == "auto":
-        backend = "onnx" if bundle.is_exported and device is None else "torch"
-    if backend == "torch":
+    if choose_backend(bundle, backend, threads, device) == "torch":
         computes = _on_torch(bundle, device, threads)
         words = WordsInContext(computes, sizes, cache_bytes=cache_bytes)
-    elif device is not None:
-        raise ConfigError(f"device {device!r} is for backend 'torch', not for 'onnx'")
     else:
         inside = open_context(bundle, threads, cache_bytes=cache_bytes)
         words = inside or WordsInContext.open(bundle, threads=threads, cache_bytes=cache_bytes)
@@ -195,15 +183,11 @@ def open_embedder(
 
 
 def _on_torch(bundle: Bundle, device: str | None, threads: int | None) -> EmbedBackend:
-    try:
+    with needs_torch():
         from softquery.runtime.embed.torch import TorchEmbedBackend
         from softquery.runtime.torch_models import load_embedder, load_task_model
-    except ImportError as error:
-        if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
-            raise MissingExtra("train", needed_for="running a model on torch") from None
-        raise
-    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)  # type: ignore[union-attr]
-    return TorchEmbedBackend(model, device, threads)  # type: ignore[arg-type]
+    model = load_task_model(bundle).embedder.bilm if is_nested(bundle) else load_embedder(bundle)
+    return TorchEmbedBackend(model, device, threads)
 
 
 def _checked(words: Sequence[str]) -> list[str]:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from softquery.bundle import Bundle
-from softquery.errors import BundleError, ConfigError
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
+from softquery.errors import ConfigError
 from softquery.runtime.bert.rows import BertRow, Floats
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.opened import Source, opened
-from softquery.text import WordCutting
-from softquery.text.vocabulary import BERT_CLS, BERT_SEP
+from softquery.runtime.kinds import check_kind
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.text import PieceEncoder
+from softquery.text.text_config import BERT_CLS, BERT_SEP
 
 Text = str | Sequence[str]
 """A sentence, or its words where it is cut already."""
@@ -44,7 +44,7 @@ class PieceEmbedder:
     def __init__(self, bundle: Bundle, network: PieceNetwork) -> None:
         self.bundle, self.backend = bundle, network
         self.pipeline = fitting_pipeline(bundle)
-        self._cutting = WordCutting(self.pipeline)
+        self._cutting = PieceEncoder(self.pipeline)
         sizes = bundle.config.model["config"]
         self.num_layers: int = sizes["num_layers"] + 1
         """With layer 0, the pieces without their context."""
@@ -101,8 +101,7 @@ def open_pieces(
 ) -> PieceEmbedder:
     """Open a bundle of a pretrained encoder; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
-    if bundle.config.kind != "encoder":
-        raise BundleError(f"{bundle.path}: expected an encoder, found kind {bundle.config.kind!r}")
+    check_kind(bundle, "encoder")
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.embed.onnx_pieces import OnnxPieces
 

@@ -19,6 +19,7 @@ from softquery.measure import (
     bleu_of_counts,
     by_length,
     measure_slices,
+    require_sacrebleu,
     rivals,
 )
 from softquery.runtime.generate.model import Generator
@@ -177,6 +178,8 @@ def evaluate_generator(
     """
     if not rows:
         raise InputError("there are no rows to evaluate on")
+    if writer.task.get("bleu", "13a") != "none":
+        require_sacrebleu()
     ranking = Ranking(length=length_penalty)
     request = GenerateRequest(strategy=Beam(size=beam, ranking=ranking))
     sources = [row.values["source"] for row in rows]

@@ -1,6 +1,6 @@
 """A bundle that writes: translations, lower lines of couplets, whatever was learnt."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -11,11 +11,12 @@ from softquery.bundle import Bundle
 from softquery.decoding import Hypothesis, Rules, Strategy
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import GenerationAlignment
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
-from softquery.runtime.fit_checks import check_task, fitting_pipeline, fitting_source_pipeline
+from softquery.files import Row
+from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.generate.both_ways import all_found, ranked_both_ways
 from softquery.runtime.generate.request import GenerateRequest, RuleMaker, SourceText, read_sources
-from softquery.runtime.opened import Source, opened
+from softquery.runtime.kinds import check_kind, check_task
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import UNK_ID, TextPipeline
 
 Ids = Sequence[Sequence[int]]
@@ -160,6 +161,34 @@ class Generator:
         (source,) = read_sources([text], self.source_pipeline)
         self._rules(source, request)
 
+    def rows_within_rules(
+        self,
+        rows: Iterable[Row],
+        request: GenerateRequest,
+        on_bad: Callable[[InputError], object] | None = None,
+    ) -> Iterator[Row]:
+        """The rows that can keep to what is asked.
+
+        Words that no row could keep to are refused at once; a source that contradicts them, by its
+        file and row.
+
+        Args:
+            rows: With `source`.
+            request: What is asked.
+            on_bad: Told of a row that is left out; without it, the first one is raised.
+        """
+        self.rules.check_words(request)
+        for row in rows:
+            try:
+                self.check(row.values["source"], request)
+            except InputError as error:
+                named = InputError(error.message, source=row.source, row=row.number)
+                if on_bad is None:
+                    raise named from None
+                on_bad(named)
+            else:
+                yield row
+
     def log_likelihoods(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Any, Any]:
         """Log P(target | source) of every row, and how many tokens each target has with its end."""
         read = self.source_pipeline.encode_ids(list(sources))
@@ -273,8 +302,7 @@ def load_generator(
 ) -> Generator:
     """Open a writing bundle; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
-    if bundle.config.kind != "generator":
-        raise BundleError(f"{bundle.path}: expected a generator, found kind {bundle.config.kind!r}")
+    check_kind(bundle, "generator")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
     source = fitting_source_pipeline(bundle, pipeline)

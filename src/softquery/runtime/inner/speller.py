@@ -11,10 +11,10 @@ import threading
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from softquery.data import WordIds, build_lexicon
-from softquery.nn import ElmoEmbedder, Lexicon
+from softquery.nn import ElmoEmbedder, Lexicon, TokenEmbedder
 from softquery.text import TextPipeline, reserved_tokens, spell_vocabulary, visible_form
 
 BLOCK = 64
@@ -34,7 +34,7 @@ class Speller:
 
     def __init__(
         self,
-        embedder: nn.Module,
+        embedder: TokenEmbedder,
         pipeline: TextPipeline,
         max_characters: int,
         device: torch.device,

@@ -12,12 +12,12 @@ from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.backends import BertMatchBackend, is_bert, open_bert
-from softquery.runtime.fit_checks import check_task, fitting_calibration, fitting_pipeline
+from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
 from softquery.runtime.inner.reads import reads_words
+from softquery.runtime.kinds import check_kind, check_task
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
-from softquery.runtime.opened import Source, opened
 from softquery.text import UNK, Encoded
 
 Pair = tuple[str, str]
@@ -35,6 +35,8 @@ class Matcher:
         backend: What computes its logits.
         cache_size: How many sentences' encodings are kept for `rank` and `encode`.
     """
+
+    chunk = CHUNK
 
     def __init__(self, bundle: Bundle, backend: MatchBackend, *, cache_size: int = 1024) -> None:
         self.bundle = bundle
@@ -283,8 +285,7 @@ def load_matcher(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
     """
     bundle = opened(name_or_path)
-    if bundle.config.kind != "matcher":
-        raise BundleError(f"{bundle.path}: expected a matcher, found kind {bundle.config.kind!r}")
+    check_kind(bundle, "matcher")
     if is_bert(bundle):
         return Matcher(bundle, BertMatchBackend(open_bert(bundle, backend, threads, device)))
     if choose_backend(bundle, backend, threads, device) == "onnx":

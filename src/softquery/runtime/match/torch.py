@@ -16,7 +16,7 @@ from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.inner.reads import reads_words
 from softquery.runtime.inner.speller import Speller
 from softquery.runtime.match.backend import Alignment, Floats, Ids, Read, padded_ids, padded_rows
-from softquery.runtime.torch_models import load_model, pair_logits
+from softquery.runtime.torch_models import load_matcher_model, pair_logits
 
 BATCH = 256
 """Pairs of encodings that are compared at a time."""
@@ -39,7 +39,7 @@ class TorchMatchBackend:
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             self.device = torch.device(chosen)
-            self.model = load_model(bundle).to(self.device)
+            self.model = load_matcher_model(bundle).to(self.device)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device {chosen!r} cannot be used: {reason}") from None
@@ -112,7 +112,8 @@ class TorchMatchBackend:
             torch.from_numpy(np.stack(side).astype(np.float32)).to(self.device)
             for side in (everyone, second)
         ]
-        return self.model.compare(sides[0], sides[1])
+        compared: PairOutput = self.model.compare(sides[0], sides[1])
+        return compared
 
     def _sentences(self, encodings: Sequence[Floats]) -> EncodedSentence:
         rows, lengths = padded_rows(encodings)

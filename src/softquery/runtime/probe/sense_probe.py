@@ -14,8 +14,7 @@ from softquery.files.senses import (
     read_semcor,
     read_sense_task,
 )
-from softquery.measure.probed import Probed
-from softquery.measure.sense_scores import Dictionary, SenseMeans, build_dictionary
+from softquery.measure.probe_scores import Dictionary, Probed, SenseMeans, build_dictionary
 from softquery.runtime.probe.layers import Advance, Layers, WordLayers, layer_names, read_layers
 
 HELD_OUT = "semcor"

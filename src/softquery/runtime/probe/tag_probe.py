@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softquery.errors import InputError
 from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
 from softquery.measure.linear_probe import fit_linear
-from softquery.measure.probed import Probed
+from softquery.measure.probe_scores import Probed
 from softquery.runtime.probe.layers import Advance, WordLayers, layer_names, read_layers
 
 BASELINE = "commonest tag"

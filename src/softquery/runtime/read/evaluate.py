@@ -36,8 +36,8 @@ class ReadEvaluation:
     """As the bundle gives them."""
     best: list[Answer]
     """The best span of each context, however unsure it is."""
-    num_long: int
-    """Distinct contexts that were read in several pages."""
+    num_cut: int
+    """Distinct contexts that were read in several windows."""
 
     def report(self) -> dict[str, Any]:
         """F1 and exact match with bootstrap intervals.
@@ -123,8 +123,8 @@ def evaluate_reader(reader: Reader, rows: Sequence[AskedQuestion]) -> ReadEvalua
         raise InputError("there are no questions to evaluate on")
     best = reader.best([(row.question, row.context) for row in rows])
     answers = [answer.if_sure(reader.abstain_below) for answer in best]
-    num_long = reader.num_long(list(dict.fromkeys(row.context for row in rows)))
-    return ReadEvaluation(reader, list(rows), answers, best, num_long)
+    num_cut = reader.num_long(list(dict.fromkeys(row.context for row in rows)))
+    return ReadEvaluation(reader, list(rows), answers, best, num_cut)
 
 
 def beginning(question: str) -> str:

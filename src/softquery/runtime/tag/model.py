@@ -5,12 +5,11 @@ from typing import Protocol
 
 from softquery.answers import Tagged, TagSet
 from softquery.bundle import Bundle
-from softquery.errors import BundleError
-from softquery.runtime.backend_choice import Backend, choose_backend, needs_torch
 from softquery.runtime.bert.backends import BertTagBackend, is_bert, open_bert
-from softquery.runtime.fit_checks import check_task, fitting_pipeline
+from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.inner.mixed import open_context
-from softquery.runtime.opened import Source, opened
+from softquery.runtime.kinds import check_kind, check_task
+from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.tag.decode_tags import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
 
@@ -39,6 +38,8 @@ class Tagger:
         pipeline: Of the bundle.
         backend: What computes its scores.
     """
+
+    chunk = CHUNK
 
     def __init__(self, bundle: Bundle, pipeline: TextPipeline, backend: TagBackend) -> None:
         self.bundle = bundle
@@ -94,8 +95,7 @@ def load_tagger(
 ) -> Tagger:
     """Open a tagging bundle; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
-    if bundle.config.kind != "tagger":
-        raise BundleError(f"{bundle.path}: expected a tagger, found kind {bundle.config.kind!r}")
+    check_kind(bundle, "tagger")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
     if is_bert(bundle):

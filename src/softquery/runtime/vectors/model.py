@@ -20,6 +20,7 @@ from softquery.files.word_tests import GradedWords, Section
 from softquery.measure import spearman
 from softquery.measure.word_scores import AnalogyScore, answer_analogies, principal_plane, unit_rows
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.kinds import check_kind
 from softquery.text import TextConfig, ngram_buckets, normalise, reserved_tokens
 from softquery.zoo import resolve
 
@@ -205,10 +206,7 @@ def load_vectors(name_or_path: str | PathLike[str]) -> WordVectors:
         vectors = read_vectors(name_or_path)
         return WordVectors(vectors, text=guessed_text(vectors.words))
     bundle = read_bundle(resolve(name_or_path))
-    if bundle.config.kind != KIND:
-        raise BundleError(
-            f"{bundle.path}: expected word vectors, found kind {bundle.config.kind!r}"
-        )
+    check_kind(bundle, KIND)
     return vectors_of(bundle)
 
 

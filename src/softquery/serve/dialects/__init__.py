@@ -1,1 +1,1 @@
-"""The habits of other servers' clients, one file each, and our own."""
+"""The APIs of other servers, which their clients can use unchanged, and our own."""

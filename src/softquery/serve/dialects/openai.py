@@ -1,15 +1,18 @@
-"""OpenAI's `/v1/embeddings` and `/v1/models`.
+"""OpenAI's `/v1/embeddings` and `/v1/models`, and `/v1/score`, which vLLM adds to them.
 
-Its Python client asks for base64 by itself, which is a quarter of the size of decimals. Tokens in
-place of texts are refused: they would be numbers of somebody else's vocabulary.
+OpenAI's Python client asks for base64 by default, which is a quarter of the size of decimals.
+Tokens instead of texts are refused: they would be ids of another vocabulary. `/v1/score` says how
+well texts match without ordering them.
 """
 
 import base64
 import json
-from typing import Any, Literal
+import secrets
+import time
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import ConfigDict
+from pydantic import AliasChoices, ConfigDict, Field
 
 from softquery.serve.bodies import (
     Count,
@@ -18,30 +21,29 @@ from softquery.serve.bodies import (
     RawJson,
     RequestBody,
     ResponseBody,
-    Text,
-    Texts,
+    TextOrTexts,
     Usage,
     as_list,
     refusals,
     usage,
-    written,
+    vectors_as_json,
 )
 from softquery.serve.faults import Dialect
+from softquery.serve.handlers import Floats
 from softquery.serve.service import Service
-from softquery.serve.vector_json import Floats
 
 
 class EmbeddingsBody(RequestBody):
     """Texts to be embedded."""
 
-    input: Text | Texts
+    input: TextOrTexts
     encoding_format: Literal["float", "base64"] | None = "float"
     dimensions: Count | None = None
     model: Model = None
 
 
 class Embedding(ResponseBody):
-    """One vector: numbers, or little-endian float32 in base64."""
+    """The vector of one text: numbers, or little-endian float32 in base64."""
 
     object: str
     index: int
@@ -58,7 +60,7 @@ class Embeddings(ResponseBody):
 
 
 class KnownModel(ResponseBody):
-    """A model or index by its name."""
+    """The name of a model or an index."""
 
     model_config = ConfigDict(protected_namespaces=())
     id: str
@@ -68,21 +70,67 @@ class KnownModel(ResponseBody):
 
 
 class KnownModels(ResponseBody):
-    """All of them."""
+    """The names of all models and indexes."""
 
     object: str
     data: list[KnownModel]
 
 
+class ScoreTexts(RequestBody):
+    """One text to be scored with one or many, or many with as many."""
+
+    text_1: TextOrTexts = Field(validation_alias=AliasChoices("text_1", "data_1"))
+    text_2: TextOrTexts = Field(validation_alias=AliasChoices("text_2", "data_2"))
+    model: Model = None
+
+    def sides(self) -> tuple[TextOrTexts, TextOrTexts]:
+        """The first and the second texts."""
+        return self.text_1, self.text_2
+
+
+class ScoreQueries(RequestBody):
+    """Texts to be scored, under the newer names of the fields."""
+
+    queries: TextOrTexts
+    documents: TextOrTexts = Field(validation_alias=AliasChoices("documents", "items"))
+    model: Model = None
+
+    def sides(self) -> tuple[TextOrTexts, TextOrTexts]:
+        """The first and the second texts."""
+        return self.queries, self.documents
+
+
+class Score(ResponseBody):
+    """The score of one pair."""
+
+    index: int
+    object: str
+    score: float
+
+
+class Scores(ResponseBody):
+    """The scores of all pairs, in order."""
+
+    id: str
+    object: str
+    created: int
+    model: str
+    data: list[Score]
+    usage: Usage
+
+
+ScoreBody = Annotated[ScoreTexts | ScoreQueries, Field(union_mode="left_to_right")]
+
+
 def openai_routes(service: Service) -> APIRouter:
-    """Addresses, as far as models give vectors."""
+    """The addresses of OpenAI; `/v1/embeddings` only if a model gives vectors."""
     router = APIRouter(tags=["OpenAI"])
 
     async def embeddings(body: EmbeddingsBody) -> RawJson:
         """A vector of length 1 for each text."""
         found = await service.embed(body.model, as_list(body.input), dimensions=body.dimensions)
         packed = body.encoding_format == "base64"
-        vectors = _packed(found.vectors) if packed else await written(found.vectors)
+        vectors = _packed(found.vectors) if packed else await vectors_as_json(found.vectors)
         data = [
             b'{"object":"embedding","index":%d,"embedding":%s}' % each
             for each in enumerate(vectors)
@@ -92,7 +140,7 @@ def openai_routes(service: Service) -> APIRouter:
         return RawJson(head + b',"data":[' + b",".join(data) + b"]}")
 
     async def models() -> Json:
-        """What can be asked, by name."""
+        """The names of all models and indexes."""
         every = (*service.catalogue.models, *service.catalogue.indexes)
         data = [
             {"id": each.name, "object": "model", "created": 0, "owned_by": "softquery"}
@@ -110,6 +158,37 @@ def openai_routes(service: Service) -> APIRouter:
     router.add_api_route(
         "/v1/models", models, methods=["GET"], response_model=KnownModels, responses=only_key
     )
+    return router
+
+
+def vllm_routes(service: Service) -> APIRouter:
+    """The address of vLLM, if a matcher is served."""
+    router = APIRouter(tags=["vLLM"])
+    if not service.catalogue.able("match"):
+        return router
+
+    async def score(body: ScoreBody) -> Json:
+        """How well texts match: one with each of the others, or pairwise."""
+        first, second = body.sides()
+        found = await service.score(body.model, as_list(first), as_list(second))
+        data = [
+            {"index": place, "object": "score", "score": score}
+            for place, score in enumerate(found.scores)
+        ]
+        return Json(
+            {
+                "id": f"score-{secrets.token_hex(16)}",
+                "object": "list",
+                "created": int(time.time()),
+                "model": found.model,
+                "data": data,
+                "usage": usage(found.num_tokens),
+            }
+        )
+
+    common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.OPENAI)}
+    for path in ("/v1/score", "/score"):
+        router.add_api_route(path, score, response_model=Scores, **common)
     return router
 
 

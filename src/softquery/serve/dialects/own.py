@@ -1,4 +1,4 @@
-"""What other dialects have no words for: `/v1/match /v1/explain /v1/search` and further tasks."""
+"""What no other dialect offers: `/v1/match`, `/v1/explain`, `/v1/search` and further tasks."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -22,18 +22,18 @@ from softquery.serve.bodies import (
     Texts,
     refusals,
 )
-from softquery.serve.catalogue import Skill
+from softquery.serve.catalogue import Verb
 from softquery.serve.faults import Dialect
+from softquery.serve.handlers import GenerationRequest, SearchRequest
 from softquery.serve.service import Service
-from softquery.serve.skills import SearchRequest, WriteRequest
 
 Index = Annotated[
-    str | None, Field(description="One of the indexes at /info; by default the first.")
+    str | None, Field(description="The name of an index from /info; by default the first.")
 ]
 
 
 class SentencePair(RequestBody):
-    """Two sentences, named as the columns of files are."""
+    """Two sentences, named like the columns of files."""
 
     sentence1: Text
     sentence2: Text
@@ -47,7 +47,7 @@ class MatchBody(RequestBody):
 
 
 class Matched(ResponseBody):
-    """What a pair is; `label` is null for a grade, and where the model is not sure enough."""
+    """The match of a pair; `label` is null for a grade, and if the model is not sure enough."""
 
     sentence1: str
     sentence2: str
@@ -57,7 +57,7 @@ class Matched(ResponseBody):
 
 
 class MatchAnswer(ResponseBody):
-    """One answer a pair."""
+    """One match per pair, in order."""
 
     model: str
     matches: list[Matched]
@@ -71,7 +71,7 @@ class ExplainBody(SentencePair):
 
 
 class Explained(ResponseBody):
-    """Which words looked at which: a row for each token that asks, a column for each asked."""
+    """Which words attended to which: rows are the tokens that attend, columns those attended to."""
 
     first: str
     second: str
@@ -92,38 +92,38 @@ class SearchBody(RequestBody):
     top_k: SmallCount = 5
     where: Annotated[
         dict[str, str | list[str]] | None,
-        Field(description="Columns, each with the value that it must have, or with several."),
+        Field(description="Columns, each with the value it must have, or a list of allowed ones."),
     ] = None
     min_score: Annotated[
         float | None,
-        Field(ge=0, le=1, description="From which score on a hit is an answer; else the index's."),
+        Field(ge=0, le=1, description="The score that a hit needs; by default the index's own."),
     ] = None
     candidates: Annotated[
-        Count, Field(description="Rows that are compared.", json_schema_extra={LIMIT: "count"})
+        Count, Field(description="How many rows are compared.", json_schema_extra={LIMIT: "count"})
     ] = 50
     explain: Annotated[bool, Field(description="Whether hits have an `alignment`.")] = False
     index: Index = None
 
     def request(self, most: int) -> SearchRequest:
-        """What is passed on.
+        """The request to the engine.
 
         Args:
-            most: Rows that one request may compare: no more hits than that, nor candidates where
-                nobody asked for so many.
+            most: Rows that one request may compare. There are no more hits than that, nor
+                candidates unless the body asks for them.
         """
-        is_asked = "candidates" in self.model_fields_set
+        is_given = "candidates" in self.model_fields_set
         return SearchRequest(
             query=self.query,
             top_k=min(self.top_k, most),
             where=self.where,
             min_score=self.min_score,
-            candidates=self.candidates if is_asked else min(self.candidates, most),
+            candidates=self.candidates if is_given else min(self.candidates, most),
             explain=self.explain,
         )
 
 
 class SearchAnswer(ResponseBody):
-    """The best hits, best first; none where no answer is good enough.
+    """The best hits, best first; none if no answer is good enough.
 
     Each has `question`, `answer`, `score`, the kept columns, and with `explain` an `alignment`.
     """
@@ -134,7 +134,7 @@ class SearchAnswer(ResponseBody):
 
 
 class TextsBody(RequestBody):
-    """Texts to be answered one by one."""
+    """Texts to be answered, each by itself."""
 
     texts: Texts
     model: Model = None
@@ -144,25 +144,27 @@ Words = Annotated[list[Text], Field(json_schema_extra={LIMIT: "texts"})]
 
 
 class GenerateBody(RequestBody):
-    """Texts to write for, and how; the same as the options of `softquery generate`."""
+    """Texts to generate from, with the options of `softquery generate`."""
 
     texts: Texts
     model: Model = None
-    n_best: Annotated[SmallCount, Field(description="Texts for each, best first.")] = 1
-    beam: Annotated[SmallCount, Field(description="Texts that the search keeps.")] = 5
-    prefix: Annotated[Text, Field(description="What every text begins with.")] = ""
-    ban: Annotated[Words, Field(description="Words that may not come.")] = []
-    require: Annotated[Words, Field(description="Words that must come.")] = []
+    n_best: Annotated[SmallCount, Field(description="Generated texts for each, best first.")] = 1
+    beam: Annotated[SmallCount, Field(description="Hypotheses that the beam search keeps.")] = 5
+    prefix: Annotated[Text, Field(description="What every generated text begins with.")] = ""
+    ban: Annotated[Words, Field(description="Words that must not occur.")] = []
+    require: Annotated[Words, Field(description="Words that must occur.")] = []
     rules: Annotated[
-        list[CoupletRule] | None, Field(description="Of couplets; by default form and repeats.")
+        list[CoupletRule] | None,
+        Field(description="Rules of couplets; by default form and repeats."),
     ] = None
     rank: Annotated[
-        Rank, Field(description="Of couplets: both_ways reads them backwards, too.")
+        Rank,
+        Field(description="Order of couplets; both_ways also scores the source given the text."),
     ] = "likelihood"
 
-    def request(self) -> WriteRequest:
-        """What is passed on."""
-        how = GenerateRequest(
+    def request(self) -> GenerationRequest:
+        """The request to the engine."""
+        options = GenerateRequest(
             strategy=Beam(size=max(self.beam, self.n_best), num_best=self.n_best),
             prefix=self.prefix,
             banned=tuple(self.ban),
@@ -170,11 +172,11 @@ class GenerateBody(RequestBody):
             rules=None if self.rules is None else tuple(self.rules),
             rank=self.rank,
         )
-        return WriteRequest(self.texts, how)
+        return GenerationRequest(self.texts, options)
 
 
 class TokensBody(RequestBody):
-    """Texts, or lists of words where they are cut already."""
+    """Texts, or lists of words if they are already tokenised."""
 
     texts: Annotated[
         list[Text | Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1)]],
@@ -200,17 +202,17 @@ class ReadBody(RequestBody):
 
 
 class TaskAnswer(ResponseBody):
-    """One answer a text, as the command of the same name prints it."""
+    """One answer per text, as the command of the same name prints it."""
 
     model: str
     answers: list[dict[str, Any]]
 
 
 class Own:
-    """The answers of our own addresses.
+    """Answers requests to our own addresses.
 
     Args:
-        service: Computes.
+        service: Answers requests of all dialects.
     """
 
     def __init__(self, service: Service) -> None:
@@ -224,7 +226,7 @@ class Own:
         return Json({"model": served.name, "matches": matches, "tokens": tokens})
 
     async def explain(self, body: ExplainBody) -> Json:
-        """What a pair is, and which words of each sentence looked at which of the other."""
+        """The match of a pair, and which words of each sentence attended to which of the other."""
         return Json(await self.service.explain(body.model, body.sentence1, body.sentence2))
 
     async def search(self, body: SearchBody) -> Json:
@@ -234,32 +236,32 @@ class Own:
         return Json({"index": served.name, "query": body.query, "hits": hits})
 
     async def classify(self, body: TextsBody) -> Json:
-        """What each text is."""
+        """The label of each text."""
         return await self._task("classify", body.model, body.texts, _with_text)
 
     async def tag(self, body: TokensBody) -> Json:
-        """What each word of each text is."""
+        """The tag of each word of each text."""
         return await self._task("tag", body.model, body.texts, _by_itself)
 
     async def read(self, body: ReadBody) -> Json:
-        """Where in its context the answer to each question stands."""
-        asked = [(each.question, each.context) for each in body.questions]
-        return await self._task("read", body.model, asked, _with_question)
+        """The answer to each question, as a span of its context."""
+        questions = [(each.question, each.context) for each in body.questions]
+        return await self._task("read", body.model, questions, _with_question)
 
     async def generate(self, body: GenerateBody) -> Json:
-        """A text for each text, or several, best first."""
-        served, written = await self.service.write(body.model, body.request())
-        found = [generated_record(*each) for each in zip(body.texts, written, strict=True)]
+        """One or several generated texts for each text, best first."""
+        served, generated = await self.service.generate(body.model, body.request())
+        found = [generated_record(*each) for each in zip(body.texts, generated, strict=True)]
         return Json({"model": served.name, "answers": found})
 
     async def _task(
         self,
-        skill: Skill,
+        verb: Verb,
         model: str | None,
         texts: Sequence[Any],
         record: Callable[[Any, Any], dict[str, Any]],
     ) -> Json:
-        served, answers = await self.service.predict(skill, model, texts)
+        served, answers = await self.service.predict(verb, model, texts)
         found = [record(answer, text) for answer, text in zip(answers, texts, strict=True)]
         return Json({"model": served.name, "answers": found})
 
@@ -274,16 +276,16 @@ def _by_itself(answer: Any, text: Any) -> dict[str, Any]:
     return found
 
 
-def _with_question(answer: Any, asked: tuple[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = answer.record(*asked)
+def _with_question(answer: Any, question: tuple[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = answer.record(*question)
     return found
 
 
 def own_routes(service: Service) -> APIRouter:
-    """Addresses for what the models and indexes at hand can do."""
+    """Our own addresses, as far as the served models and indexes can answer them."""
     router, own = APIRouter(tags=["softquery"]), Own(service)
     common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.OPENAI)}
-    routes: list[tuple[Skill, Callable[..., Any], type[ResponseBody]]] = [
+    routes: list[tuple[Verb, Callable[..., Any], type[ResponseBody]]] = [
         ("match", own.match, MatchAnswer),
         ("explain", own.explain, Explained),
         ("search", own.search, SearchAnswer),
@@ -292,7 +294,7 @@ def own_routes(service: Service) -> APIRouter:
         ("read", own.read, TaskAnswer),
         ("generate", own.generate, TaskAnswer),
     ]
-    for skill, answer, model in routes:
-        if service.catalogue.able(skill):
-            router.add_api_route(f"/v1/{skill}", answer, response_model=model, **common)
+    for verb, answer, model in routes:
+        if service.catalogue.able(verb):
+            router.add_api_route(f"/v1/{verb}", answer, response_model=model, **common)
     return router

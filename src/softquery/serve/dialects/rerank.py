@@ -1,7 +1,7 @@
-"""Cohere's `/v2/rerank`, and `/v1/rerank` as Jina's clients and Cohere's older ones speak it.
+"""Cohere's `/v2/rerank`, and `/v1/rerank` for clients of Jina and older ones of Cohere.
 
-A document may be a text or an object with a `text`. Fields of theirs that change nothing here are
-passed over: `max_tokens_per_doc`, `max_chunks_per_doc`, `rank_fields`, `priority`.
+A document may be a text or an object with a `text`. Their fields that change nothing here are
+ignored: `max_tokens_per_doc`, `max_chunks_per_doc`, `rank_fields`, `priority`.
 """
 
 import secrets
@@ -23,11 +23,11 @@ from softquery.serve.bodies import (
     usage,
 )
 from softquery.serve.faults import Dialect
-from softquery.serve.service import Scored, Service
+from softquery.serve.service import ScoredTexts, Service
 
 
 class Document(RequestBody):
-    """A document that is more than its text."""
+    """A document as an object; all fields but its text are ignored."""
 
     text: Text
 
@@ -48,7 +48,7 @@ class CohereRerank(RequestBody):
 
 
 class JinaRerank(RequestBody):
-    """Likewise; documents come back unless that is declined."""
+    """Documents to be ordered; the response repeats them unless that is declined."""
 
     query: Text
     documents: Documents
@@ -58,7 +58,7 @@ class JinaRerank(RequestBody):
 
 
 class ShownDocument(ResponseBody):
-    """A document in an answer."""
+    """A document in a response."""
 
     text: str
 
@@ -72,7 +72,7 @@ class Relevance(ResponseBody):
 
 
 class ApiVersion(ResponseBody):
-    """Which API answered."""
+    """The version of the API that answered."""
 
     version: str
 
@@ -84,7 +84,7 @@ class BilledUnits(ResponseBody):
 
 
 class TokenCounts(ResponseBody):
-    """What was read."""
+    """The tokens that were read."""
 
     input_tokens: int
 
@@ -98,7 +98,7 @@ class Meta(ResponseBody):
 
 
 class CohereRanked(ResponseBody):
-    """A ranking as Cohere gives it."""
+    """A ranking in the shape of Cohere."""
 
     id: str
     results: list[Relevance]
@@ -106,7 +106,7 @@ class CohereRanked(ResponseBody):
 
 
 class JinaRanked(ResponseBody):
-    """A ranking as Jina, vLLM and Cohere's first version give it."""
+    """A ranking in the shape of Jina, vLLM and Cohere's first version."""
 
     id: str
     object: str
@@ -116,8 +116,8 @@ class JinaRanked(ResponseBody):
     meta: Meta
 
 
-async def cohere_answer(service: Service, body: CohereRerank) -> Json:
-    """Rank and answer in Cohere's shape."""
+async def cohere_response(service: Service, body: CohereRerank) -> Json:
+    """Rank documents, and respond in the shape of Cohere."""
     texts = _texts(body.documents)
     found = await service.score(body.model, [body.query], texts)
     shown = texts if body.return_documents else None
@@ -130,8 +130,8 @@ async def cohere_answer(service: Service, body: CohereRerank) -> Json:
     )
 
 
-async def jina_answer(service: Service, body: JinaRerank) -> Json:
-    """Rank and answer in Jina's shape, which Cohere's older clients can read as well."""
+async def jina_response(service: Service, body: JinaRerank) -> Json:
+    """Rank documents, and respond in the shape of Jina, which older clients of Cohere read too."""
     texts = _texts(body.documents)
     found = await service.score(body.model, [body.query], texts)
     shown = None if body.return_documents is False else texts
@@ -151,7 +151,7 @@ def _texts(documents: list[str | Document]) -> list[str]:
     return [each if isinstance(each, str) else each.text for each in documents]
 
 
-def _results(found: Scored, top: int | None, texts: list[str] | None) -> list[dict[str, Any]]:
+def _results(found: ScoredTexts, top: int | None, texts: list[str] | None) -> list[dict[str, Any]]:
     return [
         {
             "index": place,
@@ -162,7 +162,7 @@ def _results(found: Scored, top: int | None, texts: list[str] | None) -> list[di
     ]
 
 
-def _meta(found: Scored, version: str) -> dict[str, Any]:
+def _meta(found: ScoredTexts, version: str) -> dict[str, Any]:
     return {
         "api_version": {"version": version},
         "billed_units": {"search_units": 1},
@@ -171,18 +171,18 @@ def _meta(found: Scored, version: str) -> dict[str, Any]:
 
 
 def rerank_routes(service: Service) -> APIRouter:
-    """Addresses, where a matcher is at hand."""
+    """The addresses of Cohere and Jina, if a matcher is served."""
     router = APIRouter()
     if not service.catalogue.able("match"):
         return router
 
     async def cohere_rerank(body: CohereRerank) -> Json:
         """Documents ordered by how well they match the query, best first."""
-        return await cohere_answer(service, body)
+        return await cohere_response(service, body)
 
     async def jina_rerank(body: JinaRerank) -> Json:
         """Documents ordered by how well they match the query, best first."""
-        return await jina_answer(service, body)
+        return await jina_response(service, body)
 
     common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.RERANK)}
     router.add_api_route(

@@ -1,14 +1,15 @@
 """Text Embeddings Inference: `/embed /rerank /predict /similarity /info /health`, and `POST /`.
 
-What its clients may send besides: `truncate` (false refuses texts that would be cut; by default
-they are cut), `truncation_direction` (texts are cut on the right alone), `raw_scores` (log-odds in
-place of probabilities), `return_text`. Of our own is `model` in every body. `/rerank` also takes
-`documents` in place of `texts`, as clients of Jina and vLLM send it, and answers as theirs do.
+Its clients may also send `truncate` (false refuses texts that would be truncated; by default they
+are truncated), `truncation_direction` (only on the right), `raw_scores` (log-odds instead of
+probabilities) and `return_text`. `model` in every body is our own addition. `/rerank` also takes
+`documents` instead of `texts`, as clients of Jina and vLLM send it, and answers as those expect.
 """
 
 import asyncio
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
@@ -22,19 +23,20 @@ from softquery.serve.bodies import (
     RequestBody,
     ResponseBody,
     Text,
+    TextOrTexts,
     Texts,
     as_list,
     refusals,
-    written,
+    vectors_as_json,
 )
-from softquery.serve.catalogue import Served
-from softquery.serve.dialects.rerank import JinaRanked, JinaRerank, jina_answer
+from softquery.serve.catalogue import ServedModel
+from softquery.serve.dialects.rerank import JinaRanked, JinaRerank, jina_response
 from softquery.serve.faults import Dialect, Fault, FaultKind
-from softquery.serve.service import Scored, Service
-from softquery.serve.skills import log_odds
-from softquery.serve.vector_json import cosines
+from softquery.serve.service import ScoredTexts, Service, cosines
 
-Direction = Annotated[Literal["right", "Right"], Field(description="Texts are cut on the right.")]
+Direction = Annotated[
+    Literal["right", "Right"], Field(description="Texts are truncated on the right.")
+]
 Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
 Single = Annotated[list[Text], Field(min_length=1, max_length=1)]
 Pairs = Annotated[list[Pair], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
@@ -43,7 +45,7 @@ Pairs = Annotated[list[Pair], Field(min_length=1, json_schema_extra={LIMIT: "tex
 class EmbedBody(RequestBody):
     """Texts to be embedded."""
 
-    inputs: Text | Texts
+    inputs: TextOrTexts
     normalize: bool | None = True
     truncate: bool | None = None
     truncation_direction: Direction = "right"
@@ -74,7 +76,7 @@ class PredictBody(RequestBody):
     model: Model = None
 
     def pairs(self) -> tuple[list[tuple[str, str]], bool]:
-        """All pairs, and whether they came as a list."""
+        """All pairs, and whether they were sent as a list."""
         lists = [each for each in self.inputs if isinstance(each, list)]
         one = [each for each in self.inputs if isinstance(each, str)]
         return [(each[0], each[1]) for each in lists or [one]], bool(lists)
@@ -93,7 +95,7 @@ class PredictTextBody(RequestBody):
     model: Model = None
 
     def texts(self) -> tuple[list[str], bool]:
-        """All texts, and whether they came as a list of lists."""
+        """All texts, and whether they were sent as a list of lists."""
         if isinstance(self.inputs, str):
             return [self.inputs], False
         lists = [each[0] for each in self.inputs if isinstance(each, list)]
@@ -101,14 +103,14 @@ class PredictTextBody(RequestBody):
 
 
 class SimilaritySentences(RequestBody):
-    """One sentence and those that it is compared with."""
+    """A sentence and those to be compared with it."""
 
     source_sentence: Text
     sentences: Texts
 
 
 class SimilarityParameters(RequestBody):
-    """How texts are read."""
+    """How texts are truncated."""
 
     truncate: bool | None = None
     truncation_direction: Direction = "right"
@@ -132,7 +134,7 @@ class Rank(ResponseBody):
 
 
 class Prediction(ResponseBody):
-    """One label."""
+    """A label and its probability."""
 
     label: str
     score: float
@@ -149,10 +151,10 @@ AnyBody = Annotated[
 
 
 class Tei:
-    """The answers of this dialect.
+    """Answers requests of this dialect.
 
     Args:
-        service: Computes.
+        service: Answers requests of all dialects.
     """
 
     def __init__(self, service: Service) -> None:
@@ -167,12 +169,12 @@ class Tei:
             dimensions=body.dimensions,
             truncate=body.truncate,
         )
-        return RawJson(b"[" + b",".join(await written(found.vectors)) + b"]")
+        return RawJson(b"[" + b",".join(await vectors_as_json(found.vectors)) + b"]")
 
     async def rerank(self, body: RerankBody | JinaRerank) -> Json:
         """Texts ordered by how well they match the query, best first."""
         if isinstance(body, JinaRerank):
-            return await jina_answer(self.service, body)
+            return await jina_response(self.service, body)
         found = await self.service.score(
             body.model, [body.query], body.texts, truncate=body.truncate
         )
@@ -180,8 +182,8 @@ class Tei:
 
     async def predict(self, body: PredictBody) -> Json:
         """All labels of each pair with their probabilities, likeliest first."""
-        asked, many = body.pairs()
-        served, answers, _ = await self.service.match(body.model, asked, truncate=body.truncate)
+        pairs, many = body.pairs()
+        served, answers, _ = await self.service.match(body.model, pairs, truncate=body.truncate)
         found = [_labels(served, each, body.raw_scores) for each in answers]
         return Json(found if many else found[0])
 
@@ -193,7 +195,7 @@ class Tei:
         return Json(found if many else found[0])
 
     async def similarity(self, body: SimilarityBody) -> Json:
-        """The cosine of the sentence's vector with that of each other one."""
+        """The cosine of the sentence's vector with that of each other sentence."""
         truncate = None if body.parameters is None else body.parameters.truncate
         one, others = await asyncio.gather(
             self.service.embed(body.model, [body.inputs.source_sentence], truncate=truncate),
@@ -208,13 +210,13 @@ class Tei:
         return await self.predict_text(body)
 
     async def embed_or_compare(self, body: EmbedEither) -> Response:
-        """Vectors, or their cosines: what is sent says what is asked."""
+        """Vectors, or their cosines, depending on the body."""
         if isinstance(body, EmbedBody):
             return await self.embed(body)
         return await self.similarity(body)
 
     async def any(self, body: AnyBody) -> Response:
-        """The same address for all of them: what is sent says what is asked."""
+        """Vectors, cosines, a ranking or labels, depending on the body."""
         if isinstance(body, RerankBody):
             return await self.rerank(body)
         if isinstance(body, PredictBody):
@@ -222,7 +224,17 @@ class Tei:
         return await self.embed_or_compare(body)
 
 
-def _ranks(found: Scored, body: RerankBody) -> list[dict[str, Any]]:
+def log_odds(probability: float) -> float:
+    """The score whose sigmoid is the probability, kept finite.
+
+    >>> log_odds(0.5), log_odds(1.0) < 40
+    (0.0, True)
+    """
+    safe = min(max(probability, 1e-15), 1 - 1e-15)
+    return float(np.log(safe / (1 - safe)))
+
+
+def _ranks(found: ScoredTexts, body: RerankBody) -> list[dict[str, Any]]:
     ranks = []
     for place, score in found.best_first():
         shown = log_odds(score) if body.raw_scores else score
@@ -231,8 +243,8 @@ def _ranks(found: Scored, body: RerankBody) -> list[dict[str, Any]]:
     return ranks
 
 
-def _labels(served: Served, answer: Any, raw_scores: bool) -> list[dict[str, Any]]:
-    """Labels of one answer; a grade has none, and is named by itself."""
+def _labels(served: ServedModel, answer: Any, raw_scores: bool) -> list[dict[str, Any]]:
+    """The labels of one answer; a grade has none, and gets the label `grade`."""
     shares = answer.probabilities
     if not shares:
         if raw_scores:
@@ -244,11 +256,11 @@ def _labels(served: Served, answer: Any, raw_scores: bool) -> list[dict[str, Any
 
 
 def tei_routes(service: Service) -> APIRouter:
-    """Addresses for what the models at hand can do."""
+    """The addresses of TEI, as far as the served models can answer them."""
     router, tei = APIRouter(tags=["TEI"]), Tei(service)
     common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.TEI)}
     matches, classifies, embeds = (
-        bool(service.catalogue.able(skill)) for skill in ("match", "classify", "embed")
+        bool(service.catalogue.able(verb)) for verb in ("match", "classify", "embed")
     )
     if embeds:
         router.add_api_route("/embed", tei.embed, response_model=Vectors, **common)

@@ -65,7 +65,7 @@ export class Board {
     return node("div", { class: "head" }, node("h3", { "data-word": "whoAsked", text: say("whoAsked") }), group);
   }
 
-  // Show another alignment; words that stay where they are keep their nodes, so that colours move.
+  // Show another alignment; words that keep their places keep their nodes, so that colours change smoothly.
   draw(found) {
     this.found = found;
     this.pinned = null;

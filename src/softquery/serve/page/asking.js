@@ -1,4 +1,4 @@
-// Questions to the server: one at a time for each asker, the newest wins.
+// Requests to the server: one at a time for each part of the page, of which the newest wins.
 
 let key = null;
 
@@ -29,7 +29,7 @@ export async function ask(address, body, signal) {
   throw new Refused(answer.status, messageOf(found, answer.status), Number(answer.headers.get("Retry-After")) || 0);
 }
 
-// Calls `act` a moment after the last of many calls; an answer that was overtaken is dropped.
+// Calls `act` a moment after the last of many calls; the answer to an older call is dropped.
 export class Newest {
   constructor(act, { wait = 0 } = {}) {
     this.act = act;

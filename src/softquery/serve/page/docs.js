@@ -1,4 +1,4 @@
-// The OpenAPI document as a page: every address, what it takes, what it answers, and a way to try it.
+// The OpenAPI document as a page: every address, its fields, its responses, and a way to try it.
 
 import { node } from "./alignment.js";
 import { ask, useKey } from "./asking.js";

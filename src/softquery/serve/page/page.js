@@ -1,4 +1,4 @@
-// The page at `/`: a pair to try, an FAQ to ask, a line to answer; as far as the server has them.
+// The page at `/`: a pair to match, an FAQ to search, a line to answer, if the server has models for them.
 
 import { Board, node } from "./alignment.js";
 import { ask, Newest, Refused, useKey } from "./asking.js";
@@ -24,11 +24,11 @@ const remembered = {
 
 const able = (info, skill) => info.models.filter((model) => model.can.includes(skill));
 const options = (select, names) => select.replaceChildren(...names.map((name) => node("option", { value: name, text: name })));
-// Lower lines that are shown for an upper one.
+// How many lower lines are shown for an upper one.
 const CANDIDATES = 3;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
-// What went wrong, in one line at the foot of the page; a full queue is asked again by itself.
+// Shows what went wrong in one line at the foot of the page; after a full queue it tries again by itself.
 function tell(fault, again) {
   const line = byId("fault");
   if (fault instanceof Refused && fault.status === 401) return needKey(true);

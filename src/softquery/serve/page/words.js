@@ -1,11 +1,11 @@
-// What the page says, in each of its languages.
+// The texts of the page, in each of its languages.
 
 const WORDS = {
   en: {
-    skip: "Skip to the page",
+    skip: "Skip to the content",
     tagline: "Who asks, who is asked, and what comes back?",
     language: "Language",
-    key: "This server asks for a key",
+    key: "This server needs a key",
     use: "Use it",
     keyWrong: "The server does not know this key.",
     pairTitle: "Try a pair",
@@ -18,7 +18,7 @@ const WORDS = {
     unsure: "not sure enough to answer",
     probabilities: "Probabilities",
     whoAsked: "Who asked whom?",
-    shows: "What a chosen word shows",
+    shows: "A chosen word shows",
     asks: "whom it asks",
     asked: "who asks it",
     hint: "Point at a word, tap it, or move with Tab and the arrow keys: the words it asks light up by how much it asks them.",
@@ -42,13 +42,8 @@ const WORDS = {
     write: "Write",
     working: "…",
     docs: "All addresses",
-    busy: "The server is at its limit; trying again in {seconds} s.",
+    busy: "The server is busy; trying again in {seconds} s.",
     unreachable: "The server does not answer.",
-    examples: {
-      en: ["How can I learn to play the guitar?", "What is the best way to start playing guitar?"],
-      nli: ["Two dogs are running through a field.", "Some animals are outdoors."],
-      zh: ["花呗怎么提额", "如何提高花呗额度"],
-    },
   },
   zh: {
     skip: "跳到正文",
@@ -93,12 +88,14 @@ const WORDS = {
     docs: "全部接口",
     busy: "服务器已满，{seconds} 秒后重试。",
     unreachable: "服务器没有回应。",
-    examples: {
-      en: ["How can I learn to play the guitar?", "What is the best way to start playing guitar?"],
-      nli: ["Two dogs are running through a field.", "Some animals are outdoors."],
-      zh: ["花呗怎么提额", "如何提高花呗额度"],
-    },
   },
+};
+
+// A pair to begin with, by the model's language, or for models of inference.
+const EXAMPLES = {
+  en: ["How can I learn to play the guitar?", "What is the best way to start playing guitar?"],
+  nli: ["Two dogs are running through a field.", "Some animals are outdoors."],
+  zh: ["花呗怎么提额", "如何提高花呗额度"],
 };
 
 let language = "en";
@@ -108,9 +105,9 @@ export const currentLanguage = () => language;
 export const say = (key, values = {}) =>
   WORDS[language][key].replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 
-export const examplesOf = (kind) => WORDS[language].examples[kind];
+export const examplesOf = (kind) => EXAMPLES[kind];
 
-// Words of the language with places that nodes are put into.
+// A text of the page as a list of strings and nodes, which stand in place of {names}.
 export function sayNodes(key, nodes) {
   return WORDS[language][key].split(/\{(\w+)\}/).flatMap((part, place) => (place % 2 ? nodes[part] : part ? [part] : []));
 }

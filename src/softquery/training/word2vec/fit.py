@@ -14,8 +14,8 @@ from softquery.bundle import RECORDS
 from softquery.errors import BundleError, ConfigError
 from softquery.files import CorpusFile
 from softquery.training.checkpoint import NAME, load_tensors, save_tensors
-from softquery.training.interrupt import StopRequest
-from softquery.training.loop import Observer
+from softquery.training.loop import StopRequest
+from softquery.training.plan import Observer
 from softquery.training.run_log import History
 from softquery.training.word2vec.word2vec_engine import Lesson, Stretch, Word2VecEngine
 from softquery.training.word2vec.word_training import WordTraining

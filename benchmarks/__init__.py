@@ -1,0 +1,1 @@
+"""Measurements: a folder per topic, with its scripts, page, raw results and figures together."""

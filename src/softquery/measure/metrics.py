@@ -1,0 +1,232 @@
+"""How well scores follow graded labels: linearly (Pearson) or in order (Spearman)."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from softquery.measure.arrays import (
+    Labels,
+    Numbers,
+    as_labels,
+    as_numbers,
+    require_ids_below,
+    require_same_length,
+)
+
+
+def pearson(gold: ArrayLike, score: ArrayLike) -> float:
+    """The linear correlation; NaN where either side is constant or has fewer than two rows.
+
+    >>> round(pearson([1, 2, 3], [2, 4, 7]), 4)
+    0.9934
+    >>> pearson([1, 1, 1], [2, 4, 7])
+    nan
+    """
+    left, right = as_numbers(gold, name="gold"), as_numbers(score, name="score")
+    require_same_length(gold=left, score=right)
+    # Tested on the values: the mean of a constant may be off by a rounding, its spread then not 0.
+    if (left == left[0]).all() or (right == right[0]).all():
+        return float("nan")
+    return float(np.clip(_unit(left) @ _unit(right), -1.0, 1.0))
+
+
+def spearman(gold: ArrayLike, score: ArrayLike) -> float:
+    """The correlation of ranks, ties sharing their average rank; NaN where a side is constant.
+
+    >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
+    0.8
+    """
+    left, right = as_numbers(gold, name="gold"), as_numbers(score, name="score")
+    return pearson(average_ranks(left), average_ranks(right))
+
+
+def average_ranks(values: Numbers) -> Numbers:
+    """Ranks from 1, where equal values share the mean of the ranks they take up.
+
+    >>> average_ranks(np.array([30.0, 10.0, 30.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    return _ranks_of_codes(order_codes(values))
+
+
+def order_codes(values: Numbers) -> Labels:
+    """Each value's place among the distinct values: all that an order metric needs to know.
+
+    >>> order_codes(np.array([30.0, 10.0, 30.0])).tolist()
+    [1, 0, 1]
+    """
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+
+
+def spearman_of_codes(gold: Labels, score: Labels) -> float:
+    """`spearman` of values that were coded once, so that no resample has to sort them again.
+
+    >>> spearman_of_codes(np.array([0, 1, 2, 3]), np.array([0, 1, 3, 2]))
+    0.8
+    """
+    return pearson(_ranks_of_codes(gold), _ranks_of_codes(score))
+
+
+def _ranks_of_codes(codes: Labels) -> Numbers:
+    counts = np.bincount(codes)
+    ranks: Numbers = (np.cumsum(counts) - (counts - 1) / 2)[codes]
+    return ranks
+
+
+def _unit(values: Numbers) -> Numbers:
+    # Dividing by the largest deviation first keeps squares of extreme values finite.
+    centred = values - values.mean()
+    centred = centred / np.abs(centred).max()
+    scaled: Numbers = centred / np.linalg.norm(centred)
+    return scaled
+
+
+def accuracy(gold: ArrayLike, predicted: ArrayLike) -> float:
+    """The share of rows whose predicted label is the gold one.
+
+    >>> accuracy([0, 1, 2, 1], [0, 1, 1, 1])
+    0.75
+    """
+    gold_ids, predicted_ids = _label_pair(gold, predicted)
+    return float(np.mean(gold_ids == predicted_ids))
+
+
+def confusion_matrix(gold: ArrayLike, predicted: ArrayLike, num_labels: int) -> Labels:
+    """Counts of rows by gold label (row) and predicted label (column).
+
+    >>> confusion_matrix([0, 1, 1], [0, 0, 1], num_labels=2).tolist()
+    [[1, 0], [1, 1]]
+    """
+    gold_ids, predicted_ids = _label_pair(gold, predicted)
+    require_ids_below(gold_ids, num_labels, name="gold")
+    require_ids_below(predicted_ids, num_labels, name="predicted")
+    cells = np.bincount(gold_ids * num_labels + predicted_ids, minlength=num_labels**2)
+    return cells.reshape(num_labels, num_labels).astype(np.int64)
+
+
+def f1_by_label(gold: ArrayLike, predicted: ArrayLike, num_labels: int | None = None) -> Numbers:
+    """F1 of each label against all others; NaN for a label in neither gold nor predictions.
+
+    Args:
+        gold: Label ids.
+        predicted: Label ids.
+        num_labels: How many labels there are; by default one more than the highest id seen.
+
+    >>> f1_by_label([0, 0, 1], [0, 1, 1]).round(3).tolist()
+    [0.667, 0.667]
+    """
+    gold_ids, predicted_ids = _label_pair(gold, predicted)
+    if num_labels is None:
+        num_labels = int(max(gold_ids.max(), predicted_ids.max())) + 1
+    counts = confusion_matrix(gold_ids, predicted_ids, num_labels)
+    # F1 = 2 TP / (2 TP + FP + FN), and the denominator is the two margins added.
+    margins = counts.sum(axis=0) + counts.sum(axis=1)
+    f1 = np.full(num_labels, np.nan)
+    np.divide(2.0 * np.diag(counts), margins, out=f1, where=margins > 0)
+    return f1
+
+
+def macro_f1(gold: ArrayLike, predicted: ArrayLike) -> float:
+    """The mean F1 over the labels that occur in gold or predictions, each counted once.
+
+    Use when rare labels matter as much as common ones.
+
+    >>> round(macro_f1([0, 0, 0, 1], [0, 0, 0, 0]), 3)
+    0.429
+    """
+    return float(np.nanmean(f1_by_label(gold, predicted)))
+
+
+def auc(gold: ArrayLike, score: ArrayLike) -> float:
+    """The chance that a positive row scores above a negative one, ties counting one half.
+
+    The area under the ROC curve by the rank-sum identity (Hanley & McNeil 1982). Where gold holds
+    only one of the two labels there is nothing to compare and the answer is NaN.
+
+    Args:
+        gold: 0 or 1 for each row.
+        score: Any number that should be higher for 1.
+
+    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    0.875
+    """
+    gold_ids, scores = as_labels(gold, name="gold"), as_numbers(score, name="score")
+    require_same_length(gold=gold_ids, score=scores)
+    require_ids_below(gold_ids, 2, name="gold")
+    num_positive = int(gold_ids.sum())
+    num_negative = len(gold_ids) - num_positive
+    if not num_positive or not num_negative:
+        return float("nan")
+    rank_sum = average_ranks(scores)[gold_ids == 1].sum()
+    wins = rank_sum - num_positive * (num_positive + 1) / 2
+    return float(wins / (num_positive * num_negative))
+
+
+def _label_pair(gold: ArrayLike, predicted: ArrayLike) -> tuple[Labels, Labels]:
+    gold_ids = as_labels(gold, name="gold")
+    predicted_ids = as_labels(predicted, name="predicted")
+    require_same_length(gold=gold_ids, predicted=predicted_ids)
+    return gold_ids, predicted_ids
+
+
+def recall_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
+    """The share of what is relevant among the first k.
+
+    >>> recall_at(["b", "a", "c"], {"a": 1, "d": 1}, 2)
+    0.5
+    """
+    _check(relevant, k)
+    wanted = {name for name, grade in relevant.items() if grade > 0}
+    return len(wanted & set(ranked[:k])) / len(wanted)
+
+
+def found_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
+    """1 where something relevant is among the first k, else 0: what a reader of a list notices.
+
+    >>> found_at(["b", "a", "c"], {"a": 1, "d": 1}, 2)
+    1.0
+    """
+    _check(relevant, k)
+    return float(any(relevant.get(name, 0) > 0 for name in ranked[:k]))
+
+
+def reciprocal_rank(ranked: Sequence[str], relevant: Mapping[str, float]) -> float:
+    """One over the place of the first that is relevant, 0 where there is none.
+
+    >>> reciprocal_rank(["b", "a", "c"], {"a": 1, "c": 1})
+    0.5
+    """
+    _check(relevant, 1)
+    for rank, name in enumerate(ranked, start=1):
+        if relevant.get(name, 0) > 0:
+            return 1 / rank
+    return 0.0
+
+
+def ndcg_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
+    """Discounted gain of the first k, as a share of the best order's (Järvelin & Kekäläinen 2002).
+
+    Gains are the grades themselves, discounts the binary logarithms of places.
+
+    >>> round(ndcg_at(["b", "a"], {"a": 1}, 10), 3)
+    0.631
+    """
+    _check(relevant, k)
+    gains = [relevant.get(name, 0.0) for name in ranked[:k]]
+    best = sorted(relevant.values(), reverse=True)[:k]
+    return _discounted(gains) / _discounted(best)
+
+
+def _discounted(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def _check(relevant: Mapping[str, float], k: int) -> None:
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    if not any(grade > 0 for grade in relevant.values()):
+        raise ValueError("nothing is relevant, so that no order is better than another")
+    if any(grade < 0 for grade in relevant.values()):
+        raise ValueError("grades must be 0 or more")

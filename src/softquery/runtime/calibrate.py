@@ -1,0 +1,217 @@
+"""Fit a bundle's calibration on labelled rows, and measure it on others.
+
+The first half of the rows fits how logits are scaled, and a threshold; for a reader, the score from
+which on it answers. Every figure is measured on the second half.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.answers import Calibration
+from softquery.bundle import Bundle, update_bundle
+from softquery.errors import ConfigError, InputError, counted
+from softquery.files import AskedQuestion, Row
+from softquery.measure import (
+    ReadReport,
+    ReliabilityBin,
+    choose_abstention,
+    choose_scaling,
+    choose_threshold,
+    expected_calibration_error,
+    reliability,
+)
+from softquery.runtime.classify.model import Classifier
+from softquery.runtime.match.model import Matcher
+from softquery.runtime.mistakes import gold_labels
+from softquery.runtime.read.evaluate import evaluate_reader
+from softquery.runtime.read.model import Reader
+
+Aim = Literal["f1"] | float
+"""What a threshold is chosen for: the best F1, or a precision to keep."""
+LEAST = 20
+"""Rows that are needed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CalibrationFit:
+    """A calibration, what it was fitted for, and its figures on rows it has not seen."""
+
+    calibration: Calibration
+    facts: dict[str, Any]
+    before: list[ReliabilityBin]
+    after: list[ReliabilityBin]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `calibration.json` holds it."""
+        chosen = self.calibration
+        return {
+            "temperature": chosen.temperature,
+            "growth": chosen.growth,
+            "bias": None if chosen.bias is None else list(chosen.bias),
+            "threshold": chosen.threshold,
+            "abstain_below": chosen.abstain_below,
+            **self.facts,
+        }
+
+
+def fit_calibration(
+    model: Matcher | Classifier,
+    rows: Sequence[Row],
+    *,
+    aim: Aim | None = None,
+    abstain_below: float | None = None,
+) -> CalibrationFit:
+    """Fit temperature, biases where they pay, and threshold on the first half of the rows.
+
+    Args:
+        model: As it will answer; its own calibration is not used.
+        rows: Labelled; at least 20.
+        aim: With two labels: choose a threshold for the best F1, or for a precision to keep.
+        abstain_below: The probability under which no label is answered; the user's to choose.
+    """
+    if isinstance(model, Matcher) and model.is_graded:
+        raise ConfigError("grades are not probabilities; there is nothing to calibrate")
+    _check_rows(rows, abstain_below, noun="row")
+    if aim is not None and len(model.labels) != 2:
+        raise ConfigError(f"a threshold needs two labels, this model has {len(model.labels)}")
+    logits, gold = _logits(model, rows), gold_labels(model, rows)
+    half = len(rows) // 2
+    scaling = choose_scaling(logits[:half], gold[:half])
+    fitted = Calibration(temperature=scaling.temperature, growth=scaling.growth, bias=scaling.bias)
+    plain, scaled = (each.probabilities(logits[half:]) for each in (Calibration(), fitted))
+    facts: dict[str, Any] = {
+        "fitted_on": half,
+        "measured_on": len(rows) - half,
+        "ece_before": expected_calibration_error(plain, gold[half:]),
+        "ece_after": expected_calibration_error(scaled, gold[half:]),
+    }
+    threshold = None
+    if aim is not None:
+        scores = fitted.probabilities(logits[:half])[:, 1]
+        threshold = _threshold(scores, gold[:half], aim, rows[0].source)
+        facts |= {"aim": aim, **_yes_figures(scaled[:, 1] >= threshold, gold[half:] == 1)}
+    calibration = replace(fitted, threshold=threshold, abstain_below=abstain_below)
+    if abstain_below is not None:
+        facts |= _abstaining(scaled, gold[half:], calibration)
+    return CalibrationFit(
+        calibration=calibration,
+        facts=facts,
+        before=reliability(plain, gold[half:]),
+        after=reliability(scaled, gold[half:]),
+    )
+
+
+def save_calibration(bundle: Bundle, fitted: "CalibrationFit | AbstentionFit") -> Path:
+    """Write it into the bundle and its card."""
+    return update_bundle(bundle, calibration=fitted.to_dict())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbstentionFit:
+    """The score under which a reader gives no answer, and figures on questions it has not seen."""
+
+    abstain_below: float
+    facts: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `calibration.json` holds it."""
+        return {"abstain_below": self.abstain_below, **self.facts}
+
+
+def fit_abstention(
+    reader: Reader,
+    rows: Sequence[AskedQuestion],
+    *,
+    aim: Aim | None = None,
+    abstain_below: float | None = None,
+) -> AbstentionFit:
+    """Choose the score under which a reader gives no answer.
+
+    Args:
+        reader: The model; its own calibration is not used.
+        rows: Questions with answers, and some without; at least 20.
+        aim: Always the best F1; here because every calibrator takes it.
+        abstain_below: The user's own choice in place of the best F1 on the first half.
+    """
+    _check_rows(rows, abstain_below, noun="question")
+    half = len(rows) // 2
+    found = evaluate_reader(reader, rows)
+    sure, f1, answerable = found.abstention()
+    if abstain_below is None:
+        if all(answerable[:half]) or not any(answerable[:half]):
+            raise InputError(
+                "the first half must hold questions with an answer and questions without; "
+                "or name a score with --abstain-below",
+                source=rows[0].source,
+            )
+        abstain_below, _ = choose_abstention(sure[:half], f1[:half], answerable[:half])
+    later = [answer.if_sure(abstain_below) for answer in found.best[half:]]
+    gold = [[answer.text for answer in row.answers] for row in rows[half:]]
+    report = ReadReport.of([answer.text for answer in later], gold, counting=reader.rules.counting)
+    return AbstentionFit(
+        abstain_below=abstain_below,
+        facts={
+            "fitted_on": half,
+            "measured_on": len(rows) - half,
+            "f1": report.f1,
+            "exact_match": report.exact_match,
+            "answered_share": sum(answer.text is not None for answer in later) / len(later),
+        },
+    )
+
+
+def _check_rows(
+    rows: Sequence[Row] | Sequence[AskedQuestion], abstain_below: float | None, *, noun: str
+) -> None:
+    """Refuse too few rows, and a probability that is none."""
+    if len(rows) < LEAST:
+        raise InputError(
+            f"{counted(len(rows), f'{noun} is', f'{noun}s are')} too few to calibrate on; "
+            f"expected at least {LEAST}",
+            source=rows[0].source if rows else None,
+        )
+    if abstain_below is not None and not 0 <= abstain_below <= 1:
+        raise ConfigError(f"abstain_below must be from 0 to 1, got {abstain_below}")
+
+
+def _logits(model: Matcher | Classifier, rows: Sequence[Row]) -> NDArray[np.float32]:
+    if isinstance(model, Classifier):
+        return model.logits([row.values["text"] for row in rows])
+    return model.logits(_pairs(rows))
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return [(row.values["sentence1"], row.values["sentence2"]) for row in rows]
+
+
+def _threshold(scores: NDArray[np.float64], gold: NDArray[Any], aim: Aim, source: str) -> float:
+    try:
+        return choose_threshold(scores, gold, aim).value
+    except InputError as error:
+        raise InputError(f"first half: {error.message}", source=source) from None
+
+
+def _yes_figures(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> dict[str, float]:
+    hits = float((said & true).sum())
+    precision, recall = hits / max(1, said.sum()), hits / max(1, true.sum())
+    f1 = 2 * precision * recall / max(1e-12, precision + recall)
+    return {"precision": float(precision), "recall": float(recall), "f1": float(f1)}
+
+
+def _abstaining(
+    probabilities: NDArray[np.float64], gold: NDArray[Any], calibration: Calibration
+) -> dict[str, float]:
+    chosen = calibration.decide(probabilities)
+    sure = probabilities[np.arange(len(chosen)), chosen]
+    answered = np.array([calibration.is_sure(each) for each in sure.tolist()])
+    right = chosen == gold
+    share = float(answered.mean())
+    return {
+        "answered_share": share,
+        "accuracy_of_answered": float(right[answered].mean()) if share else 0.0,
+    }

@@ -1,0 +1,204 @@
+"""The server's own addresses: `/info`, `/health` and `/metrics`, and the pages at `/` and `/docs`.
+
+The policy of the pages allows nothing from other servers and nothing inline, so that no text of a
+user can become markup, script or style even if a page tried to show it as such.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from softquery import __version__
+from softquery.explain.colours import ramp_css
+from softquery.runtime import Matcher
+from softquery.runtime.vectors.texts import own_vectors
+from softquery.search import Index
+from softquery.serve.bodies import Json, ResponseBody, refusals
+from softquery.serve.catalogue import ServedModel
+from softquery.serve.faults import Dialect
+from softquery.serve.service import Service
+from softquery.serve.settings import Settings
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGES = {"/": "index.html", "/docs": "docs.html"}
+FILES = (
+    "page.css", "docs.css", "words.js", "asking.js", "alignment.js", "page.js", "docs.js",
+    "icon.svg",
+)  # fmt: skip
+RAMP = "ramp.css"
+"""The colours of weights, which `softquery.explain` defines."""
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+class Info(ResponseBody):
+    """The first model as TEI describes its only one; `models` and `indexes` list all."""
+
+    model_id: str
+    model_dtype: str
+    model_type: dict[str, Any]
+    max_concurrent_requests: int
+    max_input_length: int | None
+    max_batch_tokens: int
+    max_client_batch_size: int
+    auto_truncate: bool
+    version: str
+    models: list[dict[str, Any]]
+    indexes: list[dict[str, Any]]
+    limits: dict[str, float]
+
+
+class Health(ResponseBody):
+    """The server is running."""
+
+    status: str
+
+
+def description(served: ServedModel) -> dict[str, Any]:
+    """What `/info` says about one model or index."""
+    found: dict[str, Any] = {"name": served.name, "kind": served.kind, "can": list(served.handlers)}
+    if served.max_tokens is not None:
+        found["max_tokens"] = served.max_tokens
+    if served.vector_size:
+        found |= {"vector_size": served.vector_size, "pooling": served.pooling}
+    if isinstance(served.model, Matcher):
+        found["labels"] = list(served.model.labels)
+        found["language"] = _language(served.model)
+    if isinstance(served.model, Index):
+        found |= _index_facts(served.model)
+    if getattr(served.model, "is_couplet", False):
+        found["form"] = "couplet"
+    return found
+
+
+def _index_facts(index: Index) -> dict[str, Any]:
+    return {
+        "rows": len(index),
+        "columns": list(index.manifest.columns),
+        "min_score": index.min_score,
+        "language": _language(index.matcher),
+        "explains": own_vectors(index.matcher).pooling != "own",
+    }
+
+
+def _language(matcher: Matcher) -> str:
+    """The language that a model reads, as far as its text pipeline shows."""
+    return "zh" if matcher.pipeline.config.unit in ("characters", "jieba") else "en"
+
+
+def _dtype(served: ServedModel) -> str:
+    bundle = getattr(served.model, "bundle", None)
+    export = {} if bundle is None else bundle.metrics.get("export", {})
+    return str(export.get("precision", "float32")) if isinstance(export, dict) else "float32"
+
+
+def _type(served: ServedModel) -> dict[str, Any]:
+    """The type of a model in the words of TEI."""
+    labels = list(getattr(served.model, "labels", ()))
+    if labels:
+        name = "reranker" if served.kind == "matcher" else "classifier"
+        numbered = {str(number): label for number, label in enumerate(labels)}
+        return {name: {"id2label": numbered, "label2id": {v: int(k) for k, v in numbered.items()}}}
+    return {"embedding": {"pooling": served.pooling}} if served.pooling else {served.kind: {}}
+
+
+def information_routes(service: Service, settings: Settings) -> APIRouter:
+    """The addresses that describe the server itself."""
+    router = APIRouter(tags=["Server"])
+    catalogue, limits = service.catalogue, settings.limits
+    first = [*catalogue.models, *catalogue.indexes][0]
+
+    async def info() -> Json:
+        """Which models and indexes are served, and within which limits."""
+        return Json(
+            {
+                "model_id": first.name,
+                "model_dtype": _dtype(first),
+                "model_type": _type(first),
+                "max_concurrent_requests": limits.queue,
+                "max_input_length": first.max_tokens,
+                "max_batch_tokens": limits.batch_tokens,
+                "max_client_batch_size": limits.max_texts,
+                "auto_truncate": True,
+                "version": __version__,
+                "models": list(map(description, catalogue.models)),
+                "indexes": list(map(description, catalogue.indexes)),
+                "limits": {
+                    "max_body": limits.max_body,
+                    "max_text": limits.max_text,
+                    "max_texts": limits.max_texts,
+                    "timeout": limits.timeout,
+                },
+            }
+        )
+
+    async def health() -> Json:
+        """200 while the server is running."""
+        return Json({"status": "ok"})
+
+    async def metrics() -> Response:
+        """Metrics for Prometheus."""
+        kind = "text/plain; version=0.0.4; charset=utf-8"
+        return Response(service.metrics.text(), media_type=kind)
+
+    needs_key: dict[int | str, dict[str, Any]] = {401: refusals(Dialect.TEI)[401]}
+    router.add_api_route("/info", info, response_model=Info, responses=needs_key)
+    router.add_api_route("/health", health, response_model=Health)
+    plain = {"description": "Metrics", "content": {"text/plain": {"schema": {"type": "string"}}}}
+    router.add_api_route(
+        "/metrics", metrics, response_class=Response, responses={200: plain, **needs_key}
+    )
+    return router
+
+
+@lru_cache(maxsize=32)
+def read_asset(name: str) -> bytes:
+    """A file of the pages, read once."""
+    if name == RAMP:
+        return ramp_css().encode()
+    return (files("softquery.serve") / "page" / name).read_bytes()
+
+
+def _response(request: Request, name: str) -> Response:
+    content = read_asset(name)
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {
+        "Content-Security-Policy": PAGE_POLICY,
+        "Cache-Control": "no-cache",
+        "ETag": tag,
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    }
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(content, media_type=kind, headers=headers)
+
+
+def asset_routes() -> APIRouter:
+    """The addresses of the pages and, not in the OpenAPI document, of their files."""
+    router = APIRouter(tags=["Server"])
+    for path, name in PAGES.items():
+        router.add_api_route(
+            path, _asset_response(name), methods=["GET"], response_class=HTMLResponse, name=name
+        )
+    for name in (*FILES, RAMP):
+        router.add_api_route(
+            f"/page/{name}", _asset_response(name), methods=["GET"], include_in_schema=False
+        )
+    return router
+
+
+def _asset_response(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def read(request: Request) -> Response:
+        """A page for people."""
+        return _response(request, name)
+
+    return read

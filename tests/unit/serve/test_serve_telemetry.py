@@ -1,0 +1,82 @@
+"""Logs are JSON, and hold what users wrote only when asked."""
+
+import io
+import json
+import logging
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
+
+from softquery.serve.bodies import Json
+from softquery.serve.faults import Dialect, Fault, FaultKind, validation
+from softquery.serve.telemetry import LOGGER, log, set_up_logs
+
+
+@pytest.fixture
+def written():
+    before = {
+        name: (logging.getLogger(name).handlers, logging.getLogger(name).propagate)
+        for name in ("softquery.serve", "uvicorn", "uvicorn.error", "uvicorn.access")
+    }
+    yield io.StringIO()
+    for name, (handlers, propagate) in before.items():
+        logging.getLogger(name).handlers = handlers
+        logging.getLogger(name).propagate = propagate
+
+
+def test_a_line_is_an_object_with_its_fields(written):
+    set_up_logs(log_text=False, stream=written)
+    log(logging.INFO, "request", {"status": 200, "path": "/ünï"})
+    logging.getLogger("uvicorn.error").warning("something of %s", "uvicorn's")
+    first, second = map(json.loads, written.getvalue().splitlines())
+    assert (first["event"], first["status"], first["path"]) == ("request", 200, "/ünï")
+    assert first["time"].endswith("Z")
+    assert (second["level"], second["event"]) == ("warning", "something of uvicorn's")
+
+
+@pytest.mark.parametrize("log_text", [False, True])
+def test_what_an_exception_says_is_written_only_when_asked(written, log_text):
+    set_up_logs(log_text=log_text, stream=written)
+    try:
+        raise ValueError("the secret of a user")
+    except ValueError:
+        LOGGER.error("a fault", exc_info=True)
+    (line,) = map(json.loads, written.getvalue().splitlines())
+    assert line["error"] == "ValueError"
+    assert line["where"][-1].endswith("test_what_an_exception_says_is_written_only_when_asked")
+    assert ("secret" in written.getvalue()) == log_text
+
+
+def test_numbers_of_numpy_and_halves_of_characters_are_written():
+    found = Json({"score": np.float32(0.5), "row": np.arange(2), "text": "\ud800ü"}).body
+    assert found == b'{"score":0.5,"row":[0,1],"text":"\\ud800\xc3\xbc"}'
+    assert json.loads(found)["text"] == "\ud800ü"
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_every_dialect_has_its_shape(dialect):
+    fault = Fault(FaultKind.OVERLOADED, "full", headers={"Retry-After": "3"})
+    assert fault.status(dialect) == 429
+    body = fault.body(dialect)
+    assert {
+        Dialect.TEI: lambda: body == {"error": "full", "error_type": "overloaded"},
+        Dialect.OPENAI: lambda: body["error"]["message"] == "full",
+        Dialect.RERANK: lambda: body["message"] == "full",
+    }[dialect]()
+
+
+def test_a_wrong_body_is_said_in_one_line_without_its_text():
+    errors = [
+        {"loc": ("body", "RerankBody", "texts", 3), "msg": "Input should be a valid string"},
+        {"loc": ("body", "JinaRerank", "texts", 3), "msg": "Input should be a valid string"},
+        {"loc": ("body", "query", "str"), "msg": "Field required", "input": "a secret"},
+        {"loc": ("body",), "msg": "Odd"},
+        {"loc": ("body", "model"), "msg": "Odd"},
+        {"loc": ("body",), "type": "json_invalid", "msg": "JSON decode error"},
+    ]
+    said = str(validation(errors))
+    assert said == (
+        "texts.3: input should be a valid string; query: field required; the body: odd (and 2 more)"
+    )
