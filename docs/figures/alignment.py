@@ -1,4 +1,4 @@
-"""The picture at the head of the README: which words of two sentences asked which.
+"""Draw the picture at the head of the README: which words of two sentences attended to which.
 
 python docs/figures/alignment.py --output docs/figures/alignment.svg
 """

@@ -1,11 +1,11 @@
-"""Draw why an encoder that sees both sides must be asked for hidden words.
+"""Draw why an encoder that sees both sides is trained to predict hidden words.
 
     python docs/figures/reading_the_answer.py [--output docs/figures/reading-the-answer.svg]
 
-Three times the same blocks learn sentences of a tiny language. From left to right, each word is
-foretold from those before it. With the sight to both sides and nothing hidden, the next word is
-foretold, too, but it stands there and is read off: the loss falls below what can be known, and the
-model knows nothing once the word is hidden. With a hidden word, both sides help.
+The same blocks learn a tiny language three times. From left to right, each word is predicted from
+those before it. With both sides visible and nothing hidden, the next word is predicted, too, but it
+is in the input and is copied: the loss falls below what can be known, and the model fails once the
+word is hidden. With a hidden word to predict, both sides help.
 """
 
 import argparse
@@ -36,23 +36,23 @@ Make = Callable[[list[list[int]], random.Random], MaskedBatch]
 
 
 def sentence(draw: random.Random) -> list[int]:
-    """The moody somebody does one of two deeds of theirs somewhere: 1.4 nats a word on average."""
+    """A sentence of article, mood, person, deed and place: 1.4 nats per word on average."""
     who = draw.randrange(8)
     deed = (who + draw.randrange(2)) % 8
     return [CLS, THE, draw.choice(MOODS), WHO[who], DEEDS[deed], draw.choice(PLACES), SEP]
 
 
 KNOWABLE = (0 + math.log(8) + math.log(8) + math.log(2) + math.log(8)) / 5
-"""What is left open of a word by those before it, in nats."""
+"""Mean entropy of a word given the words before it, in nats."""
 
 
 def next_words(rows: list[list[int]], draw: random.Random) -> MaskedBatch:
-    """Every place is asked for the word that follows it; nothing is hidden."""
+    """Predict the next word at every position, with nothing hidden."""
     return batch(rows, [(row, place, place + 1) for row in range(len(rows)) for place in range(5)])
 
 
 def next_hidden(rows: list[list[int]], draw: random.Random) -> MaskedBatch:
-    """The same question with the answer hidden, one word a sentence."""
+    """Predict the next word at one position per sentence, with that word hidden."""
     asked = [(row, place) for row in range(len(rows)) for place in [draw.randrange(5)]]
     hidden = [
         [*row[: place + 1], MASK, *row[place + 2 :]]
@@ -62,7 +62,7 @@ def next_hidden(rows: list[list[int]], draw: random.Random) -> MaskedBatch:
 
 
 def hidden_words(rows: list[list[int]], draw: random.Random) -> MaskedBatch:
-    """One word a sentence is hidden, and asked for where it stood."""
+    """Predict one hidden word per sentence at its own position."""
     asked = [(row, draw.randrange(1, 6)) for row in range(len(rows))]
     hidden = [
         [*row[:place], MASK, *row[place + 1 :]] for row, (_, place) in zip(rows, asked, strict=True)
@@ -75,7 +75,7 @@ def batch(
     asked: list[tuple[int, int, int]],
     shown: list[list[int]] | None = None,
 ) -> MaskedBatch:
-    """Sentences end to end: row, the place that is asked, and the place of the answer."""
+    """Packed sentences; `asked` holds row, position of the prediction, and that of its answer."""
     tokens = PackedTokens.of(shown or rows)
     length = len(rows[0])
     return MaskedBatch(
@@ -89,13 +89,13 @@ def batch(
 
 @dataclass
 class Way:
-    """A way to learn, and what is asked of it afterwards."""
+    """How a model is trained, and what it is measured on."""
 
     name: str
     direction: str
     learnt: Make
     asked: dict[str, tuple[Make, str]]
-    """What is asked, and how its curve is drawn."""
+    """By the name of a curve: the batches it is measured on, and its line style."""
 
 
 WAYS = [
@@ -116,7 +116,7 @@ COLOURS = ("#4c72b0", "#c44e52", "#55a868")
 
 
 def curves(way: Way) -> dict[str, list[float]]:
-    """The loss of a word on sentences that were not learnt from, while learning."""
+    """The loss per word on held-out sentences during training, by the name of the curve."""
     torch.manual_seed(1)
     draw = random.Random(1)
     model = Bert(
@@ -142,7 +142,7 @@ def curves(way: Way) -> dict[str, list[float]]:
 
 @torch.no_grad()
 def measured(model: Bert, make: Make) -> float:
-    """On the same sentences each time."""
+    """The loss on held-out sentences, the same at every call."""
     draw = random.Random(2)
     rows = [sentence(draw) for _ in range(200)]
     made = make(rows, draw)

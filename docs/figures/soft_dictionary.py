@@ -89,7 +89,7 @@ def draw_soft(axes: Axes) -> None:
 
 
 def draw_temperatures(axes: Axes) -> None:
-    """How sharply the keys are told apart: weights as stacked bars, the mix beside them."""
+    """The weights at several temperatures as stacked bars, with the mixture beside them."""
     axes.set_title("the temperature decides how soft", loc="left", pad=14, fontsize=13)
     for row, temperature in enumerate(TEMPERATURES):
         answer = ask(temperature)

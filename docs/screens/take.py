@@ -1,6 +1,6 @@
-"""Take the pictures of the page: `python docs/screens/take.py`, with Playwright and Chromium.
+"""Take screenshots of the page: `python docs/screens/take.py`, with Playwright and Chromium.
 
-A server of the shipped models and of the shop's questions is started for it.
+The script starts a server with shipped models and the FAQ of a shop.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PHONE: dict[str, Any] = {
 
 
 def index(place: Path) -> None:
-    """The shop's questions in English."""
+    """Build an index of the shop's questions in English."""
     Index.build(
         FAQ,
         place,
@@ -39,7 +39,7 @@ def index(place: Path) -> None:
 
 
 def serve(faq: Path) -> tuple["subprocess.Popen[bytes]", str]:
-    """A server at a free port, and its address."""
+    """Start a server at a free port; return its process and its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
     named = [word for model in MODELS for word in ("--model", model)]
@@ -66,7 +66,7 @@ def serve(faq: Path) -> tuple["subprocess.Popen[bytes]", str]:
 
 
 def opened(browser: Browser, address: str, settings: dict[str, Any]) -> Page:
-    """The page with its first answer."""
+    """Open the page and wait for its first answer."""
     page = browser.new_page(**settings)
     page.goto(address)
     page.wait_for_selector("#pair-board .chip")
@@ -74,7 +74,7 @@ def opened(browser: Browser, address: str, settings: dict[str, Any]) -> Page:
 
 
 def take(browser: Browser, address: str, folder: Path) -> None:
-    """A pair, a question and a couplet on a desk by day, and a pair on a phone by night."""
+    """Save a pair, a question and a couplet in light mode, and a pair on a phone in dark mode."""
     page = opened(browser, address, DESKTOP)
     page.locator("#pair-board .sentence.first .chip").nth(4).hover()
     page.wait_for_timeout(500)
@@ -96,9 +96,9 @@ def take(browser: Browser, address: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Take all of them."""
+    """Take all screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=HERE, help="The folder of the pictures.")
+    parser.add_argument("--output", type=Path, default=HERE, help="The folder for the screenshots.")
     folder = parser.parse_args().output
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     with tempfile.TemporaryDirectory() as scratch:

@@ -165,7 +165,7 @@ OPTIONS = [
         said="--layers must be one of all, mix, top, average, or the number of a layer, got 'last'",
     ),
     Case(
-        title="a layer that the model has not",
+        title="a layer that the model lacks",
         command=f"{PLAIN} --layers 3",
         damage=SOUND,
         said="the model has layers 0 to 2, got 3",

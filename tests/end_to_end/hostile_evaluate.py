@@ -69,7 +69,7 @@ MODELS = [
         said=f"model/model.safetensors: does not fit config.json: {ANY}",
     ),
     Case(
-        title="a setting that the model has not",
+        title="a setting that the model lacks",
         command=PLAIN,
         damage=changed("model/config.json", "model", "config", "heads", to=8),
         said="model/config.json: esim has no setting 'heads'",
@@ -156,7 +156,7 @@ DATA = [
         "expected: sentence1, sentence2, label; other names are given with --columns label=NAME",
     ),
     Case(
-        title="`--columns` with a column that the file has not",
+        title="`--columns` with a column that the file lacks",
         command=f"{PLAIN} --columns sentence1=q1",
         said='test.tsv, row 1: no column "q1"; found: sentence1, sentence2, label; '
         "expected: q1, sentence2, label; other names are given with --columns sentence1=NAME",
@@ -232,7 +232,7 @@ DATA = [
 
 OPTIONS = [
     Case(
-        title="`--slice` by a column that the file has not",
+        title="`--slice` by a column that the file lacks",
         command=f"{PLAIN} --slice genre",
         said="test.tsv: cannot slice by 'genre'; "
         "expected one of length, sentence1, sentence2, label",

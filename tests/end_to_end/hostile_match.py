@@ -305,7 +305,7 @@ RANK = [
         said='--columns: no column is called "query"; known: text',
     ),
     Case(
-        title="a label that the model has not",
+        title="a label that the model lacks",
         command=f"{RANKED} --label maybe",
         damage=DOCS,
         said="--label: label 'maybe' is not one of different, same",
@@ -377,7 +377,7 @@ EXPORT = [
         "expected: sentence1, sentence2, label; other names are given with --columns label=NAME",
     ),
     Case(
-        title="a label that the model has not",
+        title="a label that the model lacks",
         command=INT8,
         damage=labelled("test.tsv", "same", "maybe"),
         said="test.tsv, row 3: label 'maybe' is not one of different, same",

@@ -89,7 +89,7 @@ TRAIN_TAGGER = [
         said="tagged/train.txt: holds no sentences",
     ),
     Case(
-        title="a column that the file has not",
+        title="a column that the file lacks",
         command=f"{PLAIN} --columns tags=ner",
         said='tagged/train.txt, row 1: no column "ner" for tags; a row has 3 (word, pos, chunk); '
         "name one with --columns tags=PLACE, counted from 1",
@@ -284,7 +284,7 @@ EVALUATE_TAGGER = [
         ".conllup, .bio, .iob, .bmes, .tsv, .jsonl, plain or compressed",
     ),
     Case(
-        title="a column that the file has not",
+        title="a column that the file lacks",
         command=f"{EVALUATED} --columns tags=ner",
         needs=TAGGER,
         damage=file("test.conll", GOLD),
@@ -401,7 +401,7 @@ TAG = [
         said=f"tagger/model.safetensors: does not fit config.json: {ANY}",
     ),
     Case(
-        title="a setting that the model has not",
+        title="a setting that the model lacks",
         command=ONE,
         needs=TAGGER,
         damage=changed("tagger/config.json", "model", "config", "spelling", "widht", to=7),
@@ -597,7 +597,7 @@ EXPORT_TAGGER = [
         said="test.conll, row 4: tag 'I-ORG' is not one of LOC, PER",
     ),
     Case(
-        title="a column that the file has not",
+        title="a column that the file lacks",
         command=f"{INT8} --columns tags=ner",
         needs=TAGGER,
         damage=file("test.conll", GOLD),

@@ -156,7 +156,7 @@ COLUMN = [
         f"{COLUMNS} label=NAME",
     ),
     Case(
-        title="`--columns` with a column that the file has not",
+        title="`--columns` with a column that the file lacks",
         command=f"{PLAIN} --columns label=gold",
         said='data/train.tsv, row 1: no column "gold"; found: sentence1, sentence2, label; '
         "expected: sentence1, sentence2, gold; other names are given with --columns label=NAME",
