@@ -151,7 +151,7 @@ def encode_piece_windows(
     """Context windows as ids of pieces.
 
     Args:
-        windows: The windows, as `softquery.answers.make_windows` makes them with a pipeline of pieces.
+        windows: As `softquery.answers.make_windows` makes them with a pipeline of pieces.
         pipeline: That pipeline.
         labels: The first and last piece of the answer in each window, `NO_ANSWER` twice for none.
     """

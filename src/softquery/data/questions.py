@@ -91,7 +91,7 @@ def encode_windows(
     """Context windows as rows of a lexicon of their own words.
 
     Args:
-        windows: The windows, as `softquery.answers.make_windows` makes them; a list of words that several
+        windows: As `softquery.answers.make_windows` makes them; a list of words that several
             of them share is stored once.
         pipeline: Knows which words the model's table has.
         max_characters: Characters per word, the two marks at its ends included.
