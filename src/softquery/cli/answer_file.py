@@ -14,7 +14,7 @@ from softquery.errors import counted
 
 if TYPE_CHECKING:
     from softquery.runtime.bulk import BulkResult
-    from softquery.runtime.embed.bulk import EmbedResult
+    from softquery.runtime.embed.vector_files import EmbedResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,8 @@ def embed(
 
     An interrupted run into an .npz goes on where it stopped when the same command is given again.
     """
-    from softquery.runtime.embed.bulk import embed_rows
     from softquery.runtime.embed.layer_choice import check_choice, parse_layers
-    from softquery.runtime.embed.vector_sinks import FORMS
+    from softquery.runtime.embed.vector_files import FORMS, embed_rows
     from softquery.runtime.partial_file import check_output
 
     if (file is None) == (not text):

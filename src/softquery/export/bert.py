@@ -26,7 +26,7 @@ from softquery.files import DocumentLine
 from softquery.models import Bert
 from softquery.runtime.bert.backends import open_bert
 from softquery.runtime.bert.rows import BertRow
-from softquery.runtime.embed.hidden_words import HiddenWords, hidden_words
+from softquery.runtime.embed.evaluate import HiddenWords, hidden_words
 from softquery.runtime.embed.onnx_pieces import OnnxPieces
 from softquery.runtime.embed.torch_pieces import TorchPieces
 from softquery.runtime.fit_checks import fitting_pipeline

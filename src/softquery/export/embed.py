@@ -260,7 +260,7 @@ def _by_perplexity(
 ) -> AccuracyGate:
     """By how many per cent perplexity grows."""
     try:
-        from softquery.export.perplexity import perplexity
+        from softquery.runtime.embed.evaluate import perplexity
     except ImportError as error:
         if error.name and error.name.split(".")[0] in ("torch", "jaxtyping"):
             raise MissingExtra("train", needed_for="measuring perplexity") from None

@@ -17,7 +17,7 @@ from softquery.data import (
 from softquery.errors import ConfigError
 from softquery.models import Bert
 from softquery.recipes.bert_run import DocumentFiles
-from softquery.runtime.embed.hidden_words import masked_scores, measured_slots
+from softquery.runtime.embed.evaluate import masked_scores, measured_slots
 from softquery.tasks import MaskedScores
 from softquery.training import Training
 

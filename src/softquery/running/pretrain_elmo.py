@@ -21,7 +21,7 @@ from softquery.running.pretrain import fits_on
 from softquery.running.session import Session
 from softquery.running.stream_plan import StreamMemory, StreamPlan
 from softquery.running.text_source import TextSource
-from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.embed.evaluate import text_likelihood
 from softquery.runtime.torch_models import build_embedder, config_of
 from softquery.tasks import LanguageModel
 from softquery.text import TextPipeline, pipeline_from_words, spell_vocabulary

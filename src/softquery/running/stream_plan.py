@@ -12,7 +12,7 @@ from softquery.data import Slot, StreamBatch, Streams, StreamSlots
 from softquery.errors import ConfigError
 from softquery.models import BiLmState, Elmo, LanguageModelOutput
 from softquery.nn import LstmState
-from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.embed.evaluate import text_likelihood
 
 
 class StreamMemory:

@@ -17,7 +17,7 @@ from softquery.recipes.run import Run, TagSettings
 from softquery.running.adapter import Folder, Prepared, Say, SourceRows
 from softquery.running.tag_plan import TagPlan
 from softquery.runtime.tag.decode_tags import decode_tags
-from softquery.runtime.tag.schemes import written_scheme
+from softquery.runtime.tag.scheme_detection import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores
 from softquery.tasks import Tagging
 from softquery.text import (

@@ -6,7 +6,7 @@ from typing import Any
 from softquery.runtime.classify.model import Classifier, load_classifier
 from softquery.runtime.embed.layer_choice import Mix
 from softquery.runtime.embed.model import ContextEmbedder, EmbeddingStream, open_embedder
-from softquery.runtime.embed.pieces import PieceEmbedder, open_pieces
+from softquery.runtime.embed.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.embed.word_layers import WordsInContext
 from softquery.runtime.generate.model import Generator, load_generator
 from softquery.runtime.generate.request import GenerateRequest

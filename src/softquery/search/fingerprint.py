@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from softquery.bundle import Bundle
-from softquery.runtime.vectors.texts import TextVectors
+from softquery.runtime.vectors.text_vectors import TextVectors
 from softquery.zoo import resolve
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")

@@ -11,7 +11,7 @@ from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backends import is_bert
 from softquery.runtime.load import opened
 from softquery.runtime.vectors.model import vectors_of
-from softquery.runtime.vectors.texts import SpaceAverages, own_vectors
+from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
 from softquery.serve.engine import BatchedSkill
@@ -147,7 +147,7 @@ def open_model(name: str, source: str) -> Served:
     """Open a bundle; the engine's threads are the only ones."""
     bundle = opened(source)
     if bundle.config.kind == "vectors":
-        return _served_words(name, SpaceAverages(vectors_of(bundle), bundle))
+        return _served_words(name, WordVectorAverages(vectors_of(bundle), bundle))
     return served_model(name, load(bundle, threads=1))
 
 
@@ -175,7 +175,7 @@ def served_model(name: str, model: Any) -> Served:
     return Served(name=name, kind=kind, thing=model, lanes={skill[kind]: TextLane(name, predict)})
 
 
-def _served_words(name: str, vectors: SpaceAverages) -> Served:
+def _served_words(name: str, vectors: WordVectorAverages) -> Served:
     return Served(
         name=name,
         kind="vectors",

@@ -12,10 +12,10 @@ import numpy as np
 from softquery.answers import Generated
 from softquery.errors import InputError, SoftqueryError
 from softquery.runtime import ContextEmbedder, GenerateRequest, Matcher, PieceEmbedder
-from softquery.runtime.vectors.texts import (
+from softquery.runtime.vectors.text_vectors import (
     EncodingVectors,
-    SpaceAverages,
     StateVectors,
+    WordVectorAverages,
     mean_in_context,
 )
 from softquery.search import SearchResult
@@ -136,7 +136,7 @@ class WordVectorLane:
         vectors: What it holds.
     """
 
-    def __init__(self, name: str, vectors: SpaceAverages) -> None:
+    def __init__(self, name: str, vectors: WordVectorAverages) -> None:
         self.name, self.vectors = name, vectors
 
     def cut(self, request: Sequence[str]) -> SplitRequest:

@@ -26,7 +26,7 @@ CHUNK = 64
 
 
 class GenerateBackend(Protocol):
-    """What computes for a writer; ids come with both ends."""
+    """What computes for a generator; ids come with both ends."""
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class Generator:
     def bundle(self) -> Bundle:
         """The model folder."""
         if self._bundle is None:
-            raise BundleError("this writer has not been stored yet")
+            raise BundleError("this generator has not been stored yet")
         return self._bundle
 
     @property
@@ -266,12 +266,12 @@ class _Teller:
 
     def __init__(
         self,
-        writer: Generator,
+        generator: Generator,
         source: SourceText,
         request: GenerateRequest,
         tell: Callable[[str], object],
     ) -> None:
-        self.writer, self.source, self.request, self.tell = writer, source, request, tell
+        self.generator, self.source, self.request, self.tell = generator, source, request, tell
         self.tokens: list[int] = []
         self.told = ""
         self.steps = 0
@@ -281,7 +281,7 @@ class _Teller:
         if self.steps == 1 or len(tokens) != 1:  # the beginning of the text is no token of it
             return
         self.tokens.append(int(tokens[0]))
-        self._tell(self.writer.text_of(self.tokens, self.source, self.request))
+        self._tell(self.generator.text_of(self.tokens, self.source, self.request))
 
     def finish(self, answers: Sequence[Generated]) -> None:
         if answers:
