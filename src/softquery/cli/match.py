@@ -85,7 +85,7 @@ def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> N
 def rank(
     query: Annotated[str, typer.Argument(help="What is asked.")],
     candidates: Annotated[
-        Path, typer.Option(help="One candidate a line (.txt), or a column `text` of a table.")
+        Path, typer.Option(help="One candidate per line (.txt), or a column `text` of a table.")
     ],
     model: options.Model = "match-en",
     top: Annotated[int, typer.Option(min=1, help="How many to show.")] = 5,

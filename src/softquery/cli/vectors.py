@@ -103,7 +103,7 @@ def _show_scores(scores: "list[AnalogyScore]", as_json: bool) -> None:
 @vectors.command()
 def similarity(
     words: Annotated[
-        list[str], typer.Argument(help="Two words, or a file of two words and a grade a line.")
+        list[str], typer.Argument(help="Two words, or a file of two words and a grade per line.")
     ],
     model: Model,
     as_json: AsJson = False,

@@ -222,7 +222,7 @@ def check_kind(bundle: Bundle, name: str) -> None:
 
 
 def check_task(bundle: Bundle) -> None:
-    """Refuse a task that the kind has not, or that the model's outputs cannot answer."""
+    """Refuse a task that the kind lacks, or that the model's outputs cannot answer."""
     task, tasks = bundle.config.task, kind_of(bundle).tasks
     place = bundle.path / "config.json"
     if task["name"] not in tasks:

@@ -15,6 +15,7 @@ from softquery.runtime.kinds import kind_of
 from softquery.zoo import resolve
 
 Backend = Literal["auto", "onnx", "torch"]
+"""What computes: ONNX Runtime, torch, or whichever the bundle was made for."""
 Source = str | PathLike[str] | Bundle
 """A name from the zoo, a folder, or a bundle that is read already."""
 
@@ -48,14 +49,14 @@ def load(
 
 
 def opened(source: Source) -> Bundle:
-    """The bundle, read where it is not yet."""
+    """A bundle by its name, by its folder, or as it is."""
     return source if isinstance(source, Bundle) else read_bundle(resolve(source))
 
 
 def choose_backend(
     bundle: Bundle, backend: Backend, threads: int | None, device: str | None
 ) -> Literal["onnx", "torch"]:
-    """The backend that was asked for, if it can be had; by itself that which needs no torch."""
+    """The backend that was asked for, where it is available; `"auto"` prefers ONNX Runtime."""
     if backend not in ("auto", "onnx", "torch"):
         raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
     if threads is not None and threads < 1:

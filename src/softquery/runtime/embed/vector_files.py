@@ -72,7 +72,7 @@ def open_sink(output: Path, identity: Mapping[str, str]) -> Iterator[VectorSink]
 
 
 class NpzSink:
-    """One array a sentence, in `OUTPUT.partial` until all are there.
+    """One array per sentence, in `OUTPUT.partial` until all are there.
 
     Args:
         partial: The file under way.
@@ -112,7 +112,7 @@ class NpzSink:
 
 
 class ParquetSink:
-    """One row a sentence: its number in the input, its words, and its vectors as nested lists.
+    """One row per sentence: its number in the input, its words, and its vectors as nested lists.
 
     Args:
         handle: The file under way.

@@ -28,7 +28,7 @@ class WordLayers(Protocol):
     """Anything that gives every word of a sentence a vector on each of its layers."""
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> list[Layers]:
-        """One array a sentence; all have as many layers, all layers are equally wide."""
+        """One array per sentence; all have as many layers, all layers are equally wide."""
 
 
 class VectorLayers:

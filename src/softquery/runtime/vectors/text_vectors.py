@@ -1,4 +1,4 @@
-"""One vector a text, from whatever model there is: for recall, and for clients that ask for it.
+"""One vector per text, from whatever model there is: for recall, and for clients that ask for it.
 
 | model | a text's vector |
 |---|---|
@@ -125,7 +125,7 @@ class WordAverages:
     """The mean of a text's word vectors, frequent words weighing less.
 
     Args:
-        table: A vector a word.
+        table: A vector per word.
         pipeline: Whose ids are the rows of the table.
     """
 
