@@ -12,7 +12,7 @@ from softquery.runtime.bert.rows import BertRow
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.classify.model import load_classifier
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.match.evaluate import evaluate
+from softquery.runtime.match.evaluate import evaluate_matcher
 from softquery.runtime.match.model import load_matcher
 from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import load_reader
@@ -75,7 +75,9 @@ def _pairs(bundle: Bundle) -> Judge:
     return Judge(
         metric="accuracy" if "labels" in bundle.config.task else "spearman",
         rows=made,
-        report=lambda path, rows: evaluate(load_matcher(path, backend="onnx"), rows).report(),
+        report=lambda path, rows: evaluate_matcher(
+            load_matcher(path, backend="onnx"), rows
+        ).report(),
     )
 
 

@@ -19,7 +19,7 @@ from softquery.runtime.embed.word_layers import is_nested
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.reads import NESTED
 from softquery.runtime.inner.sentences import check_spelling
-from softquery.runtime.match.evaluate import evaluate
+from softquery.runtime.match.evaluate import evaluate_matcher
 from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.runtime.torch_models import config_of, load_model
 
@@ -117,5 +117,5 @@ def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
 
 
 def _score(exported: Path, rows: Sequence[Row], metric: str) -> float:
-    report = evaluate(load_matcher(exported, backend="onnx"), rows).report()
+    report = evaluate_matcher(load_matcher(exported, backend="onnx"), rows).report()
     return float(report[metric] or 0.0)

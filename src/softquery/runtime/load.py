@@ -4,7 +4,7 @@ Needs no torch.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal
@@ -46,6 +46,24 @@ def load(
     if kind.name == "vectors":
         raise BundleError(f"{bundle.path}: holds word vectors; open it with softquery.load_vectors")
     return kind.opener.get()(bundle, backend=backend, threads=threads, device=device)
+
+
+def evaluate(model: Any, rows: Sequence[Any]) -> Any:
+    """Answer labelled rows, and keep what was answered, to be looked at in several ways.
+
+    Args:
+        model: An opened bundle whose task has labelled rows.
+        rows: As the model's kind parses them, such as rows with `sentence1`, `sentence2` and
+            `label` for a `Matcher`.
+
+    Returns:
+        A `MatchEvaluation` for a matcher, and what corresponds to it for other kinds: all have
+        `report()`, `slices(by)` and `mistakes()`.
+    """
+    kind = kind_of(model.bundle)
+    if kind.evaluator is None or kind.measured_on_text:
+        raise ConfigError(f"{model.bundle.path}: {kind.noun} has no labelled rows to measure on")
+    return kind.evaluator.get()(model, rows)
 
 
 def opened(source: Source) -> Bundle:
