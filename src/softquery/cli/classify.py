@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli import options
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_table
 from softquery.errors import ConfigError
 
@@ -48,7 +48,7 @@ def classify(
         if explain is not None and len(given) > 1:
             raise ConfigError("--explain shows one text; give only one")
         options.check_explain(explain)
-        classifier = _load(model, backend, threads)
+        classifier: Classifier = load_kind("classifier", model, backend, threads)
         if explain is not None:
             classifier.explain(given[0]).plot(explain)
             options.note_why(explain)
@@ -57,13 +57,7 @@ def classify(
     if explain is not None:
         raise ConfigError("--explain shows one text; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    answer_file(_load(model, backend, threads), run)
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Classifier":
-    from softquery.runtime.classify.model import load_classifier
-
-    return load_classifier(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    answer_file(load_kind("classifier", model, backend, threads), run)
 
 
 def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli import options
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import note, print_json, print_table, print_text
 from softquery.errors import ConfigError, counted
 
@@ -80,7 +80,7 @@ def generate(
         options.check_explain(explain)
         if stream:
             _check_stream(texts or [], strategy, as_json)
-        generator = _load(model, backend, threads)
+        generator: Generator = load_kind("generator", model, backend, threads)
         if explain is not None:
             generator.explain((texts or [""])[0], request).plot(explain)
             options.note_why(explain)
@@ -89,7 +89,7 @@ def generate(
     if stream or explain is not None:
         raise ConfigError("--stream and --explain show one text; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    generator = _load(model, backend, threads)
+    generator = load_kind("generator", model, backend, threads)
     on_bad = None if run.bad is None else run.bad.add
     answer_file(
         generator,
@@ -158,12 +158,6 @@ def _check_stream(texts: list[str], strategy: "Strategy", as_json: bool) -> None
         raise ConfigError("--stream follows one text: use it with --beam 1, or --sample")
     if as_json:
         raise ConfigError("--stream shows a text as it is made, --json when it is whole; give one")
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Generator":
-    from softquery.runtime import load_generator
-
-    return load_generator(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(

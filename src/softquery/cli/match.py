@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli import options
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_table
 from softquery.errors import ConfigError, InputError
 
@@ -44,7 +44,7 @@ def match(
             raise ConfigError("--output is for --pairs FILE; one pair is printed")
         _refuse_empty(sentence1=sentence1, sentence2=sentence2)
         options.check_explain(explain)
-        matcher = _load(model, backend, threads)
+        matcher: Matcher = load_kind("matcher", model, backend, threads)
         if explain is not None:
             matcher.explain(sentence1, sentence2).plot(explain)
             options.note_why(explain)
@@ -53,19 +53,13 @@ def match(
     if explain is not None:
         raise ConfigError("--explain shows one pair; give two sentences")
     run = prepare_run(pairs, output, columns, on_error, as_json)
-    answer_file(_load(model, backend, threads), run)
+    answer_file(load_kind("matcher", model, backend, threads), run)
 
 
 def _refuse_empty(**texts: str) -> None:
     for name, text in texts.items():
         if not text.strip():
             raise ConfigError(f"{name} is empty")
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Matcher":
-    from softquery.runtime import load_matcher
-
-    return load_matcher(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> None:
@@ -107,7 +101,7 @@ def rank(
     rows: list[Row] = list(read_rows(candidates, columns=("text",), rename=rename))
     if not rows:
         raise InputError("holds no candidates", source=candidates)
-    matcher = _load(model, backend, threads)
+    matcher: Matcher = load_kind("matcher", model, backend, threads)
     texts = [row.values["text"] for row in rows]
     try:
         hits = matcher.rank(query, texts, top_k=top, label=label)

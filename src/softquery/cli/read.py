@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli import options
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_line
 from softquery.errors import ConfigError
 
@@ -51,7 +51,7 @@ def read(
     if source is None:
         asked = questions or []
         text = _check_some(asked, context, output, explain)
-        reader = _load(model, backend, threads)
+        reader: Reader = load_kind("reader", model, backend, threads)
         if explain is not None:
             reader.explain(asked[0], text).plot(explain)
             options.note_why(explain)
@@ -61,7 +61,7 @@ def read(
         name = "--explain shows one question" if explain else "--context is for one question"
         raise ConfigError(f"{name}; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    answer_file(_load(model, backend, threads), run)
+    answer_file(load_kind("reader", model, backend, threads), run)
 
 
 def _check_some(
@@ -92,12 +92,6 @@ def _text_of(context: str) -> str:
         return context
     with open_text(context, longest_line=None) as lines:
         return lines.read()
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Reader":
-    from softquery.runtime.read.model import load_reader
-
-    return load_reader(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(reader: "Reader", questions: list[str], context: str, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softquery.cli import options
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_line
 
 if TYPE_CHECKING:
@@ -48,17 +48,11 @@ def tag(
     options.require_choice("--split", split, ("words", "spaces"))
     if source is None:
         options.check_given(texts or (), output, "text", printed="texts")
-        _some(_load(model, backend, threads), texts or [], split, as_json)
+        _some(load_kind("tagger", model, backend, threads), texts or [], split, as_json)
         return
     run = prepare_run(source, output, columns, on_error, as_json)
     prepare = at_spaces if split == "spaces" else iter
-    answer_file(_load(model, backend, threads), run, prepare=prepare)
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Tagger":
-    from softquery.runtime.tag.model import load_tagger
-
-    return load_tagger(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    answer_file(load_kind("tagger", model, backend, threads), run, prepare=prepare)
 
 
 def _some(tagger: "Tagger", texts: list[str], split: str, as_json: bool) -> None:
