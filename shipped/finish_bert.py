@@ -49,7 +49,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.export import export_encoder
 from softquery.files import read_lines
 from softquery.recipes import BertRun, recipe
-from softquery.runtime.embed.hidden_words import evaluate_masked
+from softquery.runtime.embed.evaluate import evaluate_masked
 from softquery.zoo.glance import folder_size
 
 NAME = "bert-mini-en"

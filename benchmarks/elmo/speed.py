@@ -32,7 +32,7 @@ from softquery.models.elmo import presets
 from softquery.nn import ProjectedLstm, beside
 from softquery.recipes.elmo import elmo
 from softquery.running.pretrain_elmo import TYPES_MULTIPLE, StreamBatches, StreamMemory
-from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.embed.evaluate import text_likelihood
 from softquery.runtime.torch_models import load_embedder
 from softquery.tasks import LanguageModel
 from softquery.text import TextConfig, TextPipeline, spell_vocabulary

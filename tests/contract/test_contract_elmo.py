@@ -13,7 +13,7 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.models.elmo import presets
-from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.embed.evaluate import text_likelihood
 from softquery.runtime.torch_models import build_embedder, load_embedder
 from softquery.tasks import LanguageModel
 

@@ -114,13 +114,13 @@ MODELS = [
         title="a bundle of a kind that cannot be measured",
         command=PLAIN,
         damage=changed("model/config.json", "kind", to="clock"),
-        said="model: expected a matcher, found kind 'clock'",
+        said=f"model: a bundle of kind 'clock' cannot be opened (known: {ANY})",
     ),
     Case(
         title="a biLM without a softmax",
         command=PLAIN,
         damage=changed("model/config.json", "kind", to="embedder"),
-        said="model: has no softmax to foresee words with; use softquery embed",
+        said="model: has no softmax to predict words with; use softquery embed",
     ),
     Case(
         title="word vectors",

@@ -427,7 +427,7 @@ EXPORT = [
         title="a bundle of another kind",
         command=PLAIN,
         damage=changed("model/config.json", "kind", to="oracle"),
-        said="model: expected a matcher, found kind 'oracle'",
+        said=f"model: a bundle of kind 'oracle' cannot be opened (known: {ANY})",
     ),
     Case(
         title="an embedder that is none",

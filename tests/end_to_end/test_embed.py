@@ -94,7 +94,7 @@ def test_layers(model, place, layers):
     found = arrays()
     same(found, sq.load(model).embed(LINES, layers=chosen), atol=1e-3)
     assert {(len(each), each.dtype.name) for each in found} == {(1, "float16")}
-    said = "this bundle has learnt no mix of its own; the average of all layers stands for it\n"
+    said = "this bundle has learnt no mix of its own; the average of all layers is used instead\n"
     assert (said in answer.err) == (layers == "mix")
 
 

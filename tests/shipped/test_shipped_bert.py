@@ -22,7 +22,7 @@ from softquery.recipes import override, recipe
 from softquery.running.options import RunOptions
 from softquery.running.train import train
 from softquery.runtime import load
-from softquery.runtime.embed.hidden_words import evaluate_masked
+from softquery.runtime.embed.evaluate import evaluate_masked
 
 
 class Silent:

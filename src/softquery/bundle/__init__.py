@@ -18,9 +18,8 @@ from softquery.bundle.card import Card, CardData, CardNumber, is_research_only, 
 from softquery.bundle.config import BUNDLE_VERSION, BundleConfig
 from softquery.bundle.folder_layout import RECORDS
 from softquery.bundle.opening import Bundle, read_bundle
-from softquery.bundle.update import update_bundle, with_section
 from softquery.bundle.weights import weights_fingerprint
-from softquery.bundle.writing import write_bundle
+from softquery.bundle.writing import update_bundle, with_section, write_bundle
 
 __all__ = [
     "BUNDLE_VERSION",

@@ -1,4 +1,4 @@
-"""Word vectors as a bundle: a vocabulary, and one row a word."""
+"""Word vectors as a bundle: a vocabulary, and one row per word."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike

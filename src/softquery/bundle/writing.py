@@ -1,4 +1,4 @@
-"""Writing a model folder: whole or not at all."""
+"""Writing a model folder, and changing what it says about itself: whole or not at all."""
 
 import json
 import os
@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from softquery.atomic import atomic_folder
+from softquery.atomic import atomic_folder, write_text
+from softquery.bundle.card import calibration_lines
 from softquery.bundle.config import BundleConfig
 from softquery.bundle.folder_layout import (
     CALIBRATION,
@@ -23,7 +24,7 @@ from softquery.bundle.folder_layout import (
     refuse,
     to_json,
 )
-from softquery.bundle.opening import read_bundle
+from softquery.bundle.opening import Bundle, read_bundle
 from softquery.bundle.weights import Array, weights_to_bytes
 from softquery.errors import InputError
 
@@ -122,3 +123,39 @@ def _place_whole(
             # A process that was killed while writing a record may have left half of it.
             shutil.copytree(records, fresh / RECORDS, ignore=shutil.ignore_patterns(".*.tmp"))
         read_bundle(fresh)
+
+
+def update_bundle(bundle: Bundle, *, calibration: Mapping[str, Any]) -> Path:
+    """Write a calibration and show it in the card; each file whole, the calibration last.
+
+    Args:
+        bundle: The folder to change.
+        calibration: What `calibration.json` shall hold; no NaN.
+    """
+    text = to_json(calibration)
+    try:
+        body = calibration_lines(calibration)
+        write_text(bundle.path / CARD, with_section(bundle.card, "Calibration", body))
+        write_text(bundle.path / CALIBRATION, text)
+    except InputError as error:
+        refuse(bundle.path, error.message)
+    return bundle.path
+
+
+def with_section(card: str, title: str, body: list[str]) -> str:
+    """A card with one of its sections replaced, or added at the end.
+
+    Args:
+        card: In Markdown.
+        title: The section's heading.
+        body: Its lines.
+    """
+    lines = card.splitlines()
+    heading = f"## {title}"
+    section = [heading, "", *body, ""]
+    if heading not in lines:
+        return "\n".join([*lines, "", *section])
+    start = lines.index(heading)
+    rest = (place for place in range(start + 1, len(lines)) if lines[place].startswith("## "))
+    end = next(rest, len(lines))
+    return "\n".join([*lines[:start], *section, *lines[end:]]).rstrip("\n") + "\n"

@@ -1,4 +1,4 @@
-"""Answers to a whole file, and what is told about them at the end; for every verb that has bulk."""
+"""What the verbs that answer share: opening a model, and answering a whole file with it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -14,7 +14,7 @@ from softquery.errors import counted
 
 if TYPE_CHECKING:
     from softquery.runtime.bulk import BulkResult
-    from softquery.runtime.embed.bulk import EmbedResult
+    from softquery.runtime.embed.vector_files import EmbedResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,13 @@ def prepare_run(
     if output is not None:
         check_output(output)
     return FileRun(source, output, rename, BadRows(output) if on_error == "skip" else None, as_json)
+
+
+def load_kind(kind: str, model: str, backend: str, threads: int | None) -> Any:
+    """Open a bundle that must be of a kind, by its name in the zoo or by its folder."""
+    from softquery.runtime.kinds import KINDS
+
+    return KINDS[kind].opener.get()(model, backend=backend, threads=threads)
 
 
 def answer_file(

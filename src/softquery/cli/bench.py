@@ -23,7 +23,7 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="Contestants take turns so often.")] = 3,
     seconds: Annotated[
         float | None,
-        typer.Option(min=0.0, help="For each contestant and round; 2 a scene, 10 under load."),
+        typer.Option(min=0.0, help="For each contestant and round; 2 per scene, 10 under load."),
     ] = None,
     clients: Annotated[int, typer.Option(min=1, help="`serve`: that ask at once.")] = 64,
     picture: Annotated[Path | None, typer.Option(help="Also draw it as a .png.")] = None,

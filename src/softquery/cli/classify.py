@@ -5,21 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli import options
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_table
-from softquery.cli.options import (
-    AnswersOutput,
-    AsJson,
-    BackendName,
-    Model,
-    OnError,
-    Texts,
-    Threads,
-    check_explain,
-    check_given,
-    note_why,
-    require_choice,
-)
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,54 +18,46 @@ MOST_LABELS = 5
 
 
 def classify(
-    texts: Texts = None,
-    model: Model = "sentiment-en",
+    texts: options.Texts = None,
+    model: options.Model = "sentiment-en",
     source: Annotated[
         Path | None,
         typer.Option(
             "--input", help="Many texts: .txt (one a line) .tsv .csv .jsonl .parquet, .gz .xz."
         ),
     ] = None,
-    output: AnswersOutput = None,
+    output: options.AnswersOutput = None,
     columns: Annotated[str, typer.Option(help="Our column name to the file's: text=review.")] = "",
     explain: Annotated[
         Path | None,
         typer.Option(help="For one text, also show its words' weights: .html .svg .png .json."),
     ] = None,
-    on_error: OnError = "stop",
-    backend: BackendName = "auto",
-    threads: Threads = None,
-    as_json: AsJson = False,
+    on_error: options.OnError = "stop",
+    backend: options.BackendName = "auto",
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say what a text is: its sentiment, its topic, or whatever was learnt.
 
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
-    if (source is None) == (not texts):
-        raise ConfigError("give either texts, or --input FILE")
-    require_choice("--on-error", on_error, ("stop", "skip"))
+    options.require_input(texts, source, "texts, or --input FILE", on_error)
     if source is None:
         given = texts or []
-        check_given(given, output, "text", printed="texts")
+        options.check_given(given, output, "text", printed="texts")
         if explain is not None and len(given) > 1:
             raise ConfigError("--explain shows one text; give only one")
-        check_explain(explain)
-        classifier = _load(model, backend, threads)
+        options.check_explain(explain)
+        classifier: Classifier = load_kind("classifier", model, backend, threads)
         if explain is not None:
             classifier.explain(given[0]).plot(explain)
-            note_why(explain)
+            options.note_why(explain)
         _some(classifier, given, as_json)
         return
     if explain is not None:
         raise ConfigError("--explain shows one text; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    answer_file(_load(model, backend, threads), run)
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Classifier":
-    from softquery.runtime.classify.model import load_classifier
-
-    return load_classifier(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    answer_file(load_kind("classifier", model, backend, threads), run)
 
 
 def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:

@@ -34,13 +34,15 @@ SHOWN = 4
 def embed(
     file: Annotated[
         Path | None,
-        typer.Argument(help="One text a line (.txt), or a column `text` or `tokens` of a table."),
+        typer.Argument(help="One text per line (.txt), or a column `text` or `tokens` of a table."),
     ] = None,
     text: Annotated[
         list[str] | None, typer.Option(help="A text in place of a file. Repeatable.")
     ] = None,
     model: Model = "elmo-en",
-    output: Annotated[Path | None, typer.Option(help="One array a line: .npz or .parquet.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="One array per line: .npz or .parquet.")
+    ] = None,
     layers: Annotated[
         str, typer.Option(help="all, mix, top, average, or the number of a layer.")
     ] = "all",
@@ -61,13 +63,12 @@ def embed(
     ] = 64,
     as_json: AsJson = False,
 ) -> None:
-    """Write vectors of words in their context: one array a line, layers x words x width.
+    """Write vectors of words in their context: one array per line, layers x words x width.
 
     An interrupted run into an .npz goes on where it stopped when the same command is given again.
     """
-    from softquery.runtime.embed.bulk import embed_rows
     from softquery.runtime.embed.layer_choice import check_choice, parse_layers
-    from softquery.runtime.embed.vector_sinks import FORMS
+    from softquery.runtime.embed.vector_files import FORMS, embed_rows
     from softquery.runtime.partial_file import check_output
 
     if (file is None) == (not text):
@@ -84,7 +85,7 @@ def embed(
     embedder = _load(model, backend, threads, cache)
     check_choice(choice, embedder.num_layers)
     if choice == "mix" and embedder.learnt_mix is None:
-        note("this bundle has learnt no mix of its own; the average of all layers stands for it")
+        note("this bundle has learnt no mix of its own; the average of all layers is used instead")
     if output is None:
         _show(embedder, text or [], choice, stateful, as_json)
         return

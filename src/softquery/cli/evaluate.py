@@ -174,7 +174,7 @@ def _show_search(result: Mapping[str, Any]) -> None:
         table = [(stage, *(found[name] for name in names)) for stage, found in stages.items()]
         print_table("by stage", ("stage", *names), table)
     print_table(
-        "milliseconds a query",
+        "milliseconds per query",
         ("part", "p50", "p95"),
         [(name, each["p50"], each["p95"]) for name, each in result["milliseconds"].items()],
     )

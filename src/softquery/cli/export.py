@@ -1,6 +1,6 @@
 """`softquery export`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -125,16 +125,14 @@ def export_kind(wish: ExportWish) -> "ExportReport":
     if wish.drop_softmax and kind.name != "embedder":
         raise ConfigError("--drop-softmax is for embedders, which are pretrained with one")
     if kind.exporter is None or kind.labelled is None:
-        raise BundleError(
-            f"{wish.bundle.path}: {kind.noun} are used as they are; nothing to export"
-        )
+        raise BundleError(f"{wish.bundle.path}: holds {kind.noun}, which need no export")
     with needs_extra("train", needed_for="export"):
         place = Lazy(BERT_HEAD) if is_bert(wish.bundle) else kind.exporter
         exporter = place.get()
-    rows: list[Any] = []
+    rows: Iterable[Any] = ()
     if wish.data is not None:
-        rows = list(kind.labelled.parse(wish.data, ParseOptions(rename=wish.rename)))
-    given: dict[str, Any] = {kind.gate_argument: rows}
+        rows = kind.labelled.parse(wish.data, ParseOptions(rename=wish.rename))
+    given: dict[str, Any] = {kind.gate_argument: rows if kind.measured_on_text else list(rows)}
     if wish.drop_softmax:
         given["softmax"] = "left out"
     limit = kind.gate if wish.limit is None else wish.limit

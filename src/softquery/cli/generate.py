@@ -6,21 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli import options
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import note, print_json, print_table, print_text
-from softquery.cli.options import (
-    AnswersOutput,
-    AsJson,
-    BackendName,
-    Model,
-    OnError,
-    Texts,
-    Threads,
-    check_explain,
-    check_given,
-    note_why,
-    require_choice,
-)
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -32,13 +20,13 @@ ONE_TEXT = "--stream and --explain show one text; give one"
 
 
 def generate(
-    texts: Texts = None,
-    model: Model = "translate-de-en",
+    texts: options.Texts = None,
+    model: options.Model = "translate-de-en",
     source: Annotated[
         Path | None,
         typer.Option("--input", help="Many texts: .txt .tsv .csv .jsonl .parquet, .gz .xz."),
     ] = None,
-    output: AnswersOutput = None,
+    output: options.AnswersOutput = None,
     columns: Annotated[str, typer.Option(help="Our column to the file's: source=text.")] = "",
     beam: Annotated[int, typer.Option(min=1, help="Texts that a search keeps; 1 is greedy.")] = 5,
     length_penalty: Annotated[
@@ -70,40 +58,38 @@ def generate(
     explain: Annotated[
         Path | None, typer.Option(help="For one text, where it looked: .html .svg .png .json.")
     ] = None,
-    on_error: OnError = "stop",
-    backend: BackendName = "auto",
-    threads: Threads = None,
-    as_json: AsJson = False,
+    on_error: options.OnError = "stop",
+    backend: options.BackendName = "auto",
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Write for each text: translate it, answer a couplet's upper line, whatever was learnt.
 
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
-    if (source is None) == (not texts):
-        raise ConfigError("give either texts, or --input FILE")
-    require_choice("--on-error", on_error, ("stop", "skip"))
     drawn = (sample, top_k, top_p, temperature, seed)
+    options.require_input(texts, source, "texts, or --input FILE", on_error)
     strategy = _strategy(beam, n_best, (length_penalty, coverage), drawn)
     request = _request(
         strategy, prefix, (min_length, max_length), (ban or [], require or []), (rules, rank)
     )
     if source is None:
-        check_given(texts or [], output, "text", printed="texts")
+        options.check_given(texts or [], output, "text", printed="texts")
         if explain is not None and len(texts or []) > 1:
             raise ConfigError(ONE_TEXT)
-        check_explain(explain)
+        options.check_explain(explain)
         if stream:
             _check_stream(texts or [], strategy, as_json)
-        generator = _load(model, backend, threads)
+        generator: Generator = load_kind("generator", model, backend, threads)
         if explain is not None:
             generator.explain((texts or [""])[0], request).plot(explain)
-            note_why(explain)
+            options.note_why(explain)
         _some(generator, texts or [], request, stream, as_json)
         return
     if stream or explain is not None:
         raise ConfigError("--stream and --explain show one text; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    generator = _load(model, backend, threads)
+    generator = load_kind("generator", model, backend, threads)
     on_bad = None if run.bad is None else run.bad.add
     answer_file(
         generator,
@@ -172,12 +158,6 @@ def _check_stream(texts: list[str], strategy: "Strategy", as_json: bool) -> None
         raise ConfigError("--stream follows one text: use it with --beam 1, or --sample")
     if as_json:
         raise ConfigError("--stream shows a text as it is made, --json when it is whole; give one")
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Generator":
-    from softquery.runtime import load_generator
-
-    return load_generator(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(

@@ -5,21 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli import options
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_table
-from softquery.cli.options import (
-    AnswersOutput,
-    AsJson,
-    BackendName,
-    Model,
-    OnError,
-    PairColumns,
-    Threads,
-    check_explain,
-    note_why,
-    parse_rename,
-    require_choice,
-)
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -30,56 +18,48 @@ if TYPE_CHECKING:
 def match(
     sentence1: Annotated[str | None, typer.Argument(help="The first sentence.")] = None,
     sentence2: Annotated[str | None, typer.Argument(help="The second sentence.")] = None,
-    model: Model = "match-en",
+    model: options.Model = "match-en",
     pairs: Annotated[
         Path | None, typer.Option(help="Many pairs: .tsv .csv .jsonl .parquet, plain or .gz .xz.")
     ] = None,
-    output: AnswersOutput = None,
-    columns: PairColumns = "",
+    output: options.AnswersOutput = None,
+    columns: options.PairColumns = "",
     explain: Annotated[
         Path | None, typer.Option(help="For one pair, also say why: .html .svg .png .json.")
     ] = None,
-    on_error: OnError = "stop",
-    backend: BackendName = "auto",
-    threads: Threads = None,
-    as_json: AsJson = False,
+    on_error: options.OnError = "stop",
+    backend: options.BackendName = "auto",
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say what two sentences are to each other: one pair, or a file of any size.
 
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
-    if (pairs is None) == (sentence1 is None):
-        raise ConfigError("give either two sentences, or --pairs FILE")
-    require_choice("--on-error", on_error, ("stop", "skip"))
+    options.require_input(sentence1 is not None, pairs, "two sentences, or --pairs FILE", on_error)
     if pairs is None:
         if sentence1 is None or sentence2 is None:
             raise ConfigError("give two sentences, each in quotes")
         if output is not None:
             raise ConfigError("--output is for --pairs FILE; one pair is printed")
         _refuse_empty(sentence1=sentence1, sentence2=sentence2)
-        check_explain(explain)
-        matcher = _load(model, backend, threads)
+        options.check_explain(explain)
+        matcher: Matcher = load_kind("matcher", model, backend, threads)
         if explain is not None:
             matcher.explain(sentence1, sentence2).plot(explain)
-            note_why(explain)
+            options.note_why(explain)
         _one(matcher, sentence1, sentence2, as_json)
         return
     if explain is not None:
         raise ConfigError("--explain shows one pair; give two sentences")
     run = prepare_run(pairs, output, columns, on_error, as_json)
-    answer_file(_load(model, backend, threads), run)
+    answer_file(load_kind("matcher", model, backend, threads), run)
 
 
 def _refuse_empty(**texts: str) -> None:
     for name, text in texts.items():
         if not text.strip():
             raise ConfigError(f"{name} is empty")
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Matcher":
-    from softquery.runtime import load_matcher
-
-    return load_matcher(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> None:
@@ -99,9 +79,9 @@ def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> N
 def rank(
     query: Annotated[str, typer.Argument(help="What is asked.")],
     candidates: Annotated[
-        Path, typer.Option(help="One candidate a line (.txt), or a column `text` of a table.")
+        Path, typer.Option(help="One candidate per line (.txt), or a column `text` of a table.")
     ],
-    model: Model = "match-en",
+    model: options.Model = "match-en",
     top: Annotated[int, typer.Option(min=1, help="How many to show.")] = 5,
     columns: Annotated[
         str, typer.Option(help="Our column name to the file's: text=question.")
@@ -109,19 +89,19 @@ def rank(
     label: Annotated[
         str | None, typer.Option(help="Whose probability orders; see `Matcher.rank`.")
     ] = None,
-    backend: BackendName = "auto",
-    threads: Threads = None,
-    as_json: AsJson = False,
+    backend: options.BackendName = "auto",
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Order candidates by how well they match a query, best first."""
     from softquery.files import read_rows
 
     _refuse_empty(query=query)
-    rename = parse_rename(columns)
+    rename = options.parse_rename(columns)
     rows: list[Row] = list(read_rows(candidates, columns=("text",), rename=rename))
     if not rows:
         raise InputError("holds no candidates", source=candidates)
-    matcher = _load(model, backend, threads)
+    matcher: Matcher = load_kind("matcher", model, backend, threads)
     texts = [row.values["text"] for row in rows]
     try:
         hits = matcher.rank(query, texts, top_k=top, label=label)

@@ -44,6 +44,13 @@ def require_choice(option: str, value: str, known: Sequence[str]) -> None:
         raise ConfigError(f"{option} must be {' or '.join(known)}, got {value!r:.40}")
 
 
+def require_input(given: object, source: Path | None, told: str, on_error: str) -> None:
+    """Refuse neither or both of what is given in quotes and a file, and an unknown `--on-error`."""
+    if (source is None) == (not given):
+        raise ConfigError(f"give either {told}")
+    require_choice("--on-error", on_error, ("stop", "skip"))
+
+
 def parse_rename(columns: str) -> dict[str, str] | None:
     """What `--columns` says: our column names to the file's."""
     from softquery.files import parse_columns

@@ -6,20 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli import options
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_line
-from softquery.cli.options import (
-    AnswersOutput,
-    AsJson,
-    BackendName,
-    Model,
-    OnError,
-    Threads,
-    check_explain,
-    check_given,
-    note_why,
-    require_choice,
-)
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,56 +26,54 @@ def read(
     context: Annotated[
         str | None, typer.Option(help="What is read: a text, or a file of text (.txt, .gz, .xz).")
     ] = None,
-    model: Model = "read-en",
+    model: options.Model = "read-en",
     source: Annotated[
         Path | None,
         typer.Option("--input", help="Many questions: SQuAD's .json, or .jsonl, .gz .xz."),
     ] = None,
-    output: AnswersOutput = None,
+    output: options.AnswersOutput = None,
     columns: Annotated[
         str, typer.Option(help="Our names to those of a .jsonl: context=passage,question=q.")
     ] = "",
     explain: Annotated[
         Path | None, typer.Option(help="For one question, also say why: .html .svg .png .json.")
     ] = None,
-    on_error: OnError = "stop",
-    backend: BackendName = "auto",
-    threads: Threads = None,
-    as_json: AsJson = False,
+    on_error: options.OnError = "stop",
+    backend: options.BackendName = "auto",
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Find the answer to a question in a context of any length, or in many.
 
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
-    if (source is None) == (not questions):
-        raise ConfigError("give either questions with --context, or --input FILE")
-    require_choice("--on-error", on_error, ("stop", "skip"))
+    options.require_input(questions, source, "questions with --context, or --input FILE", on_error)
     if source is None:
         asked = questions or []
         text = _check_some(asked, context, output, explain)
-        reader = _load(model, backend, threads)
+        reader: Reader = load_kind("reader", model, backend, threads)
         if explain is not None:
             reader.explain(asked[0], text).plot(explain)
-            note_why(explain)
+            options.note_why(explain)
         _some(reader, asked, text, as_json)
         return
     if context is not None or explain is not None:
         name = "--explain shows one question" if explain else "--context is for one question"
         raise ConfigError(f"{name}; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    answer_file(_load(model, backend, threads), run)
+    answer_file(load_kind("reader", model, backend, threads), run)
 
 
 def _check_some(
     questions: list[str], context: str | None, output: Path | None, explain: Path | None
 ) -> str:
     """Refuse, before a model is opened, what cannot be answered; else the text that is read."""
-    check_given(questions, output, "question", printed="answers")
+    options.check_given(questions, output, "question", printed="answers")
     if context is None:
         raise ConfigError("name what is read with --context: a text, or a file")
     if explain is not None and len(questions) > 1:
         raise ConfigError("--explain shows one question; give only one")
-    check_explain(explain)
+    options.check_explain(explain)
     text = _text_of(context)
     if not text.strip():
         raise ConfigError("the context is empty")
@@ -105,12 +92,6 @@ def _text_of(context: str) -> str:
         return context
     with open_text(context, longest_line=None) as lines:
         return lines.read()
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Reader":
-    from softquery.runtime.read.model import load_reader
-
-    return load_reader(model, backend=backend, threads=threads)  # type: ignore[arg-type]
 
 
 def _some(reader: "Reader", questions: list[str], context: str, as_json: bool) -> None:

@@ -7,20 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli.answer_file import answer_file, note_cuts, prepare_run
+from softquery.cli import options
+from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import print_json, print_line
-from softquery.cli.options import (
-    AnswersOutput,
-    AsJson,
-    BackendName,
-    Model,
-    OnError,
-    Texts,
-    Threads,
-    check_given,
-    require_choice,
-)
-from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
     from softquery.answers import Tagged
@@ -31,47 +20,39 @@ COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 
 def tag(
-    texts: Texts = None,
-    model: Model = "tagger-en",
+    texts: options.Texts = None,
+    model: options.Model = "tagger-en",
     source: Annotated[
         Path | None,
         typer.Option(
             "--input", help="Many texts: .txt .tsv .csv .jsonl .parquet .conll .conllu, .gz .xz."
         ),
     ] = None,
-    output: AnswersOutput = None,
+    output: options.AnswersOutput = None,
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: text=sentence, or tokens=2.")
     ] = "",
     split: Annotated[
         str, typer.Option(help="How texts are cut: into `words`, or at `spaces` alone.")
     ] = "words",
-    on_error: OnError = "stop",
-    backend: BackendName = "auto",
-    threads: Threads = None,
-    as_json: AsJson = False,
+    on_error: options.OnError = "stop",
+    backend: options.BackendName = "auto",
+    threads: options.Threads = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say of every word what it is: names, parts of speech, or whatever was learnt.
 
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
-    if (source is None) == (not texts):
-        raise ConfigError("give either texts, or --input FILE")
-    require_choice("--on-error", on_error, ("stop", "skip"))
-    require_choice("--split", split, ("words", "spaces"))
+    options.require_input(texts, source, "texts, or --input FILE", on_error)
+    options.require_choice("--split", split, ("words", "spaces"))
     if source is None:
-        check_given(texts or (), output, "text", printed="texts")
-        _some(_load(model, backend, threads), texts or [], split, as_json)
+        options.check_given(texts or (), output, "text", printed="texts")
+        _some(load_kind("tagger", model, backend, threads), texts or [], split, as_json)
         return
     run = prepare_run(source, output, columns, on_error, as_json)
     prepare = at_spaces if split == "spaces" else iter
-    answer_file(_load(model, backend, threads), run, prepare=prepare)
-
-
-def _load(model: str, backend: str, threads: int | None) -> "Tagger":
-    from softquery.runtime.tag.model import load_tagger
-
-    return load_tagger(model, backend=backend, threads=threads)  # type: ignore[arg-type]
+    answer_file(load_kind("tagger", model, backend, threads), run, prepare=prepare)
 
 
 def _some(tagger: "Tagger", texts: list[str], split: str, as_json: bool) -> None:

@@ -45,8 +45,8 @@ def nearest(
     """Show the words whose vectors point most nearly the same way."""
     from softquery.runtime import load_vectors
 
-    space = load_vectors(model)
-    found = {word: space.nearest(word, top_k=top) for word in words}
+    opened = load_vectors(model)
+    found = {word: opened.nearest(word, top_k=top) for word in words}
     if as_json:
         print_json({word: [asdict(each) for each in near] for word, near in found.items()})
         return
@@ -103,7 +103,7 @@ def _show_scores(scores: "list[AnalogyScore]", as_json: bool) -> None:
 @vectors.command()
 def similarity(
     words: Annotated[
-        list[str], typer.Argument(help="Two words, or a file of two words and a grade a line.")
+        list[str], typer.Argument(help="Two words, or a file of two words and a grade per line.")
     ],
     model: Model,
     as_json: AsJson = False,
@@ -151,13 +151,13 @@ def plot(
         raise ConfigError("name a picture with --output map.png, or ask for --json")
     if output is not None:
         require_png(output)
-    space = load_vectors(model)
-    shown = list(dict.fromkeys(words)) if words else space.words[:top]
+    opened = load_vectors(model)
+    shown = list(dict.fromkeys(words)) if words else opened.words[:top]
     if len(shown) < 2:
         raise ConfigError(f"a map needs at least two different words, got {len(shown)}")
     if arrows and (not words or len(words) % 2):
         raise ConfigError("--arrows needs words two by two")
-    points = space.plane(shown)
+    points = opened.plane(shown)
     if output is not None:
         place = {word: number for number, word in enumerate(shown)}
         two = words or []
@@ -183,9 +183,9 @@ def export(
 
     if output.exists():
         raise InputError("already exists; name another --output", source=output)
-    space = load_vectors(model)
-    export_vectors(space, output, form=form.value)
-    report = {"words": len(space.words), "width": space.vectors.size, "form": form.value}
+    opened = load_vectors(model)
+    export_vectors(opened, output, form=form.value)
+    report = {"words": len(opened.words), "width": opened.vectors.size, "form": form.value}
     if as_json:
         print_json({"output": str(output), **report})
     else:

@@ -41,10 +41,9 @@ from softquery.runtime.bert.onnx import OnnxBertEncoder
 from softquery.runtime.bert.torch import TorchBertEncoder
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.classify.model import load_classifier
-from softquery.runtime.embed.hidden_words import HiddenWords, hidden_words
+from softquery.runtime.embed.evaluate import HiddenWords, hidden_words
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import arrange, dequantised
-from softquery.runtime.match.evaluate import evaluate
 from softquery.runtime.match.model import load_matcher
 from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import load_reader
@@ -255,7 +254,9 @@ def _pairs(bundle: Bundle) -> HeadJudge:
     return HeadJudge(
         metric="accuracy" if "labels" in bundle.config.task else "spearman",
         rows=made,
-        report=lambda path, rows: evaluate(load_matcher(path, backend="onnx"), rows).report(),
+        report=lambda path, rows: evaluate_matcher(
+            load_matcher(path, backend="onnx"), rows
+        ).report(),
     )
 
 

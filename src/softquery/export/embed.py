@@ -183,7 +183,7 @@ def _by_perplexity(
 ) -> AccuracyGate:
     """By how many per cent perplexity grows."""
     with needs_torch(needed_for="measuring perplexity"):
-        from softquery.runtime.embed.likelihood import perplexity
+        from softquery.runtime.embed.evaluate import perplexity
     before, after = (perplexity(bundle, texts) for bundle in (plain, small))
     return AccuracyGate.decide(
         metric="perplexity",

@@ -31,7 +31,7 @@ from softquery.files import Row
 from softquery.nn import Embedded
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import check_spelling, has_inner, inner_places
-from softquery.runtime.match.evaluate import evaluate
+from softquery.runtime.match.evaluate import evaluate_matcher
 from softquery.runtime.match.model import Matcher, Pair, load_matcher
 from softquery.runtime.match.torch import TorchMatchBackend
 from softquery.runtime.torch_models import config_of, load_matcher_model
@@ -185,5 +185,5 @@ def _made_up_pairs(matcher: Matcher) -> list[tuple[str, str]]:
 
 
 def _score(exported: Path, rows: Sequence[Row], metric: str) -> float:
-    report = evaluate(load_matcher(exported, backend="onnx"), rows).report()
+    report = evaluate_matcher(load_matcher(exported, backend="onnx"), rows).report()
     return float(report[metric] or 0.0)

@@ -34,7 +34,7 @@ from softquery.running.options import Say
 from softquery.running.pretrain import TextSource, fits_on
 from softquery.running.run_card import bert_card
 from softquery.running.start import Start, differing, read_pretrained, take_weights
-from softquery.runtime.embed.hidden_words import masked_scores, measured_slots
+from softquery.runtime.embed.evaluate import masked_scores, measured_slots
 from softquery.runtime.torch_models import build_encoder, config_of
 from softquery.tasks import MaskedLanguageModel, MaskedScores
 from softquery.text import (

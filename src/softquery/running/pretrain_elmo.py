@@ -32,7 +32,7 @@ from softquery.running.options import Say
 from softquery.running.pretrain import TextSource, fits_on
 from softquery.running.run_card import elmo_card
 from softquery.running.start import Start, differing, read_pretrained, take_weights
-from softquery.runtime.embed.likelihood import text_likelihood
+from softquery.runtime.embed.evaluate import text_likelihood
 from softquery.runtime.torch_models import build_embedder, config_of
 from softquery.tasks import LanguageModel
 from softquery.text import TextPipeline, pipeline_from_words, spell_vocabulary

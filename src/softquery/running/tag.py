@@ -25,7 +25,7 @@ from softquery.running.adapter import (
 )
 from softquery.running.options import Say
 from softquery.runtime.tag.backend import decode_tags
-from softquery.runtime.tag.schemes import written_scheme
+from softquery.runtime.tag.scheme_detection import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores
 from softquery.tasks import Tagging
 from softquery.text import (

@@ -6,12 +6,12 @@ from typing import Any
 from softquery.runtime.classify.model import Classifier, load_classifier
 from softquery.runtime.embed.layer_choice import Mix
 from softquery.runtime.embed.model import ContextEmbedder, EmbeddingStream, open_embedder
-from softquery.runtime.embed.pieces import PieceEmbedder, open_pieces
+from softquery.runtime.embed.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.embed.word_layers import WordsInContext
 from softquery.runtime.generate.model import Generator, load_generator
 from softquery.runtime.generate.request import GenerateRequest
-from softquery.runtime.load import load
-from softquery.runtime.match.evaluate import MatchEvaluation, evaluate
+from softquery.runtime.load import evaluate, load
+from softquery.runtime.match.evaluate import MatchEvaluation
 from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.runtime.read.model import Reader, load_reader
 from softquery.runtime.tag.model import Tagger, load_tagger

@@ -100,7 +100,7 @@ _ROWS = (
         example=EXAMPLES["matcher"],
         exporter=Lazy("softquery.export.match:export_matcher"),
         labelled=task_rows.LABELLED_PAIRS,
-        evaluator=Lazy("softquery.runtime.match.evaluate:evaluate"),
+        evaluator=Lazy("softquery.runtime.match.evaluate:evaluate_matcher"),
         calibrator=Lazy("softquery.runtime.calibrate:fit_calibration"),
         bulk=task_rows.PAIRS_TO_MATCH,
         tasks={"match": num_labels, "grade": num_grades},
@@ -116,20 +116,20 @@ _ROWS = (
         exporter=Lazy("softquery.export.embed:export_embedder"),
         gate_argument="texts",
         labelled=task_rows.RUNNING_TEXT,
-        evaluator=Lazy("softquery.export.perplexity:evaluate_perplexity"),
+        evaluator=Lazy("softquery.runtime.embed.evaluate:evaluate_perplexity"),
         measured_on_text=True,
     ),
     Kind(
         name="encoder",
         noun="an encoder",
         verb="embed",
-        model=Lazy("softquery.runtime.embed.pieces:PieceEmbedder"),
-        opener=Lazy("softquery.runtime.embed.pieces:open_pieces"),
+        model=Lazy("softquery.runtime.embed.piece_embedder:PieceEmbedder"),
+        opener=Lazy("softquery.runtime.embed.piece_embedder:open_pieces"),
         example=EXAMPLES["encoder"],
         exporter=Lazy("softquery.export.bert:export_encoder"),
         gate_argument="lines",
         labelled=task_rows.DOCUMENTS,
-        evaluator=Lazy("softquery.runtime.embed.hidden_words:evaluate_masked"),
+        evaluator=Lazy("softquery.runtime.embed.evaluate:evaluate_masked"),
         measured_on_text=True,
     ),
     Kind(
@@ -222,7 +222,7 @@ def check_kind(bundle: Bundle, name: str) -> None:
 
 
 def check_task(bundle: Bundle) -> None:
-    """Refuse a task that the kind has not, or that the model's outputs cannot answer."""
+    """Refuse a task that the kind lacks, or that the model's outputs cannot answer."""
     task, tasks = bundle.config.task, kind_of(bundle).tasks
     place = bundle.path / "config.json"
     if task["name"] not in tasks:

@@ -4,7 +4,7 @@ Needs no torch.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal
@@ -15,6 +15,7 @@ from softquery.runtime.kinds import kind_of
 from softquery.zoo import resolve
 
 Backend = Literal["auto", "onnx", "torch"]
+"""What computes: ONNX Runtime, torch, or whichever the bundle was made for."""
 Source = str | PathLike[str] | Bundle
 """A name from the zoo, a folder, or a bundle that is read already."""
 
@@ -47,15 +48,33 @@ def load(
     return kind.opener.get()(bundle, backend=backend, threads=threads, device=device)
 
 
+def evaluate(model: Any, rows: Sequence[Any]) -> Any:
+    """Answer labelled rows, and keep what was answered, to be looked at in several ways.
+
+    Args:
+        model: An opened bundle whose task has labelled rows.
+        rows: As the model's kind parses them, such as rows with `sentence1`, `sentence2` and
+            `label` for a `Matcher`.
+
+    Returns:
+        A `MatchEvaluation` for a matcher, and what corresponds to it for other kinds: all have
+        `report()`, `slices(by)` and `mistakes()`.
+    """
+    kind = kind_of(model.bundle)
+    if kind.evaluator is None or kind.measured_on_text:
+        raise ConfigError(f"{model.bundle.path}: {kind.noun} has no labelled rows to measure on")
+    return kind.evaluator.get()(model, rows)
+
+
 def opened(source: Source) -> Bundle:
-    """The bundle, read where it is not yet."""
+    """A bundle by its name, by its folder, or as it is."""
     return source if isinstance(source, Bundle) else read_bundle(resolve(source))
 
 
 def choose_backend(
     bundle: Bundle, backend: Backend, threads: int | None, device: str | None
 ) -> Literal["onnx", "torch"]:
-    """The backend that was asked for, if it can be had; by itself that which needs no torch."""
+    """The backend that was asked for, where it is available; `"auto"` prefers ONNX Runtime."""
     if backend not in ("auto", "onnx", "torch"):
         raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
     if threads is not None and threads < 1:

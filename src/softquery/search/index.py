@@ -19,7 +19,7 @@ from typing import Any
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.bert.backend import is_bert
-from softquery.runtime.vectors.texts import OWN_SOURCES, decided, open_vectors
+from softquery.runtime.vectors.text_vectors import OWN_SOURCES, decided, open_vectors
 from softquery.search.building import (
     Changes,
     add_rows,

@@ -12,7 +12,7 @@ from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.load import opened
 from softquery.runtime.vectors.model import vectors_of
-from softquery.runtime.vectors.texts import SpaceAverages, own_vectors
+from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
 from softquery.serve.engine import BatchHandler
@@ -39,8 +39,8 @@ def _load_for_one_thread(bundle: Bundle) -> Any:
     return load(bundle, threads=1)
 
 
-def _open_word_averages(bundle: Bundle) -> SpaceAverages:
-    return SpaceAverages(vectors_of(bundle), bundle)
+def _open_word_averages(bundle: Bundle) -> WordVectorAverages:
+    return WordVectorAverages(vectors_of(bundle), bundle)
 
 
 def _matcher_verbs(matcher: Matcher) -> tuple[Verb, ...]:

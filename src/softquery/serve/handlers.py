@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from softquery.answers import Generated
 from softquery.errors import InputError, SoftqueryError
 from softquery.runtime import ContextEmbedder, GenerateRequest, Matcher, PieceEmbedder
-from softquery.runtime.vectors.texts import SpaceAverages, mean_in_context, own_vectors
+from softquery.runtime.vectors.text_vectors import WordVectorAverages, mean_in_context, own_vectors
 from softquery.search import SearchResult
 from softquery.serve.engine import SplitRequest
 from softquery.serve.telemetry import log
@@ -138,7 +138,7 @@ class WordVectorHandler:
 
     pooling = "mean"
 
-    def __init__(self, name: str, vectors: SpaceAverages) -> None:
+    def __init__(self, name: str, vectors: WordVectorAverages) -> None:
         self.name, self.vectors, self.vector_size = name, vectors, vectors.size
 
     def split(self, request: Sequence[str]) -> SplitRequest:

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from softquery import __version__
 from softquery.explain.colours import ramp_css
 from softquery.runtime import Matcher
-from softquery.runtime.vectors.texts import own_vectors
+from softquery.runtime.vectors.text_vectors import own_vectors
 from softquery.search import Index
 from softquery.serve.bodies import Json, ResponseBody, refusals
 from softquery.serve.catalogue import ServedModel

@@ -163,7 +163,7 @@ def test_an_encoder_and_word_vectors_give_vectors_of_texts(tmp_path):
     from softquery.files import VectorTable, write_vectors
     from softquery.runtime import load_matcher
     from softquery.runtime.vectors.convert import import_vectors
-    from softquery.runtime.vectors.texts import open_vectors
+    from softquery.runtime.vectors.text_vectors import open_vectors
 
     words = VectorTable(["the", "cat", "sat"], np.eye(3, dtype=np.float32))
     write_vectors(tmp_path / "words.txt", words, form="glove")

@@ -18,7 +18,7 @@ from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
 from softquery.running.start import read_pretrained
 from softquery.runtime import load
-from softquery.runtime.embed.hidden_words import hidden_words
+from softquery.runtime.embed.evaluate import hidden_words
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.torch_models import load_encoder
 from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces

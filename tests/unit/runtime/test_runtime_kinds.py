@@ -10,7 +10,7 @@ from softquery import runtime
 from softquery.bundle import Bundle, BundleConfig
 from softquery.bundle.usage import EXAMPLES
 from softquery.cli import app
-from softquery.errors import BundleError
+from softquery.errors import BundleError, ConfigError
 from softquery.runtime.kinds import KINDS, check_kind, check_task, kind_of
 from softquery.runtime.task_rows import ParseOptions
 
@@ -109,3 +109,11 @@ def test_former_names_warn_and_give_the_new_class(module, former, now):
 def test_public_names_are_in_order_and_there(module):
     assert module.__all__ == sorted(module.__all__)
     assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_models_without_labelled_rows_are_not_evaluated(tmp_path):
+    class Opened:
+        bundle = bundle_of(tmp_path, "encoder")
+
+    with pytest.raises(ConfigError, match="an encoder has no labelled rows to measure on$"):
+        runtime.evaluate(Opened(), [])

@@ -4,7 +4,7 @@ import pytest
 
 from softquery.errors import InputError
 from softquery.files import TaggedSentence
-from softquery.runtime.tag.schemes import written_scheme
+from softquery.runtime.tag.scheme_detection import written_scheme
 
 SOUND = ["I-PER", "I-PER", "O"]
 SLIP = ["B-PER", "O", "O"]

@@ -5,7 +5,7 @@ import pytest
 
 import softquery
 from softquery.errors import BundleError
-from softquery.runtime.vectors.texts import decided, open_vectors, own_vectors
+from softquery.runtime.vectors.text_vectors import decided, open_vectors, own_vectors
 from softquery.runtime.vectors.zipf import num_reserved, zipf_weights
 
 TEXTS = ["How do I reset my password?", "the", "Where is my parcel?"]

@@ -27,7 +27,7 @@ def ranked(gain):
     likelihoods, num_tokens = poet.log_likelihoods(LINES, LINES)
     rows = [Row({"source": line, "target": line}, n, "couplets") for n, line in enumerate(LINES)]
     evaluation = GenerateEvaluation(
-        writer=poet,
+        generator=poet,
         rows=rows,
         request=GenerateRequest(),
         answers=[],

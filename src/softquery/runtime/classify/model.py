@@ -61,7 +61,7 @@ class Classifier:
         return parse_class(text, self.labels)
 
     def logits(self, texts: Sequence[str]) -> Floats:
-        """One row a text, before any temperature."""
+        """One row per text, before any temperature."""
         parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
         for start in range(0, len(texts), CHUNK):
             read = self.reading.encode(texts[start : start + CHUNK], self.pipeline)
@@ -69,7 +69,7 @@ class Classifier:
         return np.concatenate(parts)
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """One row a text: a calibrated distribution over the labels."""
+        """One row per text: a calibrated distribution over the labels."""
         return self.calibration.probabilities(self.logits(texts))
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:

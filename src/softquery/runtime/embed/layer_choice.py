@@ -64,7 +64,7 @@ class Mix:
         return shares
 
     def of(self, layers: Floats) -> Floats:
-        """One vector a token, [T, D], from the highest of all layers, [J, T, D].
+        """One vector per token, [T, D], from the highest of all layers, [J, T, D].
 
         >>> Mix((0.0, 0.0), scale=2.0).of(np.array([[[1.0]], [[3.0]]], np.float32)).item()
         4.0
@@ -100,7 +100,7 @@ def chosen(layers: Floats, choice: Choice | int, mix: Mix) -> Floats:
     """The layers that are asked for, [1 or J, T, D].
 
     Args:
-        layers: All of them.
+        layers: All layers of a sentence, [J, T, D].
         choice: Which.
         mix: What `"mix"` means.
     """
@@ -115,7 +115,7 @@ def chosen(layers: Floats, choice: Choice | int, mix: Mix) -> Floats:
 
 
 def check_choice(choice: Choice | int, num_layers: int) -> None:
-    """Refuse a layer that the model has not."""
+    """Refuse a layer that the model lacks."""
     if isinstance(choice, int):
         if not 0 <= choice < num_layers:
             raise ConfigError(f"the model has layers 0 to {num_layers - 1}, got {choice}")

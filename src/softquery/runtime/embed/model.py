@@ -98,7 +98,7 @@ class ContextEmbedder:
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
     ) -> list[Floats]:
-        """Likewise for one chunk of sentences that are cut into words."""
+        """Vectors of one chunk of sentences that are cut into words; see `embed`."""
         every = self.words.layers([sentence[: self.max_tokens] for sentence in tokens])
         return [chosen(each, layers, self.mix) for each in every]
 
@@ -126,7 +126,7 @@ class EmbeddingStream:
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
     ) -> list[Floats]:
-        """Likewise for lines that are cut into words."""
+        """Vectors of the next lines, which are cut into words."""
         found: list[Floats] = []
         for sentence in tokens:
             kept = sentence[: self.embedder.max_tokens]

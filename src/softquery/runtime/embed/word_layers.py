@@ -114,7 +114,7 @@ class WordsInContext:
         return self._layers(sentences, None, slice(None))[0]
 
     def mixed(self, sentences: Sentences, mix: Mix) -> list[Floats]:
-        """One vector a word, [T, D], by the weights of a task."""
+        """One vector per word, [T, D], by the weights of a task."""
         return [mix.of(layers) for layers in self.layers(sentences)]
 
     def carry(

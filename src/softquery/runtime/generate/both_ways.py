@@ -1,7 +1,7 @@
 """Candidates for a lower line, ordered by how well both lines of a couplet answer each other.
 
 A search follows how likely a line is after the upper line, and what is common is likely after
-anything. How well the upper line is foretold from the lower one tells lines apart that fit (Li et
+anything. How well the upper line is predicted from the lower one tells lines apart that fit (Li et
 al. 2016, "A Diversity-Promoting Objective Function for Neural Conversation Models", MMI-bidi, which
 weighs both directions as well). Theirs is a second model; a couplet's lines may trade places, so
 one model reads both.
@@ -15,7 +15,7 @@ from softquery.answers import Generated
 from softquery.decoding import Beam, Strategy
 
 Likelihoods = Callable[[Sequence[str], Sequence[str]], tuple[Any, Any]]
-"""Of `Writer.log_likelihoods`."""
+"""Of `Generator.log_likelihoods`."""
 
 
 def all_found(strategy: Strategy) -> Strategy:

@@ -1,4 +1,4 @@
-"""How good a writer is on sources with their targets: likelihood, BLEU, and rules of couplets."""
+"""How good a generator is on sources with targets: likelihood, BLEU, and rules of couplets."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ NUM_RIVALS = 9
 class GenerateEvaluation:
     """Sources, targets, and what was written for them."""
 
-    writer: Generator
+    generator: Generator
     rows: list[Row]
     request: GenerateRequest
     answers: list[list[Generated]]
@@ -62,25 +62,25 @@ class GenerateEvaluation:
             "num_tokens": int(self.num_tokens.sum()),
             "n": len(self.rows),
         }
-        tokens = self.writer.task.get("bleu", "13a")
+        tokens = self.generator.task.get("bleu", "13a")
         if tokens != "none":
             best = Translated.of(self.texts, self.targets, tokens=tokens, num_samples=num_samples)
             found |= best.to_dict()
             if self.greedy is not None:
                 plain = Translated.of(self.greedy, self.targets, tokens=tokens)
                 found["bleu_greedy"] = plain.bleu
-        if self.writer.is_couplet:
+        if self.generator.is_couplet:
             found |= self._couplets()
         return found
 
     def slices(self, by: str) -> list[dict[str, Any]]:
         """BLEU by length of the source in tokens."""
-        tokens = self.writer.task.get("bleu", "13a")
+        tokens = self.generator.task.get("bleu", "13a")
         if by != "length" or tokens == "none":
             raise InputError(
                 f"cannot slice by {by!r}; expected length, with BLEU", source=self.rows[0].source
             )
-        ids = self.writer.source_pipeline.encode_ids([row.values["source"] for row in self.rows])
+        ids = self.generator.source_pipeline.encode_ids([row.values["source"] for row in self.rows])
         counts = bleu_counts(self.texts, self.targets, tokens=tokens)
         groups = by_length([len(each) - 2 for each in ids])
         parts = measure_slices(groups, {"bleu": bleu_of_counts}, counts)
@@ -115,7 +115,7 @@ class GenerateEvaluation:
 
         A line fits by how much likelier it is there than after other upper lines, because a common
         line is likely after any (Li et al. 2016, Section 4.1), and by how well the upper line is
-        foretold from it, because both lines of a couplet answer each other. By likelihood alone is
+        predicted from it, because both lines of a couplet answer each other. By likelihood alone is
         told, too.
         """
         others = rivals(self.targets, count=NUM_RIVALS)
@@ -154,13 +154,13 @@ class GenerateEvaluation:
     ) -> NDArray[np.float64]:
         """Of lower lines after upper lines, both by their places; or of the upper ones."""
         sides = [uppers[upper] for upper, _ in pairs], [self.targets[lower] for _, lower in pairs]
-        found, _ = self.writer.log_likelihoods(*(sides[::-1] if backwards else sides))
+        found, _ = self.generator.log_likelihoods(*(sides[::-1] if backwards else sides))
         scores: NDArray[np.float64] = np.asarray(found, dtype=np.float64)
         return scores
 
 
 def evaluate_generator(
-    writer: Generator,
+    generator: Generator,
     rows: Sequence[Row],
     *,
     beam: int = 5,
@@ -170,7 +170,7 @@ def evaluate_generator(
     """Write for every source and keep what was written.
 
     Args:
-        writer: The model.
+        generator: The model.
         rows: With `source` and `target`.
         beam: Width of the search.
         length_penalty: Of the search.
@@ -178,29 +178,29 @@ def evaluate_generator(
     """
     if not rows:
         raise InputError("there are no rows to evaluate on")
-    if writer.task.get("bleu", "13a") != "none":
+    if generator.task.get("bleu", "13a") != "none":
         require_sacrebleu()
     ranking = Ranking(length=length_penalty)
     request = GenerateRequest(strategy=Beam(size=beam, ranking=ranking))
     sources = [row.values["source"] for row in rows]
-    scores, num_tokens = writer.log_likelihoods(sources, [row.values["target"] for row in rows])
+    scores, num_tokens = generator.log_likelihoods(sources, [row.values["target"] for row in rows])
     answers: list[list[Generated]] = []
-    for start in range(0, len(sources), writer.chunk):
-        answers += writer.generate(sources[start : start + writer.chunk], request)
+    for start in range(0, len(sources), generator.chunk):
+        answers += generator.generate(sources[start : start + generator.chunk], request)
         advance(len(answers))
     greedy = replace(request, strategy=Greedy(ranking=ranking))
     return GenerateEvaluation(
-        writer=writer,
+        generator=generator,
         rows=list(rows),
         request=request,
         answers=answers,
         log_likelihoods=scores,
         num_tokens=num_tokens,
-        greedy=_best(writer, sources, greedy) if writer.task.get("bleu") != "none" else None,
-        num_cut=writer.num_cut(sources),
-        free=_best(writer, sources, replace(request, rules=())) if writer.is_couplet else [],
+        greedy=_best(generator, sources, greedy) if generator.task.get("bleu") != "none" else None,
+        num_cut=generator.num_cut(sources),
+        free=_best(generator, sources, replace(request, rules=())) if generator.is_couplet else [],
     )
 
 
-def _best(writer: Generator, sources: Sequence[str], request: GenerateRequest) -> list[str]:
-    return [each[0].text if each else "" for each in writer.generate(sources, request)]
+def _best(generator: Generator, sources: Sequence[str], request: GenerateRequest) -> list[str]:
+    return [each[0].text if each else "" for each in generator.generate(sources, request)]

@@ -1,6 +1,7 @@
 """A bundle that writes: translations, lower lines of couplets, whatever was learnt."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -25,8 +26,27 @@ CHUNK = 64
 """Sources of a bulk call that are answered together."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextSearch:
+    """How a backend searches texts for some sources.
+
+    Attributes:
+        strategy: Greedy, a beam, or samples.
+        rules: What the texts of each source must keep to.
+        numbers: Of the sources among all, by which samples are drawn.
+        weights: Whether the texts come with their attention.
+        tell: Takes the tokens of every step, as soon as they are chosen.
+    """
+
+    strategy: Strategy
+    rules: Sequence[Rules]
+    numbers: Sequence[int]
+    weights: Literal["hidden", "shown"] = "hidden"
+    tell: Tell | None = None
+
+
 class GenerateBackend(Protocol):
-    """What computes for a writer; ids come with both ends."""
+    """What computes for a generator; ids come with both ends."""
 
     @property
     def name(self) -> str:
@@ -43,12 +63,7 @@ class GenerateBackend(Protocol):
     def write(
         self,
         sources: Ids,
-        *,
-        strategy: Strategy,
-        rules: Sequence[Rules],
-        numbers: Sequence[int],
-        weights: Literal["hidden", "shown"] = "hidden",
-        tell: Tell | None = None,
+        search: TextSearch,
     ) -> list[list[Hypothesis]]:
         """Texts for each source, best first."""
 
@@ -86,7 +101,7 @@ class Generator:
     def bundle(self) -> Bundle:
         """The model folder."""
         if self._bundle is None:
-            raise BundleError("this writer has not been stored yet")
+            raise BundleError("this generator has not been stored yet")
         return self._bundle
 
     @property
@@ -226,11 +241,13 @@ class Generator:
         made = [self._rules(source, request) for source in sources]
         found = self.backend.write(
             [source.ids for source in sources],
-            strategy=all_found(strategy) if both_ways else strategy,
-            rules=made,
-            numbers=list(range(first, first + len(sources))),
-            weights=weights,
-            tell=tell,
+            TextSearch(
+                strategy=all_found(strategy) if both_ways else strategy,
+                rules=made,
+                numbers=list(range(first, first + len(sources))),
+                weights=weights,
+                tell=tell,
+            ),
         )
         answers = [
             [self._answer(each, source, request) for each in texts]
@@ -266,12 +283,12 @@ class _Teller:
 
     def __init__(
         self,
-        writer: Generator,
+        generator: Generator,
         source: SourceText,
         request: GenerateRequest,
         tell: Callable[[str], object],
     ) -> None:
-        self.writer, self.source, self.request, self.tell = writer, source, request, tell
+        self.generator, self.source, self.request, self.tell = generator, source, request, tell
         self.tokens: list[int] = []
         self.told = ""
         self.steps = 0
@@ -281,7 +298,7 @@ class _Teller:
         if self.steps == 1 or len(tokens) != 1:  # the beginning of the text is no token of it
             return
         self.tokens.append(int(tokens[0]))
-        self._tell(self.writer.text_of(self.tokens, self.source, self.request))
+        self._tell(self.generator.text_of(self.tokens, self.source, self.request))
 
     def finish(self, answers: Sequence[Generated]) -> None:
         if answers:

@@ -16,9 +16,7 @@ from softquery.bundle import Bundle
 from softquery.decoding import (
     Candidates,
     Hypothesis,
-    Rules,
     StepRequest,
-    Strategy,
     WatchedStep,
     candidates_of,
     decode,
@@ -26,7 +24,7 @@ from softquery.decoding import (
 )
 from softquery.runtime.batches import padded_ids
 from softquery.runtime.generate.decoder_weights import LONGEST, fitting_weights
-from softquery.runtime.generate.model import Ids, Tell
+from softquery.runtime.generate.model import Ids, TextSearch
 from softquery.runtime.graphs import OnnxGraphs
 
 Arrays = dict[str, NDArray[Any]]
@@ -172,17 +170,12 @@ class OnnxGenerateBackend:
     def write(
         self,
         sources: Ids,
-        *,
-        strategy: Strategy,
-        rules: Sequence[Rules],
-        numbers: Sequence[int],
-        weights: Literal["hidden", "shown"] = "hidden",
-        tell: Tell | None = None,
+        search: TextSearch,
     ) -> list[list[Hypothesis]]:
         """Texts for each source, best first; sources of like length side by side."""
-        is_shown = weights == "shown" or strategy.ranking.coverage > 0
+        is_shown = search.weights == "shown" or search.strategy.ranking.coverage > 0
         plain = self.step.showing() if is_shown else self.step
-        step: Any = plain if tell is None else WatchedStep(plain, tell)
+        step: Any = plain if search.tell is None else WatchedStep(plain, search.tell)
         found: list[list[Hypothesis]] = [[] for _ in sources]
 
         def some(rows: Sequence[int]) -> None:
@@ -191,13 +184,13 @@ class OnnxGenerateBackend:
                 step,
                 self.step.begin(ids, mask),
                 len(rows),
-                strategy=strategy,
-                rules=[rules[row] for row in rows],
+                strategy=search.strategy,
+                rules=[search.rules[row] for row in rows],
                 source_mask=mask > 0,
-                numbers=[numbers[row] for row in rows],
+                numbers=[search.numbers[row] for row in rows],
             )
             for row, each in zip(rows, texts, strict=True):
-                found[row] = [_trimmed(one, len(sources[row]), weights) for one in each]
+                found[row] = [_trimmed(one, len(sources[row]), search.weights) for one in each]
 
         self._graphs.beside(some, _batches([len(source) for source in sources]))
         return found

@@ -1,4 +1,4 @@
-"""What is asked of a writer: how it searches, and what its texts must keep to. Needs no torch."""
+"""What is asked of a generator: how it searches, and what its texts keep to. Needs no torch."""
 
 import sys
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class GenerateRequest:
     """Rules of couplets; by default those of the bundle: its form and its repeats."""
     rank: Rank = "likelihood"
     """What orders the texts that a search has found; `"both_ways"`, for couplets, also asks how
-    well the upper line is foretold from each (`softquery.runtime.generate.both_ways`)."""
+    well the upper line is predicted from each (`softquery.runtime.generate.both_ways`)."""
 
     def __post_init__(self) -> None:
         if self.min_length < 0 or (self.max_length is not None and self.max_length < 1):

@@ -1,6 +1,5 @@
 """Generators in torch, on a CPU or a GPU."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -11,10 +10,10 @@ from torch import nn
 
 from softquery.bundle import Bundle
 from softquery.data import Sentences, Translations, in_order
-from softquery.decoding import Hypothesis, Rules, Strategy, WatchedStep, decode
+from softquery.decoding import Hypothesis, WatchedStep, decode
 from softquery.errors import BundleError
 from softquery.models import Seq2Seq, TorchStep, Transformer
-from softquery.runtime.generate.model import Ids, Tell
+from softquery.runtime.generate.model import Ids, TextSearch
 from softquery.runtime.torch_device import TorchModel, evaluating
 from softquery.runtime.torch_models import load_task_model
 from softquery.tasks import TokenLikelihood, token_losses
@@ -76,21 +75,17 @@ class TorchGenerateBackend:
     def write(
         self,
         sources: Ids,
-        *,
-        strategy: Strategy,
-        rules: Sequence[Rules],
-        numbers: Sequence[int],
-        weights: Literal["hidden", "shown"] = "hidden",
-        tell: Tell | None = None,
+        search: TextSearch,
     ) -> list[list[Hypothesis]]:
         """Texts for each source, best first; sources of like length side by side."""
-        shown: Literal["hidden", "shown"] = "shown" if strategy.ranking.coverage else weights
+        coverage = search.strategy.ranking.coverage
+        shown: Literal["hidden", "shown"] = "shown" if coverage else search.weights
         packed = Sentences.pack(sources).to(self.device)
         lengths = packed.lengths.cpu()
         found: list[list[Hypothesis]] = [[] for _ in sources]
         with evaluating(self.model) as model:
             plain = TorchStep(model, weights=shown)
-            step: Any = plain if tell is None else WatchedStep(plain, tell)
+            step: Any = plain if search.tell is None else WatchedStep(plain, search.tell)
             for slot in in_order(lengths, batch_size=self.batch_size, pad_multiple=1):
                 rows = slot.rows.tolist()
                 tokens = packed.pad(slot.rows.to(self.device), slot.length)
@@ -98,10 +93,10 @@ class TorchGenerateBackend:
                     step,
                     plain.begin(tokens),
                     len(rows),
-                    strategy=strategy,
-                    rules=[rules[row] for row in rows],
+                    strategy=search.strategy,
+                    rules=[search.rules[row] for row in rows],
                     source_mask=tokens.mask.cpu().numpy(),
-                    numbers=[numbers[row] for row in rows],
+                    numbers=[search.numbers[row] for row in rows],
                 )
                 for row, each in zip(rows, texts, strict=True):
                     found[row] = [_trimmed(one, int(lengths[row])) for one in each]

@@ -94,7 +94,7 @@ class MatchEvaluation:
         return found
 
 
-def evaluate(matcher: Matcher, rows: Sequence[Row]) -> MatchEvaluation:
+def evaluate_matcher(matcher: Matcher, rows: Sequence[Row]) -> MatchEvaluation:
     """Answer every row and keep what was said.
 
     Args:

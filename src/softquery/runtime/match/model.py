@@ -60,7 +60,7 @@ class Matcher:
         return parse_class(text, self.labels)
 
     def logits(self, pairs: Sequence[Pair]) -> Floats:
-        """One row a pair, before any temperature."""
+        """One row per pair, before any temperature."""
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
@@ -70,7 +70,7 @@ class Matcher:
         return np.concatenate(parts)
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """One row a pair: a calibrated distribution over the labels, or the grade's share."""
+        """One row per pair: a calibrated distribution over the labels, or the grade's share."""
         return self._squashed(self.logits(pairs))
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:

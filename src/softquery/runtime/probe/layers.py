@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import VectorTable, read_vectors
 from softquery.runtime.embed.word_layers import WordsInContext
+from softquery.runtime.load import Source, opened
 from softquery.runtime.vectors.model import WordVectors, load_vectors
 
 Layers = NDArray[np.float32]
@@ -27,7 +28,7 @@ class WordLayers(Protocol):
     """Anything that gives every word of a sentence a vector on each of its layers."""
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> list[Layers]:
-        """One array a sentence; all have as many layers, all layers are equally wide."""
+        """One array per sentence; all have as many layers, all layers are equally wide."""
 
 
 class VectorLayers:
@@ -70,7 +71,7 @@ def read_vector_layers(path: str | PathLike[str], words: Iterable[str]) -> Vecto
     """
     wanted = set(words)
     if Path(path).is_dir():
-        source = VectorLayers(_of_space(load_vectors(path), wanted))
+        source = VectorLayers(_kept(load_vectors(path), wanted))
     else:
         source = VectorLayers(read_vectors(path, keep=wanted | {word.lower() for word in wanted}))
     if not source.rows:
@@ -78,12 +79,12 @@ def read_vector_layers(path: str | PathLike[str], words: Iterable[str]) -> Vecto
     return source
 
 
-def _of_space(space: WordVectors, wanted: set[str]) -> VectorTable:
+def _kept(vectors: WordVectors, wanted: set[str]) -> VectorTable:
     """A vector for each word that a bundle knows, or can put together from its n-grams."""
-    tried = {word: space.vector(word) for word in sorted(wanted)}
-    found = {word: vector for word, vector in tried.items() if vector is not None}
+    tried = {word: vectors.vector(word) for word in sorted(wanted)}
+    found = {word: each for word, each in tried.items() if each is not None}
     matrix = np.array(list(found.values()), dtype=np.float32)
-    return VectorTable(list(found), matrix.reshape(len(found), space.vectors.size))
+    return VectorTable(list(found), matrix.reshape(len(found), vectors.vectors.size))
 
 
 class ElmoLayers:
@@ -136,12 +137,9 @@ def load_layers(name_or_path: str | PathLike[str], *, device: str | None = None)
         BundleError: Where the bundle is neither.
         MissingExtra: Where torch is needed, and not there.
     """
-    from softquery.bundle import read_bundle
-    from softquery.zoo import resolve
-
-    bundle = read_bundle(resolve(name_or_path))
+    bundle = opened(name_or_path)
     if bundle.config.kind != "generator":
-        return load_elmo_layers(bundle.path, device=device)
+        return load_elmo_layers(bundle, device=device)
     try:
         from softquery.runtime.probe.source_layers import load_source_layers
     except ImportError:
@@ -149,7 +147,7 @@ def load_layers(name_or_path: str | PathLike[str], *, device: str | None = None)
     return load_source_layers(bundle, device)
 
 
-def load_elmo_layers(name_or_path: str | PathLike[str], *, device: str | None = None) -> WordLayers:
+def load_elmo_layers(name_or_path: Source, *, device: str | None = None) -> WordLayers:
     """A biLM by name or folder.
 
     It runs on a GPU where there is one, else on ONNX Runtime where it was exported, else on torch.
@@ -162,10 +160,7 @@ def load_elmo_layers(name_or_path: str | PathLike[str], *, device: str | None = 
         BundleError: Where the bundle is no biLM.
         MissingExtra: Without torch.
     """
-    from softquery.bundle import read_bundle
-    from softquery.zoo import resolve
-
-    bundle = read_bundle(resolve(name_or_path))
+    bundle = opened(name_or_path)
     name = bundle.config.model.get("name")
     if bundle.config.kind != "embedder":
         raise BundleError(f"{bundle.path}: expected a model of words in context, found {name!r}")

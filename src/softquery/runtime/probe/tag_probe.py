@@ -39,7 +39,7 @@ class TagSets:
 
     @property
     def num_sentences(self) -> int:
-        """Of both."""
+        """How many sentences both sets have."""
         return len(self.train) + len(self.dev)
 
 

@@ -11,7 +11,7 @@ from softquery.errors import InputError
 from softquery.files import TaggedSentence
 from softquery.measure import TagReport, by_length, f1_of_counts, measure_slices, ratio_of_counts
 from softquery.runtime.tag.model import Tagger
-from softquery.runtime.tag.schemes import written_scheme
+from softquery.runtime.tag.scheme_detection import written_scheme
 
 
 @dataclass(frozen=True, slots=True)

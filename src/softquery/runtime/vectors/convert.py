@@ -53,12 +53,12 @@ def import_vectors(path: str | PathLike[str], output: str | PathLike[str]) -> Pa
     )
 
 
-def export_vectors(space: WordVectors, path: str | PathLike[str], *, form: Form) -> None:
+def export_vectors(vectors: WordVectors, path: str | PathLike[str], *, form: Form) -> None:
     """Write vectors in a form that gensim, GloVe's and word2vec's own tools read.
 
     Args:
-        space: What to write; n-grams have no place in these forms and stay behind.
+        vectors: What to write; n-grams have no place in these forms and stay behind.
         path: The file; an ending in .gz, .xz or .bz2 compresses it.
         form: `"glove"`, `"word2vec"` or `"word2vec-binary"`.
     """
-    write_vectors(fspath(path), space.vectors, form=form)
+    write_vectors(fspath(path), vectors.vectors, form=form)

@@ -1,10 +1,10 @@
-"""One vector a text, from whatever model there is: for recall, and for clients that ask for it.
+"""One vector per text, from whatever model there is: for recall, and for clients that ask for it.
 
 | model | a text's vector |
 |---|---|
 | Siamese matcher | its encoding, which is what it compares |
 | ESIM | the mean of its encoder's states, frequent words weighing less (Arora+ 2017, Section 3) |
-| word vectors | the mean of its words' vectors, weighed likewise |
+| word vectors | the mean of its words' vectors, weighed in the same way |
 | ELMo | the mean of its words in their context, in the mix that was learnt, else of all layers |
 | BERT without a head | the mean of its pieces in their context, of all layers, without its marks |
 
@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.measure.word_scores import unit_rows
-from softquery.runtime.embed.model import ContextEmbedder, open_embedder
-from softquery.runtime.embed.pieces import PieceEmbedder, open_pieces
+from softquery.runtime.embed.model import ContextEmbedder
+from softquery.runtime.embed.piece_embedder import PieceEmbedder
 from softquery.runtime.graph_weights import dequantised
+from softquery.runtime.kinds import kind_of
 from softquery.runtime.load import opened
 from softquery.runtime.match.backend import Read
 from softquery.runtime.match.model import Matcher, load_matcher
@@ -36,6 +37,8 @@ from softquery.text import TextPipeline, WordTokenizer
 Floats = NDArray[np.float32]
 WORDS, STATES, ENCODING = OWN_SOURCES = ("words", "states", "encoding")
 """Sources that are the matcher itself: its table of words, its states, its vector."""
+OWN_SOURCE = {"esim": STATES, "siamese": ENCODING}
+"""By the model of a matcher that reads each text by itself: what its own vectors are."""
 
 
 class TextVectors(Protocol):
@@ -122,7 +125,7 @@ class WordAverages:
     """The mean of a text's word vectors, frequent words weighing less.
 
     Args:
-        table: A vector a word.
+        table: A vector per word.
         pipeline: Whose ids are the rows of the table.
     """
 
@@ -141,20 +144,20 @@ class WordAverages:
         return unit_rows(np.stack(sums))
 
 
-class SpaceAverages:
-    """Likewise for a bundle of word vectors, which has words and no ids.
+class WordVectorAverages:
+    """The mean of a text's word vectors, from a bundle that has words and no ids.
 
     Args:
-        space: The words.
-        bundle: Theirs.
+        vectors: The words and their vectors.
+        bundle: What they are from.
     """
 
-    def __init__(self, space: WordVectors, bundle: Bundle) -> None:
+    def __init__(self, vectors: WordVectors, bundle: Bundle) -> None:
         self.bundle: Bundle | None = bundle
-        self._space = space
-        self.size = int(space.vectors.matrix.shape[1])
-        self._cutter = WordTokenizer(space.text)
-        self._table = unit_rows(space.vectors.matrix)
+        self._vectors = vectors
+        self.size = int(vectors.vectors.matrix.shape[1])
+        self._cutter = WordTokenizer(vectors.text)
+        self._table = unit_rows(vectors.vectors.matrix)
         self._weights = zipf_weights(len(self._table))
         self._table = self._table * self._weights[:, None]
 
@@ -164,7 +167,7 @@ class SpaceAverages:
 
     def pooled(self, words: Sequence[str]) -> Floats:
         """The weighted mean [D] of the words that are known."""
-        places = (self._space.place(word) for word in words)
+        places = (self._vectors.place(word) for word in words)
         known = [place for place in places if place is not None]
         total = max(float(self._weights[known].sum()), 1e-12)
         return np.asarray(self._table[known].sum(axis=0) / total, dtype=np.float32)
@@ -214,15 +217,27 @@ def mean_of_words(layers: Floats) -> Floats:
 
 def own_vectors(matcher: Matcher) -> StateVectors | EncodingVectors:
     """The vectors that a matcher gives by itself."""
-    siamese = _is_siamese(matcher.bundle)
-    return EncodingVectors(matcher, own=True) if siamese else StateVectors(matcher)
+    if own_source(matcher) == ENCODING:
+        return EncodingVectors(matcher, own=True)
+    return StateVectors(matcher)
+
+
+def own_source(matcher: Matcher) -> str:
+    """What a matcher's own vectors are; a model that the table lacks is refused by name."""
+    name = matcher.bundle.config.model["name"]
+    if name not in OWN_SOURCE:
+        raise BundleError(
+            f"{matcher.bundle.path}: a matcher of model {name!r} has no vectors of texts "
+            f"(known: {', '.join(OWN_SOURCE)}); name a bundle for them"
+        )
+    return OWN_SOURCE[name]
 
 
 def decided(source: str, matcher: Matcher) -> str:
     """The source that `"auto"` stands for."""
     if source != "auto":
         return source
-    return ENCODING if _is_siamese(matcher.bundle) else STATES
+    return own_source(matcher)
 
 
 def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextVectors:
@@ -240,26 +255,21 @@ def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextV
             raise BundleError(f"{matcher.bundle.path}: {message}")
         return WordAverages(np.asarray(table, dtype=np.float32), matcher.pipeline)
     if source in (STATES, ENCODING):
-        if _is_siamese(matcher.bundle) != (source == ENCODING):
+        if own_source(matcher) != source:
             raise BundleError(f"{matcher.bundle.path}: this model has no vectors from {source!r}")
         return own_vectors(matcher)
     return _foreign(opened(source), threads)
 
 
 def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
-    if bundle.config.kind == "embedder":
-        return ContextVectors(open_embedder(bundle, threads=threads))
-    if bundle.config.kind == "encoder":
-        return ContextVectors(open_pieces(bundle, threads=threads))
-    if bundle.config.kind == "vectors":
-        return SpaceAverages(vectors_of(bundle), bundle)
-    if bundle.config.kind == "matcher" and _is_siamese(bundle):
+    kind = kind_of(bundle)
+    if kind.verb == "embed":
+        return ContextVectors(kind.opener.get()(bundle, threads=threads))
+    if kind.name == "vectors":
+        return WordVectorAverages(vectors_of(bundle), bundle)
+    if kind.name == "matcher" and OWN_SOURCE.get(bundle.config.model["name"]) == ENCODING:
         return EncodingVectors(load_matcher(bundle, threads=threads), own=False)
     raise BundleError(
         f"{bundle.path}: gives no vectors of texts; expected a Siamese matcher, an embedder, "
         "an encoder or word vectors"
     )
-
-
-def _is_siamese(bundle: Bundle) -> bool:
-    return bool(bundle.config.model["name"] == "siamese")

@@ -74,7 +74,7 @@ class PieceEmbedder:
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
     ) -> list[Floats]:
-        """Likewise for sentences that are cut into pieces; one beyond the limit keeps its end."""
+        """Vectors of sentences that are cut into pieces; one beyond the limit keeps its end."""
         check_choice(layers, self.num_layers)
         room = self.max_tokens - 2
         rows = [BertRow.of(self._cutting.marked(_inner(each)[:room])) for each in tokens]
@@ -82,7 +82,7 @@ class PieceEmbedder:
 
     def stream(self) -> "PieceEmbedder":
         """Refused: nothing runs on from one text to the next."""
-        raise ConfigError("an encoder reads every line by itself; leave --stateful away")
+        raise ConfigError("an encoder reads every line by itself; omit --stateful")
 
 
 def _inner(names: Sequence[str]) -> list[str]:

@@ -1,11 +1,17 @@
-"""Where the vectors of many sentences go: `.npz`, which can be gone on with, or `.parquet`."""
+"""Vectors for a file of any size: streamed, in the memory of a chunk, and resumable as `.npz`.
+
+Sentences are computed in chunks that are counted from the first row, so that a resumed run computes
+what an uninterrupted one would, byte for byte.
+"""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +19,11 @@ from numpy.typing import NDArray
 from softquery.errors import InputError, MissingExtra
 from softquery.files import NpzEntries, Sentence, write_atomically
 from softquery.files.npz import MARK_SIZE
-from softquery.runtime.partial_file import Partial
+from softquery.runtime.bulk import identity
+from softquery.runtime.embed.layer_choice import Choice, check_choice
+from softquery.runtime.embed.model import CHUNK_LINES, ContextEmbedder, chunks
+from softquery.runtime.embed.piece_embedder import PieceEmbedder
+from softquery.runtime.partial_file import Partial, check_output
 
 FORMS = (".npz", ".parquet")
 Vectors = Sequence[NDArray[Any]]
@@ -62,7 +72,7 @@ def open_sink(output: Path, identity: Mapping[str, str]) -> Iterator[VectorSink]
 
 
 class NpzSink:
-    """One array a sentence, in `OUTPUT.partial` until all are there.
+    """One array per sentence, in `OUTPUT.partial` until all are there.
 
     Args:
         partial: The file under way.
@@ -102,7 +112,7 @@ class NpzSink:
 
 
 class ParquetSink:
-    """One row a sentence: its number in the input, its words, and its vectors as nested lists.
+    """One row per sentence: its number in the input, its words, and its vectors as nested lists.
 
     Args:
         handle: The file under way.
@@ -165,3 +175,79 @@ def _require_parquet() -> None:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise MissingExtra("parquet", needed_for="writing .parquet files") from None
+
+
+Precision = Literal["float32", "float16"]
+State = Literal["fresh", "carried"]
+"""Whether each line starts afresh, or where the one before it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedResult:
+    """How a run ended."""
+
+    output: Path
+    num_rows: int
+    num_tokens: int
+    num_resumed: int
+    """Rows that an earlier, interrupted run had written."""
+    num_cut: int
+    """Rows that were longer than the model's limit."""
+
+
+def embed_rows(
+    embedder: ContextEmbedder | PieceEmbedder,
+    sentences: Iterable[Sentence],
+    output: Path,
+    *,
+    layers: Choice | int = "all",
+    precision: Precision = "float32",
+    state: State = "fresh",
+    advance: Callable[[int], object] = lambda done: None,
+) -> EmbedResult:
+    """Write one array [layers, words, width] a row into a file that appears when it is complete.
+
+    Args:
+        embedder: The model.
+        sentences: The rows; read from the beginning also when resuming.
+        output: An `.npz` or `.parquet` that does not exist yet.
+        layers: See `ContextEmbedder.embed`.
+        precision: Of the numbers that are written.
+        state: `"carried"` reads all rows as one stream.
+        advance: Told how many rows are done.
+    """
+    check_output(output, forms=FORMS, what="vectors")
+    check_choice(layers, embedder.num_layers)
+    depends_on = {
+        **identity(embedder),
+        "layers": str(layers),
+        "precision": precision,
+        "state": state,
+    }
+    computes = embedder.stream() if state == "carried" else embedder
+    done = num_tokens = num_resumed = num_cut = 0
+    with open_sink(output, depends_on) as sink:
+        for rows, tokens in _chunks(embedder, iter(sentences)):
+            kept = [words[: embedder.max_tokens] for words in tokens]
+            is_there = sink.at_hand(rows, kept)
+            if not is_there or state == "carried":  # a state cannot be read back, only come to
+                vectors = computes.embed_tokens(kept, layers=layers)
+            if not is_there:
+                sink.write(rows, kept, [each.astype(np.dtype(precision)) for each in vectors])
+            done += len(rows)
+            num_resumed += len(rows) * is_there
+            num_tokens += sum(map(len, kept))
+            num_cut += embedder.num_cut(tokens)
+            advance(done)
+    return EmbedResult(output, done, num_tokens, num_resumed, num_cut)
+
+
+def _chunks(
+    embedder: ContextEmbedder | PieceEmbedder, sentences: Iterator[Sentence]
+) -> Iterator[tuple[list[Sentence], list[list[str]]]]:
+    """Rows with their words, in chunks of a bounded size."""
+    while block := list(islice(sentences, CHUNK_LINES)):
+        start = 0
+        for tokens in chunks(embedder.tokens([each.text for each in block])):
+            yield block[start : start + len(tokens)], tokens
+            start += len(tokens)

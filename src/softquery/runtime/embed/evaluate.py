@@ -1,7 +1,7 @@
-"""How well hidden words are foretold: a model over batches, a bundle over a file. Needs torch."""
+"""How well a language model predicts a text: each word, or hidden ones. Needs torch."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
@@ -20,16 +20,19 @@ from softquery.data import (
     MaskedText,
     Masking,
     Slot,
+    Streams,
     bin_rows,
+    read_corpus,
     read_documents,
+    write_corpus,
     write_documents,
 )
-from softquery.errors import BundleError, InputError
-from softquery.files import DocumentLine, read_lines
-from softquery.models import Bert
+from softquery.errors import BundleError, ConfigError, InputError
+from softquery.files import DocumentLine, read_lines, read_texts
+from softquery.models import Bert, Elmo
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.torch_models import load_encoder
-from softquery.tasks import MaskedScores
+from softquery.runtime.torch_models import load_embedder, load_encoder
+from softquery.tasks import Likelihood, MaskedScores
 from softquery.text import TextPipeline
 
 MakeBatch = Callable[[Tensor, int], MaskedBatch]
@@ -85,7 +88,7 @@ class HiddenWords:
         return sum(int((batch.targets != NONE).sum()) for batch in batches)
 
     def scores(self, model: Bert) -> MaskedScores:
-        """How well a model foretells them."""
+        """How well a model predicts them."""
         return masked_scores(model.to(self.device), self.text.batch, self.slots)
 
 
@@ -141,3 +144,87 @@ def evaluate_masked(
     with hidden_words(model, pipeline, lines, source=data, length=length) as hidden:
         report: dict[str, Any] = hidden.scores(model).report()
     return {**report, "pieces": hidden.num_pieces, "length": hidden.length}
+
+
+@torch.inference_mode()
+def text_likelihood(model: Elmo, streams: Streams, *, unroll: int = 20) -> Likelihood:
+    """The likelihood of every word after the first of each stream, against all of the vocabulary.
+
+    State is carried along each stream, so that a word is predicted from all that came before it.
+
+    Args:
+        model: With its softmax.
+        streams: The text; few streams lose little at their beginnings, many are faster.
+        unroll: Words read at a time; where a biLM runs the fast way, its state is clipped after
+            each of them, as it was in training.
+    """
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    words = model.word_table()
+    state, found = model.initial_state(streams.num_streams), Likelihood()
+    last = streams.stream_length - 1
+    for start in range(0, last, unroll):
+        slot = streams.slot(start, min(unroll, last - start))
+        batch = streams.batch(slot.rows.to(device), slot.length)._replace(state=state)
+        output = model(batch, words)
+        state = output.state
+        found.add(output, batch)
+    model.train(was_training)
+    return found
+
+
+MOST_STREAMS = 32
+WORDS_OF_A_STREAM = 500
+"""At least so many, so that its beginning counts little."""
+
+
+def perplexity(
+    bundle: Bundle, texts: Sequence[str], *, source: str | PathLike[str] = "the text for the gate"
+) -> dict[str, float | int]:
+    """Perplexity against the bundle's own vocabulary, with what it depends on.
+
+    Args:
+        bundle: A biLM that kept its softmax.
+        texts: What it shall predict.
+        source: Where they come from, for errors.
+    """
+    model = load_embedder(bundle).to("cuda" if torch.cuda.is_available() else "cpu")
+    pipeline = fitting_pipeline(bundle)
+    words = pipeline.vocabulary()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "corpus"
+        write_corpus(
+            folder,
+            train=lambda: texts,
+            valid=lambda: texts,
+            config=pipeline.config,
+            known=words,
+            max_characters=model.config.characters.max_characters,
+            source=source,
+        )
+        streams = read_corpus(folder).streams("valid", vocab_size=len(words), num_streams=1)
+        count = max(1, min(MOST_STREAMS, len(streams.forwards) // WORDS_OF_A_STREAM))
+        whole = streams.part(0, len(streams.forwards), num_streams=count)
+        found = text_likelihood(model, whole).report()
+    return {**found, "vocabulary": len(words), "streams": count}
+
+
+def evaluate_perplexity(
+    bundle: Bundle, data: Path, *, rename: Mapping[str, str] | None = None
+) -> dict[str, float | int]:
+    """Perplexity of both directions of a biLM on a file of text.
+
+    Args:
+        bundle: A biLM that kept its softmax.
+        data: Any text file.
+        rename: Our column's name to that of the file.
+    """
+    softmax = bundle.config.model["config"].get("softmax") or {}
+    if softmax.get("kind", "none") == "none":
+        message = "has no softmax to predict words with; use softquery embed"
+        raise ConfigError(f"{bundle.path}: {message}")
+    texts = list(read_texts([data], rename=rename))
+    if not texts:
+        raise InputError("holds no text", source=data)
+    return perplexity(bundle, texts, source=data)
