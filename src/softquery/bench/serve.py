@@ -70,21 +70,21 @@ def run_serve_bench(
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtra("serve", needed_for="loading a server")
-    asked = {"path": "/rerank", "clients": clients, "seconds": seconds, "num_texts": num_texts}
+    task = {"path": "/rerank", "clients": clients, "seconds": seconds, "num_texts": num_texts}
     alone: list[float] = []
     loads: dict[str, list[Load]] = {OURS: []}
     has_torch = all(map(find_spec, ("torch", "transformers")))
     for turn in range(rounds):
         say(f"round {turn + 1} of {rounds}: {ALONE}")
-        task = {"model": model, "threads": threads, "seconds": seconds, "num_texts": num_texts}
-        alone.append(float(measured_in_process("load_test", task)["per_second"]))
+        ranking = {"model": model, "threads": threads, "seconds": seconds, "num_texts": num_texts}
+        alone.append(float(measured_in_process("load_test", ranking)["per_second"]))
         say(f"round {turn + 1} of {rounds}: {OURS}")
         with _running(_ours(model, threads, clients)) as port:
-            loads[OURS].append(_load({**asked, "port": port}))
+            loads[OURS].append(_load({**task, "port": port}))
         if RIVAL in rivals and has_torch:
             say(f"round {turn + 1} of {rounds}: {RIVAL}")
             with _running(_rival(threads)) as port:
-                loads.setdefault(RIVAL, []).append(_load({**asked, "port": port}))
+                loads.setdefault(RIVAL, []).append(_load({**task, "port": port}))
     return ServeBench(
         clients=clients, threads=threads, num_texts=num_texts, alone=alone, loads=loads
     )
