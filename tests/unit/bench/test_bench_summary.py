@@ -72,7 +72,7 @@ def test_settings_that_measure_nothing_or_for_ever(options, said):
         run_match_bench(["nowhere"], say=lambda line: None, **options)
 
 
-def test_a_model_that_is_not_there_is_told_before_anything_is_exported(tmp_path):
+def test_a_missing_model_is_refused_before_anything_is_exported(tmp_path):
     heard = []
     with pytest.raises(BundleError, match="none: no such model folder$"):
         run_match_bench([str(tmp_path / "none")], say=heard.append)
