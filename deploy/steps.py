@@ -1,8 +1,8 @@
 """Run the steps of the Dockerfile without Docker: `python deploy/steps.py FOLDER`.
 
-Every RUN, COPY and ENV is done below FOLDER in place of `/`, with this Python in place of the
-image's; then the server is started by ENTRYPOINT, asked by HEALTHCHECK, and told to stop. Making a
-user is left out: it needs root.
+Every RUN, COPY and ENV is carried out below FOLDER instead of `/`, with this Python instead of the
+image's; then ENTRYPOINT starts the server, HEALTHCHECK checks it, and it is told to stop. Creating
+a user is left out, because it needs root.
 """
 
 import json
@@ -25,17 +25,17 @@ LEFT_OUT = ("useradd",)
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
-    """Words and arguments, with lines that go on put together."""
+    """The instructions of a Dockerfile with their arguments; continued lines are joined."""
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return [(line.split(None, 1)[0], line.split(None, 1)[1]) for line in kept]
 
 
 class Steps:
-    """The image as a folder.
+    """Carries out a Dockerfile in a folder.
 
     Args:
-        folder: Stands for `/`.
+        folder: Takes the place of `/`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,13 +49,13 @@ class Steps:
         self.check: list[str] = []
 
     def inside(self, text: str) -> str:
-        """Paths of the image as paths of the folder."""
+        """The text with paths of the image replaced by paths of the folder."""
         for place in PLACES:
             text = text.replace(place, f"{self.folder}{place}")
         return text
 
     def run(self, word: str, rest: str) -> None:
-        """Do one instruction."""
+        """Carry out one instruction."""
         act = {"RUN": self.command, "COPY": self.copy, "ENV": self.variables}.get(word)
         if act is not None:
             act(rest)
@@ -66,7 +66,7 @@ class Steps:
             self.check = [self.inside(part) for part in listed]
 
     def command(self, rest: str) -> None:
-        """RUN."""
+        """Run the command of a RUN."""
         if rest.startswith(LEFT_OUT):
             return
         print("RUN", rest, flush=True)
@@ -74,7 +74,7 @@ class Steps:
         subprocess.run(line, shell=True, check=True, cwd=self.folder, env=self.environment)
 
     def copy(self, rest: str) -> None:
-        """COPY."""
+        """Copy the files of a COPY."""
         if rest.startswith("--from"):
             return  # both stages share the folder
         *sources, target = rest.split()
@@ -88,13 +88,13 @@ class Steps:
                 shutil.copy(path, place)
 
     def variables(self, rest: str) -> None:
-        """ENV."""
+        """Set the variables of an ENV."""
         for pair in shlex.split(self.inside(rest)):
             name, _, value = pair.partition("=")
             self.environment[name] = Template(value).safe_substitute(self.environment)
 
     def serve(self) -> None:
-        """Start it, ask whether it lives, and stop it."""
+        """Start the server, check that it is running, and stop it."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = str(free.getsockname()[1])
         environment = {**self.environment, "SOFTQUERY_PORT": port, "SOFTQUERY_HOST": "127.0.0.1"}
@@ -103,7 +103,7 @@ class Steps:
             end = time.monotonic() + 60
             while subprocess.run(self.check, env=environment, cwd=self.folder).returncode:
                 assert server.poll() is None, "the server ended"
-                assert time.monotonic() < end, "the server did not come up"
+                assert time.monotonic() < end, "the server did not start"
                 time.sleep(0.2)
             for path in ("/", "/page/page.js"):  # the files of the page were installed as well
                 urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10).close()
@@ -116,7 +116,7 @@ class Steps:
 
 
 def main(folder: Path) -> None:
-    """Do all of it."""
+    """Carry out the Dockerfile in a folder, then start the server and stop it."""
     folder.mkdir(parents=True, exist_ok=True)
     steps = Steps(folder.resolve())
     text = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")

@@ -144,7 +144,8 @@ INDEX = [
     Case(
         title="an index that is there already",
         command="index faq.csv --output faq.sq --model model",
-        said="faq.sq: exists already; --add adds and replaces rows, another --output builds anew",
+        said="faq.sq: exists already; --add adds and replaces rows, another --output builds a new "
+        "index",
         left="the index as it was",
     ),
     Case(
@@ -262,7 +263,7 @@ SEARCH = [
     Case(
         title="an index of another model",
         command=f"{ASKED} --model match-en",
-        said=f"faq.sq: was built with another model than {ANY}match-en; build it anew",
+        said=f"faq.sq: was built with another model than {ANY}match-en; rebuild it",
     ),
     Case(
         title="an index whose model is gone",
@@ -302,27 +303,27 @@ SEARCH = [
         command=ASKED,
         damage=broken("cells.bin"),
         said=f"faq.sq/segments/{ANY}/cells.bin: is damaged (its checksum differs); "
-        "restore the index, or build it anew",
+        "restore the index, or rebuild it",
     ),
     Case(
         title="vectors that were changed",
         command=ASKED,
         damage=broken("vectors.bin"),
         said=f"faq.sq/segments/{ANY}/vectors.bin: is damaged (its checksum differs); "
-        "restore the index, or build it anew",
+        "restore the index, or rebuild it",
     ),
     Case(
         title="encodings that break off",
         command=ASKED,
         damage=shorter,
         said=f"faq.sq/segments/{ANY}/encodings.bin: is damaged (has {ANY} bytes, expected {ANY}); "
-        "restore the index, or build it anew",
+        "restore the index, or rebuild it",
     ),
     Case(
         title="a file that is missing",
         command=ASKED,
         damage=without_a_file,
-        said=f"faq.sq/segments/{ANY}/cells.bin: is missing; restore the index, or build it anew",
+        said=f"faq.sq/segments/{ANY}/cells.bin: is missing; restore the index, or rebuild it",
     ),
 ]
 

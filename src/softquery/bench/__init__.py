@@ -1,4 +1,4 @@
-"""Side by side with what users would pick instead, in one run."""
+"""Benchmarks: softquery and what users would pick instead, measured in one run."""
 
 from softquery.bench.load_test import Load
 from softquery.bench.match import MatchBench, run_match_bench

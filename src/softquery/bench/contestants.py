@@ -1,7 +1,7 @@
-"""Who competes: ours, and cross-encoders of BERT's and MiniLM's shape.
+"""The contestants of a benchmark: our matchers, and cross-encoders of BERT's and MiniLM's shape.
 
-The rivals carry random weights, which cost what trained ones cost; their vocabulary is the
-benchmark's own words, so that no word falls into pieces, which favours them.
+The rivals have random weights, which cost as much time as trained ones. Their vocabulary consists
+of the benchmark's own words, so that no word is split into sub-words, which favours them.
 """
 
 import importlib
@@ -24,22 +24,22 @@ VOCABULARY = 30_522
 
 
 class Contestant(Protocol):
-    """What is timed: everything from strings to scores."""
+    """A contestant; everything from strings to scores is timed."""
 
     def match(self, pairs: Sequence[Pair]) -> Any:
         """Score pairs."""
 
     def rank(self, query: str) -> Any:
-        """Score a query against the hundred candidates it was given before."""
+        """Score a query against the hundred candidates given to the constructor."""
 
 
 class Ours:
-    """A softquery bundle with stored candidates.
+    """A softquery bundle that stores the encodings of its candidates.
 
     Args:
         model: A name or a folder.
-        threads: For ONNX Runtime.
-        candidates: Encoded beforehand.
+        threads: Threads of ONNX Runtime.
+        candidates: Encoded once.
     """
 
     def __init__(self, model: str, threads: int, candidates: Sequence[str]) -> None:
@@ -50,11 +50,11 @@ class Ours:
         self.stored: list[Any] | None = None
 
     def match(self, pairs: Sequence[Pair]) -> Any:
-        """Through the public API."""
+        """Score pairs through the public API."""
         return self.matcher.predict(pairs)
 
     def rank(self, query: str) -> Any:
-        """Likewise, with stored encodings."""
+        """Rank the candidates by their stored encodings."""
         if self.stored is None:
             self.stored = self.matcher.encode(self.candidates)
         return self.matcher.rank(query, self.candidates, encodings=self.stored)
@@ -65,8 +65,8 @@ class CrossEncoder:
 
     Args:
         shape: One of `SHAPES`.
-        threads: For torch.
-        candidates: Read anew with every query: a cross-encoder can store nothing.
+        threads: Threads of torch.
+        candidates: Read again with every query: a cross-encoder can store nothing.
     """
 
     def __init__(self, shape: str, threads: int, candidates: Sequence[str]) -> None:
@@ -78,12 +78,12 @@ class CrossEncoder:
         self.candidates = list(candidates)
 
     def match(self, pairs: Sequence[Pair]) -> Any:
-        """One forward pass over all pairs."""
+        """Score all pairs in one forward pass."""
         with self.torch.inference_mode():
             return self.model(**self.inputs(pairs, "pt")).logits
 
     def rank(self, query: str) -> Any:
-        """All candidates in one batch."""
+        """Score all candidates in one batch."""
         return self.match([(query, candidate) for candidate in self.candidates])
 
     def inputs(self, pairs: Sequence[Pair], kind: str) -> Any:
@@ -93,13 +93,13 @@ class CrossEncoder:
 
 
 class QuantisedCrossEncoder(CrossEncoder):
-    """The same on ONNX Runtime, dynamically quantised to int8.
+    """A cross-encoder on ONNX Runtime, dynamically quantised to int8.
 
     Args:
         shape: One of `SHAPES`.
-        threads: For ONNX Runtime.
-        candidates: Read anew with every query.
-        graph: The int8 graph that `write_graph` made.
+        threads: Threads of ONNX Runtime.
+        candidates: Read again with every query.
+        graph: The int8 graph that `write_graph` wrote.
     """
 
     def __init__(self, shape: str, threads: int, candidates: Sequence[str], graph: Path) -> None:
@@ -114,14 +114,14 @@ class QuantisedCrossEncoder(CrossEncoder):
         )
 
     def match(self, pairs: Sequence[Pair]) -> Any:
-        """One run over all pairs."""
+        """Score all pairs in one run."""
         fed = {key: value.astype("int64") for key, value in self.inputs(pairs, "np").items()}
         names = {each.name for each in self.session.get_inputs()}
         return self.session.run(None, {key: fed[key] for key in names})[0]
 
 
 def transformers() -> Any:
-    """The library of the rivals, typed or not."""
+    """The library `transformers`, which the rivals need."""
     try:
         return importlib.import_module("transformers")
     except ImportError:
@@ -129,13 +129,13 @@ def transformers() -> Any:
 
 
 def benchmark_tokenizer() -> Any:
-    """BERT's tokenizer over the benchmark's own words."""
+    """BERT's tokenizer with the benchmark's own words as its vocabulary."""
     from tokenizers import BertWordPieceTokenizer
 
     words = sorted({word for text in sentences(1000) for word in _words(text)})
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     ids = {word: place for place, word in enumerate([*special, *words])}
-    # Built here, because releases of transformers disagree on how a vocabulary is handed over.
+    # Built here, because versions of transformers differ in how they take a vocabulary.
     return transformers().PreTrainedTokenizerFast(
         tokenizer_object=BertWordPieceTokenizer(ids, lowercase=True)._tokenizer,
         model_input_names=["input_ids", "token_type_ids", "attention_mask"],
@@ -190,7 +190,7 @@ def write_graph(shape: str, path: Path) -> None:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Exporters warn of what concerns trained models and other lengths than a benchmark's."""
+    """Silence warnings of exporters, which concern trained models and other lengths than ours."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

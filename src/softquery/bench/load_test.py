@@ -1,20 +1,24 @@
-"""Many clients at once: `python -m softquery.bench.load_test '{"port": …}'`, in its own process.
+"""Rankings by many clients of a server, and the same rankings without a server.
 
-Each client sends a request, waits for the whole answer, and sends the next. Bodies are made before
-the clock starts and answers are only counted, so that the generator takes little of the cores that
-it shares with the server.
+`python -m softquery.bench.load_test '{"port": …}'` loads a server: each client sends a request,
+waits for the complete response, and sends the next. Bodies are prepared before the clock starts and
+responses are only counted, so that the load generator takes little of the cores that it shares with
+the server. With `'{"model": …}'`, threads call `Matcher.rank` as fast as they can; the cost of the
+server is measured against that.
 """
 
 import asyncio
 import json
 import random
 import sys
+import threading
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from softquery.bench.sample_sentences import sentences
+from softquery.runtime import load_matcher
 
 BODIES = 400
 """Different requests, sent in turn."""
@@ -22,7 +26,7 @@ BODIES = 400
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Load:
-    """What clients saw."""
+    """What the clients of a server measured."""
 
     num_answers: int
     seconds: float
@@ -32,20 +36,20 @@ class Load:
 
     @property
     def per_second(self) -> float:
-        """Answers a second."""
+        """Responses per second."""
         return self.num_answers / self.seconds
 
     @property
     def num_errors(self) -> int:
-        """Answers other than 200."""
+        """Responses with a status other than 200."""
         return self.num_answers - self.statuses.get("200", 0)
 
 
 def rankings(num_texts: int, count: int = BODIES) -> list[dict[str, Any]]:
-    """Queries, each with its own draw of short texts; the same every time.
+    """Queries, each with its own sample of short texts; the same every time.
 
-    >>> asked = rankings(20, 2)[0]
-    >>> len(asked["texts"]), asked["query"] in asked["texts"]
+    >>> body = rankings(20, 2)[0]
+    >>> len(body["texts"]), body["query"] in body["texts"]
     (20, False)
     """
     draw, texts = random.Random(1), sentences(1000)
@@ -53,11 +57,11 @@ def rankings(num_texts: int, count: int = BODIES) -> list[dict[str, Any]]:
     return [{"query": query, "texts": rest} for query, *rest in drawn]
 
 
-class Client(asyncio.Protocol):
-    """One connection that asks again as soon as it is answered.
+class LoadClient(asyncio.Protocol):
+    """One connection that sends a request as soon as the previous one is answered.
 
     Args:
-        run: Hands out requests and takes down answers.
+        run: Hands out requests and counts responses.
     """
 
     def __init__(self, run: "LoadRun") -> None:
@@ -68,13 +72,13 @@ class Client(asyncio.Protocol):
         self.left = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Connected: ask."""
+        """Send the first request."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self.ask()
+        self.send()
 
-    def ask(self) -> None:
-        """Send the next request, or end."""
+    def send(self) -> None:
+        """Send the next request, or close the connection."""
         request = self.run.next_request()
         if request is None:
             self.transport.close()
@@ -83,7 +87,7 @@ class Client(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        """Count until the answer is whole."""
+        """Read until the response is complete."""
         self.received += data
         if self.left < 0:
             end = self.received.find(b"\r\n\r\n")
@@ -96,20 +100,20 @@ class Client(asyncio.Protocol):
             self.run.note(bytes(self.received[9:12]), time.perf_counter() - self.began)
             self.received.clear()
             self.left = -1
-            self.ask()
+            self.send()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Ended, by us or by the server."""
+        """The connection was closed, by us or by the server."""
         self.run.ended(error)
 
 
 class LoadRun:
-    """A load from its first request to its last answer.
+    """A load test from its first request to its last response.
 
     Args:
-        requests: As bytes.
-        clients: How many ask at once.
-        seconds: After which nobody asks any more.
+        requests: The requests, as bytes.
+        clients: How many send at once.
+        seconds: After that time no request is sent.
     """
 
     def __init__(self, requests: list[bytes], clients: int, seconds: float) -> None:
@@ -122,19 +126,19 @@ class LoadRun:
         self.done = asyncio.Event()
 
     def next_request(self) -> bytes | None:
-        """Bytes to send; None when time is up."""
+        """The next request; None when the time is up."""
         if time.perf_counter() >= self.stop:
             return None
         self.count += 1
         return self.requests[self.count % len(self.requests)]
 
     def note(self, status: bytes, seconds: float) -> None:
-        """One answer came."""
+        """Count one response."""
         self.statuses[status.decode()] += 1
         self.times.append(seconds)
 
     def ended(self, error: Exception | None) -> None:
-        """One client is done."""
+        """One client has ended."""
         if error is not None or time.perf_counter() < self.stop:
             self.statuses["lost"] += 1
         self.open -= 1
@@ -142,17 +146,17 @@ class LoadRun:
             self.done.set()
 
     async def against(self, port: int) -> Load:
-        """Load a server at this machine's own address."""
+        """Load a server on this machine."""
         loop = asyncio.get_running_loop()
         began = time.perf_counter()
         self.stop = began + self.seconds
         for _ in range(self.clients):
-            await loop.create_connection(lambda: Client(self), "127.0.0.1", port)
+            await loop.create_connection(lambda: LoadClient(self), "127.0.0.1", port)
         await self.done.wait()
         return self.summary(time.perf_counter() - began)
 
     def summary(self, seconds: float) -> Load:
-        """All that was seen."""
+        """What all clients measured."""
         times = sorted(self.times) or [0.0]
         places = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
         return Load(
@@ -182,5 +186,33 @@ async def load(port: int, *, path: str, clients: int, seconds: float, num_texts:
     return await LoadRun(requests, clients, seconds).against(port)
 
 
+def rank_loop(*, model: str, threads: int, seconds: float, num_texts: int) -> dict[str, Any]:
+    """Rankings per second, of all threads together, without a server."""
+    matcher = load_matcher(model, backend="onnx", threads=1)
+    bodies = rankings(num_texts)
+    counts = [0] * threads
+    began = time.perf_counter()
+    end = began + seconds
+
+    def work(number: int) -> None:
+        place = number
+        while time.perf_counter() < end:
+            each = bodies[place % len(bodies)]
+            matcher.rank(each["query"], each["texts"])
+            counts[number] += 1
+            place += threads
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return {"per_second": sum(counts) / (time.perf_counter() - began)}
+
+
 if __name__ == "__main__":
-    print(json.dumps(asdict(asyncio.run(load(**json.loads(sys.argv[1]))))))
+    task = json.loads(sys.argv[1])
+    if "port" in task:
+        print(json.dumps(asdict(asyncio.run(load(**task)))))
+    else:
+        print(json.dumps(rank_loop(**task)))

@@ -1,4 +1,4 @@
-"""`softquery bench match`: ours beside cross-encoders, on the same sentences and threads."""
+"""`softquery bench match`: our matchers and cross-encoders, on the same sentences and threads."""
 
 import json
 import os
@@ -6,18 +6,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from softquery.atomic import write_atomically
 from softquery.bench.contestants import SHAPES, write_graph
 from softquery.bundle import read_bundle
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, MissingExtra
 from softquery.runtime import load_matcher
 from softquery.zoo import resolve
 
 SCENES = ("pair_s", "batch32_s", "rank100_s")
+TITLES = {"rank100_s": "rank 100 candidates", "pair_s": "one pair"}
+"""The scenes that a picture shows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +32,7 @@ class MatchBench:
     rows: dict[str, dict[str, float]]
 
     def ratio(self, rival: str, ours: str, scene: str) -> float:
-        """How many times as long the rival takes."""
+        """How many times as long as ours the rival takes."""
         return self.rows[rival][scene] / self.rows[ours][scene]
 
 
@@ -46,15 +49,15 @@ def run_match_bench(
     Args:
         models: Exported bundles of ours, by name or folder.
         threads: The same for all.
-        rounds: Contestants take turns, so that a busy moment of the machine hits all alike.
+        rounds: Contestants take turns, so that a busy moment of the machine affects all alike.
         seconds: For each scene, contestant and round.
-        say: Told what happens.
+        say: Called with each line of progress.
     """
     if rounds < 1 or threads < 1:
         raise ConfigError("rounds and threads must be at least 1")
     if not 0 <= seconds <= 3600:
         raise ConfigError(f"seconds must be from 0 to 3600, got {seconds}")
-    for model in models:  # a bad one is told before minutes are spent on the rivals
+    for model in models:  # a bad one is refused before minutes are spent on the rivals
         load_matcher(model, backend="onnx", threads=threads)
     with tempfile.TemporaryDirectory() as folder:
         tasks = _tasks(models, threads, seconds, Path(folder), say)
@@ -96,10 +99,26 @@ def _tasks(
 
 
 def _measured(task: dict[str, Any], threads: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "softquery.bench.measure_one", json.dumps(task)]
     limits = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+    return measured_in_process("measure_one", task, limits)
+
+
+def measured_in_process(
+    module: str, task: dict[str, Any], variables: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What a module of this package prints for a task, as JSON, in a process of its own.
+
+    Args:
+        module: Run as `python -m softquery.bench.MODULE TASK`.
+        task: Its argument.
+        variables: Additional environment variables.
+    """
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **limits}, check=False
+        [sys.executable, "-m", f"softquery.bench.{module}", json.dumps(task)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(variables or {})},
+        check=False,
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
@@ -117,3 +136,26 @@ def _summary(found: list[dict[str, Any]]) -> dict[str, float]:
     summary["startup_s"] = statistics.median(each["startup_s"] for each in found)
     summary["peak_mb"] = max(each["peak_mb"] for each in found)
     return summary
+
+
+def draw_match_bench(bench: MatchBench, path: Path) -> None:
+    """Draw times as horizontal bars on a logarithmic axis, shortest on top, as a PNG."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtra("plot", needed_for="a picture of the benchmark") from None
+    figure = Figure(figsize=(9, 1.2 + 0.42 * len(bench.rows)), layout="constrained")
+    for axes, (scene, title) in zip(figure.subplots(1, 2), TITLES.items(), strict=True):
+        names = sorted(bench.rows, key=lambda name: -bench.rows[name][scene])
+        times = [1000 * bench.rows[name][scene] for name in names]
+        colours = ["#4c72b0" if name.startswith("softquery") else "#bbbbbb" for name in names]
+        bars = axes.barh(names, times, color=colours)
+        axes.bar_label(bars, labels=[f" {_shown(value)} ms" for value in times])
+        axes.set(xscale="log", title=title, xlabel="milliseconds, median")
+        axes.set_xlim(min(times) / 3, 30 * max(times))  # room for the longest bar's label
+    with write_atomically(path, "wb") as handle:
+        figure.savefig(handle, dpi=120, format="png")
+
+
+def _shown(milliseconds: float) -> str:
+    return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"

@@ -1,6 +1,6 @@
 """Measure one contestant in a process of its own: `python -m softquery.bench.measure_one`.
 
-A process each keeps libraries, memory and threads of one contestant away from the others.
+Separate processes keep the libraries, memory and threads of the contestants apart.
 """
 
 import json
@@ -21,23 +21,26 @@ from softquery.bench.contestants import (  # noqa: E402
     QuantisedCrossEncoder,
 )
 from softquery.bench.sample_sentences import sentences  # noqa: E402
+from softquery.errors import ConfigError  # noqa: E402
 
 CANDIDATES = 100
 
 
 def build(task: dict[str, Any]) -> Contestant:
-    """The contestant that a task names."""
+    """The contestant that a task describes."""
     candidates = sentences(1000)[:CANDIDATES]
     threads = task["threads"]
     if task["kind"] == "ours":
         return Ours(task["model"], threads, candidates)
     if task["kind"] == "torch":
         return CrossEncoder(task["shape"], threads, candidates)
-    return QuantisedCrossEncoder(task["shape"], threads, candidates, Path(task["graph"]))
+    if task["kind"] == "onnx":
+        return QuantisedCrossEncoder(task["shape"], threads, candidates, Path(task["graph"]))
+    raise ConfigError(f"unknown contestant {task['kind']!r} (known: ours, torch, onnx)")
 
 
 def measure(task: dict[str, Any]) -> dict[str, Any]:
-    """Start-up, then single pairs, batches of 32 and rankings of 100, each timed by itself."""
+    """Time start-up, single pairs, batches of 32 and rankings of 100."""
     contestant = build(task)
     texts = sentences(1000)[CANDIDATES:]
     contestant.match([(texts[0], texts[1])])
@@ -54,7 +57,7 @@ def measure(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def peak_megabytes() -> float:
-    """The most memory this program held, by Linux's count: rusage inherits its parent's."""
+    """The peak memory of this process; read from Linux, whose rusage may include the parent's."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
@@ -64,7 +67,7 @@ def peak_megabytes() -> float:
 
 
 def timed(act: Callable[[int], Any], seconds: float) -> list[float]:
-    """Times of single calls, for about `seconds` and at least five, after two unmeasured."""
+    """Times of single calls, for about `seconds` and at least five, after two untimed ones."""
     for turn in range(2):
         act(turn)
     times: list[float] = []

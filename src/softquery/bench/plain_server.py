@@ -1,7 +1,7 @@
-"""What one would write instead: a cross-encoder behind a plain FastAPI route.
+"""The rival of `bench serve`: a cross-encoder behind a plain FastAPI route.
 
 `python -m softquery.bench.plain_server PORT THREADS` serves a MiniLM-L6 with random weights, which
-cost what trained ones cost, through sentence-transformers where that is installed, else through
+cost as much time as trained ones, through sentence-transformers if that is installed, else through
 transformers alone.
 """
 
@@ -17,12 +17,12 @@ Scorer = Callable[[Sequence[tuple[str, str]]], list[float]]
 
 
 def has_sentence_transformers() -> bool:
-    """Whether the rival can be had as people use it."""
+    """Whether the library that most people would use is installed."""
     return find_spec("sentence_transformers") is not None
 
 
 def minilm() -> Scorer:
-    """Scores of pairs by a random MiniLM-L6."""
+    """A MiniLM-L6 with random weights, as a function that scores pairs."""
     model, tokenizer = random_cross_encoder("minilm-l6", num_labels=1)
     if not has_sentence_transformers():
         return _by_transformers(model, tokenizer)
@@ -59,13 +59,13 @@ def main(port: int, threads: int) -> None:
     score = minilm()
     app = FastAPI()
 
-    class Asked(BaseModel):
+    class RerankRequest(BaseModel):
         query: str
         texts: list[str]
 
     @app.post("/rerank")
-    def rerank(asked: Asked) -> list[dict[str, Any]]:
-        scores = score([(asked.query, text) for text in asked.texts])
+    def rerank(request: RerankRequest) -> list[dict[str, Any]]:
+        scores = score([(request.query, text) for text in request.texts])
         order = sorted(range(len(scores)), key=lambda place: -scores[place])
         return [{"index": place, "score": scores[place]} for place in order]
 

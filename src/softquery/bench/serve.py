@@ -1,6 +1,5 @@
-"""`softquery bench serve`: a server under load, beside the runtime alone and beside a rival."""
+"""`softquery bench serve`: a server under load, the runtime without a server, and a rival."""
 
-import json
 import socket
 import subprocess
 import sys
@@ -11,35 +10,35 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 from softquery.bench.load_test import Load
+from softquery.bench.match import measured_in_process
 from softquery.errors import ConfigError, MissingExtra
 
 OURS, RIVAL, ALONE = "softquery serve", "MiniLM-L6 behind FastAPI", "in process"
 STARTS = 120.0
-"""Seconds in which a server must come up."""
+"""Seconds within which a server must be ready."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServeBench:
-    """Measured loads, one a round."""
+    """Measured loads, one per round."""
 
     clients: int
     threads: int
     num_texts: int
     alone: list[float]
-    """Rankings a second of the runtime in process."""
+    """Rankings per second of the runtime in process."""
     loads: dict[str, list[Load]]
 
     @property
     def ratio(self) -> float:
-        """What the server keeps of the runtime's throughput, over all rounds."""
+        """The server's throughput as a share of the runtime's, over all rounds."""
         ours = self.loads[OURS]
         return sum(load.per_second for load in ours) / sum(self.alone)
 
     def fairness(self, load: Load) -> float:
-        """p99 in units of clients / throughput, which is what each would wait if all were equal."""
+        """p99 divided by clients / throughput, the time that each would wait if all were equal."""
         return load.latencies["p99"] * load.per_second / self.clients
 
 
@@ -54,39 +53,38 @@ def run_serve_bench(
     rivals: Sequence[str] = (RIVAL,),
     say: Callable[[str], None] = print,
 ) -> ServeBench:
-    """Load the server and the rival, and time the runtime alone, in turns.
+    """Load the server and the rival, and time the runtime alone, in turn.
 
     Args:
         model: A matcher, by name or folder.
         threads: Of the server and of the runtime alone; the load generator shares their cores.
-        clients: That ask at once.
+        clients: How many send requests at once.
         num_texts: Short texts that each request ranks.
-        rounds: Contestants take turns, so that a busy moment of the machine hits all alike.
+        rounds: Contestants take turns, so that a busy moment of the machine affects all alike.
         seconds: For each contestant and round.
-        rivals: Which are loaded too, where there is torch to run them.
-        say: Told what happens.
+        rivals: Which rivals are loaded too, if torch is installed to run them.
+        say: Called with each line of progress.
     """
     if min(threads, clients, num_texts, rounds) < 1 or not 0 < seconds <= 3600:
         raise ConfigError("threads, clients, texts and rounds must be at least 1, seconds above 0")
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtra("serve", needed_for="loading a server")
-    asked = {"path": "/rerank", "clients": clients, "seconds": seconds, "num_texts": num_texts}
+    task = {"path": "/rerank", "clients": clients, "seconds": seconds, "num_texts": num_texts}
     alone: list[float] = []
     loads: dict[str, list[Load]] = {OURS: []}
     has_torch = all(map(find_spec, ("torch", "transformers")))
     for turn in range(rounds):
         say(f"round {turn + 1} of {rounds}: {ALONE}")
-        task = {"model": model, "threads": threads, "seconds": seconds, "num_texts": num_texts}
-        alone.append(float(_measured("rank_loop", task)["per_second"]))
+        ranking = {"model": model, "threads": threads, "seconds": seconds, "num_texts": num_texts}
+        alone.append(float(measured_in_process("load_test", ranking)["per_second"]))
         say(f"round {turn + 1} of {rounds}: {OURS}")
         with _running(_ours(model, threads, clients)) as port:
-            loads[OURS].append(Load(**_measured("load_test", {**asked, "port": port})))
+            loads[OURS].append(_load({**task, "port": port}))
         if RIVAL in rivals and has_torch:
             say(f"round {turn + 1} of {rounds}: {RIVAL}")
-            with _running(lambda port: _module("plain_server", str(port), str(threads))) as port:
-                found = Load(**_measured("load_test", {**asked, "port": port}))
-            loads.setdefault(RIVAL, []).append(found)
+            with _running(_rival(threads)) as port:
+                loads.setdefault(RIVAL, []).append(_load({**task, "port": port}))
     return ServeBench(
         clients=clients, threads=threads, num_texts=num_texts, alone=alone, loads=loads
     )
@@ -97,40 +95,33 @@ def _ours(model: str, threads: int, clients: int) -> Callable[[int], list[str]]:
     return lambda port: [sys.executable, "-m", "softquery", *words, "--port", str(port)]
 
 
-def _module(name: str, *words: str) -> list[str]:
-    return [sys.executable, "-m", f"softquery.bench.{name}", *words]
+def _rival(threads: int) -> Callable[[int], list[str]]:
+    module = "softquery.bench.plain_server"
+    return lambda port: [sys.executable, "-m", module, str(port), str(threads)]
 
 
-def _measured(name: str, task: dict[str, Any]) -> dict[str, Any]:
-    done = subprocess.run(
-        _module(name, json.dumps(task)), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise ConfigError(f"a contestant failed: {reason}")
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+def _load(task: dict[str, object]) -> Load:
+    return Load(**measured_in_process("load_test", task))
 
 
 @contextmanager
 def _running(command: Callable[[int], Sequence[str]]) -> Iterator[int]:
-    """A server of its own process, up and warm, at a free port."""
+    """Start a server at a free port, wait until it is ready, and warm it up."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     process = subprocess.Popen(
         list(command(port)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        _wait_until_up(process, port)
-        _measured("load_test", {"port": port, "path": "/rerank", "clients": 4, "seconds": 1.0,
-                           "num_texts": 20})  # fmt: skip
+        _wait_until_ready(process, port)
+        _load({"port": port, "path": "/rerank", "clients": 4, "seconds": 1.0, "num_texts": 20})
         yield port
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _wait_until_up(process: "subprocess.Popen[bytes]", port: int) -> None:
+def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int) -> None:
     end = time.monotonic() + STARTS
     while time.monotonic() < end:
         if process.poll() is not None:
@@ -140,4 +131,4 @@ def _wait_until_up(process: "subprocess.Popen[bytes]", port: int) -> None:
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    raise ConfigError("a server did not come up; try `softquery serve` by itself")
+    raise ConfigError("a server did not start; try `softquery serve` by itself")

@@ -58,9 +58,9 @@ def bench(
 
     result = run_match_bench(model, threads=threads, rounds=rounds, seconds=seconds, say=note)
     if picture is not None:
-        from softquery.bench.plot import draw
+        from softquery.bench.match import draw_match_bench
 
-        draw(result, picture)
+        draw_match_bench(result, picture)
         note(f"written: {picture}")
     if as_json:
         print_json(asdict(result))

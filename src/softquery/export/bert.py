@@ -44,6 +44,7 @@ from softquery.runtime.classify.model import load_classifier
 from softquery.runtime.embed.evaluate import HiddenWords, hidden_words
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import arrange, dequantised
+from softquery.runtime.match.evaluate import evaluate_matcher
 from softquery.runtime.match.model import load_matcher
 from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import load_reader

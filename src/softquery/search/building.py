@@ -2,7 +2,7 @@
 
 Every query searches each segment, so that few large segments are better than many small ones.
 Merging needs no model: encodings and vectors are copied as they are stored; the graph of vectors
-and the words are built anew.
+and the words are built again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -58,7 +58,7 @@ def read_entries(
     """
     rows: dict[str, dict[str, str]] = {}
     numbers: dict[str, int] = {}
-    asked: dict[str, int] = {}
+    last_rows: dict[str, int] = {}
     repeats: list[Repeat] = []
     found = read_rows(
         source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
@@ -66,28 +66,28 @@ def read_entries(
     for row in found:
         _refuse_names(row)
         question = row.values[QUESTION]
-        spelling = normalise(question, text)
+        normalised = normalise(question, text)
         own = row.values.get(ID, "").strip()
-        key = own or made_id(spelling)
+        key = own or made_id(normalised)
         if own and key in numbers:
             message = f"id {key!r:.60} is already used by row {numbers[key]}"
             raise InputError(message, source=row.source, row=row.number)
-        if spelling in asked:
-            repeats.append(Repeat(row.number, asked[spelling], question))
-        asked[spelling] = numbers[key] = row.number
+        if normalised in last_rows:
+            repeats.append(Repeat(row.number, last_rows[normalised], question))
+        last_rows[normalised] = numbers[key] = row.number
         rows[key] = {ID: key, **{name: row.values[name] for name in row.values if name != ID}}
     if not rows:
         raise InputError("holds no rows", source=_name(source))
     return Entries(rows, repeats)
 
 
-def made_id(spelling: str) -> str:
+def made_id(normalised: str) -> str:
     """The id given to a row that has none, derived from its question.
 
     >>> made_id("how do i pay?")
     'q-571c48bb400c'
     """
-    return f"q-{blake2b(spelling.encode(), digest_size=6).hexdigest()}"
+    return f"q-{blake2b(normalised.encode(), digest_size=6).hexdigest()}"
 
 
 def is_text(value: str) -> bool:

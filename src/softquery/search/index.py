@@ -130,11 +130,11 @@ class Index:
         else:
             matcher = load_matcher(manifest.model if model is None else model, threads=threads)
         if fingerprint(matcher.bundle) != manifest.fingerprint:
-            message = f"was built with another model than {matcher.bundle.path}; build it anew"
+            message = f"was built with another model than {matcher.bundle.path}; rebuild it"
             raise InputError(message, source=store.folder)
         vectors = open_vectors(manifest.vector_source, matcher, threads=threads)
         if vector_fingerprint(vectors) != manifest.vector_fingerprint:
-            message = f"was built with other vectors than {manifest.vector_source}; build it anew"
+            message = f"was built with other vectors than {manifest.vector_source}; rebuild it"
             raise InputError(message, source=store.folder)
         return cls(store, IndexModels(matcher, vectors, manifest.settings, threads=threads))
 
@@ -348,7 +348,9 @@ def _require_extra() -> None:
 def _check_place(folder: Path) -> None:
     """Refuse a folder that cannot become an index before any work is done."""
     if is_index(folder) and not read_manifest(folder).unfinished:
-        message = "exists already; --add adds and replaces rows, another --output builds anew"
+        message = (
+            "exists already; --add adds and replaces rows, another --output builds a new index"
+        )
         raise InputError(message, source=folder)
     if not folder.absolute().parent.is_dir():
         raise InputError("cannot be written (no such folder)", source=folder)

@@ -103,7 +103,7 @@ def check_files(
 
 def damaged(path: Path, reason: str) -> InputError:
     """The error for a file whose content is not what was written."""
-    return InputError(f"is damaged ({reason}); restore the index, or build it anew", source=path)
+    return InputError(f"is damaged ({reason}); restore the index, or rebuild it", source=path)
 
 
 def checksum(path: Path) -> int:

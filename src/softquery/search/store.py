@@ -138,7 +138,7 @@ class Store:
                 )
             except FileNotFoundError as error:
                 if read_manifest(self.folder).generation == manifest.generation:
-                    message = "is missing; restore the index, or build it anew"
+                    message = "is missing; restore the index, or rebuild it"
                     raise InputError(message, source=error.filename) from None
         raise InputError("is being changed too fast to be opened; try again", source=self.folder)
 

@@ -86,16 +86,16 @@ class VectorIndex:
         self, query: Floats, count: int, allowed: NDArray[np.bool_]
     ) -> tuple[Rows, Floats]:
         """Ask the graph for more and more rows until enough of them are allowed."""
-        asked = count
+        wanted_count = count
         while True:
             with self._lock:
-                found = self._graph.search(query, asked, threads=1)  # type: ignore[union-attr]
+                found = self._graph.search(query, wanted_count, threads=1)  # type: ignore[union-attr]
             rows = np.asarray(found.keys, dtype=np.int64)
             kept = allowed[rows]
-            if int(kept.sum()) >= count or asked >= len(allowed):
+            if int(kept.sum()) >= count or wanted_count >= len(allowed):
                 scores = 1 - np.asarray(found.distances, dtype=np.float32)
                 return rows[kept][:count], scores[kept][:count]
-            asked = min(len(allowed), 4 * asked)
+            wanted_count = min(len(allowed), 4 * wanted_count)
 
 
 def _one_by_one(vectors: NDArray[np.float16], query: Floats, count: int) -> tuple[Rows, Floats]:

@@ -18,7 +18,7 @@ class Case:
     title: str
     status: int
     said: str
-    """A part of the answer's message; empty where there is none to read."""
+    """A part of the answer's message; empty if there is none."""
     path: str = "/rerank"
     body: Any = None
     method: str | None = None

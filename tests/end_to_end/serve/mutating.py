@@ -1,4 +1,4 @@
-"""Bodies that were sound before something happened to them."""
+"""Valid bodies with something changed in them."""
 
 import copy
 import json

@@ -194,7 +194,7 @@ def test_addresses_are_those_of_the_kinds_at_hand(client, kinds):
     assert both[1] - both[0] == {"/v1/classify", "/v1/read", "/v1/generate"}
 
 
-def test_an_index_that_is_none_is_refused(tmp_path):
+def test_a_folder_without_an_index_is_refused(tmp_path):
     with pytest.raises(InputError, match="none: no such index"):
         open_index("none", str(tmp_path / "none"), matchers=[])
 

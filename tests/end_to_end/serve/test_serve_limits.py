@@ -59,7 +59,7 @@ def held(catalogue, slow):
 
 @pytest.fixture
 def hasty(catalogue, slow):
-    """Likewise, but it gives no request more than a second."""
+    """A server of one thread that gives no request more than a second."""
     with in_thread(*holding(catalogue, slow, timeout=1.0)) as client:
         yield client
         slow.go.set()
@@ -93,7 +93,7 @@ def test_a_full_queue_refuses_at_once_and_recovers(held, slow):
     assert held.ask("/rerank", SOUND).status == 200
 
 
-def test_a_request_that_takes_too_long_is_told_so_and_its_room_is_free(hasty, slow):
+def test_a_request_that_takes_too_long_is_refused_and_frees_its_room(hasty, slow):
     reply = hasty.ask("/v1/search", SEARCH)
     assert reply.status == 503
     assert "not answered within 1 s" in reply.body.decode()
@@ -277,7 +277,7 @@ def test_what_cannot_be_served_is_one_line():
     assert [line for line in running.said if line.startswith("Traceback")] == []
 
 
-def test_a_taken_port_a_broken_key_file_and_an_index_that_is_none_are_refused(tmp_path):
+def test_a_port_in_use_a_broken_key_file_and_a_missing_model_are_refused(tmp_path):
     keys = tmp_path / "keys.txt"
     keys.write_text("broken")
     with socket.create_server(("127.0.0.1", 0)) as taken:

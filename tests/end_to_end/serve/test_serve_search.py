@@ -117,7 +117,7 @@ def test_models_and_indexes_share_a_matcher(catalogue_of_shop):
     assert chinese.model.matcher is not model.model
 
 
-def test_what_is_served_is_told(asked):
+def test_info_lists_what_is_served(asked):
     found = asked.ask("/info").json()["indexes"]
     assert [each["name"] for each in found] == ["faq-en", "chinese"]
     assert [each["language"] for each in found] == ["en", "zh"]

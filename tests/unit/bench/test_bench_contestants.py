@@ -67,7 +67,7 @@ def test_ours_is_measured_in_a_process_of_its_own(tiny_bundle):
     assert done.stdout == "False\n"  # its memory and start are not those of the rivals
 
 
-def test_a_contestant_that_fails_is_told_in_one_line(tmp_path):
+def test_a_failing_contestant_is_reported_in_one_line(tmp_path):
     task = {"kind": "ours", "model": str(tmp_path / "none"), "threads": 1, "seconds": 0.0}
     with pytest.raises(ConfigError, match=r"^a contestant failed: [^\n]*no such model folder$"):
         _measured(task, 1)

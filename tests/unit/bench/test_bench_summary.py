@@ -72,7 +72,7 @@ def test_settings_that_measure_nothing_or_for_ever(options, said):
         run_match_bench(["nowhere"], say=lambda line: None, **options)
 
 
-def test_a_model_that_is_not_there_is_told_before_anything_is_exported(tmp_path):
+def test_a_missing_model_is_refused_before_anything_is_exported(tmp_path):
     heard = []
     with pytest.raises(BundleError, match="none: no such model folder$"):
         run_match_bench([str(tmp_path / "none")], say=heard.append)
@@ -81,24 +81,24 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_exported(tmp_path)
 
 def test_a_picture_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    from softquery.bench.plot import draw
+    from softquery.bench.match import draw_match_bench
 
     rows = {
         "softquery match-en": {"pair_s": 0.0004, "rank100_s": 0.006},
         "bert-base torch": {"pair_s": 0.03, "rank100_s": 2.3},
     }
-    draw(MatchBench(threads=2, rounds=1, rows=rows), tmp_path / "bench.png")
+    draw_match_bench(MatchBench(threads=2, rounds=1, rows=rows), tmp_path / "bench.png")
     content = (tmp_path / "bench.png").read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     assert len(content) > 5000
 
 
 def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
-    from softquery.bench.plot import draw
+    from softquery.bench.match import draw_match_bench
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r'"softquery\[plot\]"$'):
-        draw(MatchBench(threads=1, rounds=1, rows={}), tmp_path / "bench.png")
+        draw_match_bench(MatchBench(threads=1, rounds=1, rows={}), tmp_path / "bench.png")
 
 
 def test_without_transformers_the_extra_is_named(monkeypatch):

@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 
 EVENTS = ("open", "os.", "shutil.")
-"""What is counted: everything that opens, renames, makes or removes something."""
+"""The calls that count as steps: all that open, rename, make or remove something."""
 
 
 def rows(first: int, last: int, answer: str = "") -> list[dict[str, str]]:
@@ -27,7 +27,7 @@ def rows(first: int, last: int, answer: str = "") -> list[dict[str, str]]:
 
 
 def steps(place: Path, model: str) -> list:
-    """What is done, one after the other; each is all or nothing, but for the first."""
+    """The changes, one after the other; each but the first is all or nothing."""
     from softquery.search import Index, building
 
     building.COMMIT_ROWS = 4
@@ -67,11 +67,11 @@ def states() -> list[dict[str, str]]:
 
 
 LEAST = (0, 3, 4, 5, 6, 6, 7)
-"""Which state is there at least once so many steps were done."""
+"""The state that must have been reached after so many steps."""
 
 
 def killed_at(step: int, place: Path, model: str) -> tuple[int, int]:
-    """Do everything in a fork that dies at a step of the file system's.
+    """Make all changes in a fork that dies at a chosen step of the file system.
 
     How much it had done, and where it was not killed how many such steps there are.
     """
@@ -110,7 +110,7 @@ def killed_at(step: int, place: Path, model: str) -> tuple[int, int]:
 
 
 def inspected(place: Path, model: str, *, finish: bool) -> dict:
-    """What another process finds there; asked to, it does everything once more first."""
+    """What another process finds; if asked to, it first makes all changes once more."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -150,7 +150,7 @@ def inspected(place: Path, model: str, *, finish: bool) -> dict:
 
 
 def import_everything() -> None:
-    """Once, before any fork; no thread is started by it. usearch must come after ONNX Runtime."""
+    """Import once, before any fork; this starts no thread. usearch must come after ONNX Runtime."""
     for name in ("softquery.runtime.match.onnx", "softquery.search", "bm25s", "usearch.index"):
         importlib.import_module(name)
 

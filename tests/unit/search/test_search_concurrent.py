@@ -110,7 +110,7 @@ def test_rest_of_a_crash_is_swept_away(index):
     assert names == {entry.name for entry in index.manifest.segments}
 
 
-def test_segments_that_are_mostly_gone_are_written_anew(index, rows, monkeypatch):
+def test_segments_that_are_mostly_deleted_are_rewritten(index, rows, monkeypatch):
     monkeypatch.setattr(building, "WASTED", 5)
     index.delete([row["id"] for row in rows[:8]])
     (entry,) = index.manifest.segments

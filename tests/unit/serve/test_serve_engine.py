@@ -1,4 +1,4 @@
-"""The engine: batches by tokens, in order, bounded, and one bad request harms nobody."""
+"""The engine: batches by tokens, in order, bounded, and one bad request harms no other."""
 
 import threading
 import time
@@ -168,7 +168,7 @@ def test_many_threads_and_many_clients_agree(observer):
     assert all(found.values())
 
 
-def test_every_stage_is_told(engine, handler, observer):
+def test_every_stage_is_observed(engine, handler, observer):
     engine.submit(handler, [1]).result(20)
     end = time.monotonic() + 5
     while len(observer.stages) < 3 and time.monotonic() < end:

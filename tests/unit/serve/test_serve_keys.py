@@ -85,7 +85,7 @@ def test_comments_and_blank_lines_are_passed_over(file):
         (b"\xff\xfe", "not valid UTF-8"),
     ],
 )
-def test_a_file_that_is_none_is_refused(file, content, said):
+def test_a_file_that_holds_something_else_is_refused(file, content, said):
     file.write_bytes(content)
     with pytest.raises(InputError, match=said):
         KeyRing(file)

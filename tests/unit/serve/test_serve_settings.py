@@ -1,4 +1,4 @@
-"""What a server is told, and what it refuses to be told."""
+"""Settings of a server: what they mean, and which values are refused."""
 
 import subprocess
 import sys
