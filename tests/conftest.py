@@ -3,8 +3,11 @@
 import gc
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+TESTS = Path(__file__).parent
 
 CHECKED = [
     "softquery.attention",
@@ -41,14 +44,29 @@ def pytest_configure():
     gc.disable()
 
 
+FIRST = ("architecture", "end_to_end", "recipes", "shipped", "parity", "contract", "unit")
+"""Folders by what their files take: with the short ones last, no process ends long before another.
+
+It needs `--no-loadscope-reorder`; by itself xdist begins with the files of most tests.
+"""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    ranks = {name: rank for rank, name in enumerate(FIRST)}
+
+    def order(item):
+        folder = item.path.relative_to(TESTS).parts[0] if TESTS in item.path.parents else ""
+        return item.path not in slow, ranks.get(folder, len(ranks))
+
+    items.sort(key=order)
+
+
 def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure():
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
