@@ -43,7 +43,7 @@ test: $(VENV)/.installed ## run the doctests and the tests against the built whe
 	exit $$status
 
 endurance: $(VENV)/.installed ## run the long trials: kills, threads, mutated requests (about an hour)
-	$(PYTEST) -n $(WORKERS) --dist worksteal tests/endurance
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m endurance
 
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass
 	$(BIN)/ruff check .
