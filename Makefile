@@ -9,6 +9,8 @@ VENV := .venv
 DEMO := .venv-demo
 BIN := $(VENV)/bin
 PIP_OPTIONS := --quiet --disable-pip-version-check
+# Its plugin takes seconds to import, and the tests that use it run its command.
+PYTEST := $(BIN)/python -m pytest -p no:schemathesis
 
 # A virtual environment is made anew when it is asked for with another interpreter.
 VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null)
@@ -18,6 +20,8 @@ WHEEL_FILES := $(SOURCES) pyproject.toml README.md LICENSE NOTICE
 
 # One thread a process: the processes share the cores already, and results depend on the number.
 export OMP_NUM_THREADS := 1
+# Every process of a test would compile anew what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test endurance check bench docs clean python
 
@@ -27,16 +31,19 @@ help: ## say what can be made
 demo: $(DEMO)/.installed ## install without torch, then match, rank, explain, search, classify, tag, read, write
 	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
 
-# Doctests take less time than a second process would need to import what they stand in. The fused
-# step is left out: it needs Triton, which comes with torch for a GPU alone.
+# The doctests run beside the tests. The fused step is left out: it needs Triton, which comes with
+# torch for a GPU alone. The files of tests that take longest come first (tests/conftest.py).
 test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
 	@status=0; \
-	$(BIN)/python -m pytest --doctest-modules --ignore-glob="*/fused_step.py" --pyargs softquery || status=1; \
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile || status=1; \
+	$(PYTEST) --doctest-modules --ignore-glob="*/fused_step.py" --pyargs softquery \
+		> $(VENV)/doctests.log 2>&1 & doctests=$$!; \
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
+	wait $$doctests || status=1; \
+	echo doctests:; cat $(VENV)/doctests.log; \
 	exit $$status
 
 endurance: $(VENV)/.installed ## run the long trials: kills, threads, mutated requests (about an hour)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/endurance
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m endurance
 
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass
 	$(BIN)/ruff check .

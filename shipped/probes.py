@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from draw_probes import COLUMNS, FOLDER
 from numpy.typing import NDArray
-from probe_frames import COLUMNS
 
 import softquery
 from softquery.cli.console import print_json, print_table
@@ -26,7 +26,6 @@ from softquery.files import Row, read_rows
 from softquery.measure import mean_interval
 from softquery.runtime import Matcher, evaluate
 
-FOLDER = Path(__file__).parent / "probes"
 SURE = 0.9
 """A wrong answer with a higher probability than this misleads."""
 

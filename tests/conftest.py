@@ -3,8 +3,11 @@
 import gc
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+TESTS = Path(__file__).parent
 
 CHECKED = [
     "softquery.attention",
@@ -29,26 +32,50 @@ if find_spec("jaxtyping") and find_spec("beartype"):
 collect_ignore_glob = [] if find_spec("torch") else NEED_TORCH
 
 
+def wants_endurance(config):
+    """What takes far longer than all other tests is run where it is named: `make endurance`."""
+    return any("endurance" in word for word in (*config.args, config.option.markexpr))
+
+
 def pytest_ignore_collect(collection_path, config):
-    """Endurance takes far longer than all other tests: it is run where it is named."""
-    if collection_path.name == "endurance":
-        return not any("endurance" in word for word in config.args)
-    return None
+    return None if wants_endurance(config) or collection_path.name != "endurance" else True
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Modules and tests stay to the end: nothing of them is rubbish, and looking takes seconds."""
+    config.addinivalue_line(
+        "markers", "endurance: far more of what quick tests do; run by its name"
+    )
     gc.disable()
+
+
+FIRST = ("architecture", "end_to_end", "recipes", "shipped", "parity", "contract", "unit")
+"""Folders by what their files take: with the short ones last, no process ends long before another.
+
+It needs `--no-loadscope-reorder`; by itself xdist begins with the files of most tests.
+"""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items, config):
+    left_out = [item for item in items if item.get_closest_marker("endurance")]
+    if left_out and not wants_endurance(config):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    ranks = {name: rank for rank, name in enumerate(FIRST)}
+
+    def order(item):
+        folder = item.path.relative_to(TESTS).parts[0] if TESTS in item.path.parents else ""
+        return item.path not in slow, ranks.get(folder, len(ranks))
+
+    items.sort(key=order)
 
 
 def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure():
-    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,6 @@ from softquery.files import read_rows
 from softquery.runtime import load
 from softquery.runtime.match.model import CHUNK
 
-NUM_KILLS = 20
 BLOCKED = ("torch", "jaxtyping", "lightning_fabric", "onnx", "matplotlib", "pyarrow", "sklearn")
 SIDES = ("sentence1", "sentence2")
 WITHOUT = (
@@ -106,14 +105,15 @@ def test_a_reader_who_leaves_early_is_no_fault(place, many):
     process.stderr.close()
 
 
-def test_killed_and_gone_on_from(place, many, tmp_path):
+@pytest.mark.parametrize("num_kills", [5, pytest.param(20, marks=pytest.mark.endurance)])
+def test_killed_and_gone_on_from(num_kills, place, many, tmp_path):
     """kill -9 at seeded moments: in the end every byte is that of an uninterrupted run."""
     assert softquery(*bulk(place / "int8", many, tmp_path / "whole.jsonl")).code == 0
     whole = (tmp_path / "whole.jsonl").read_bytes()
     output, partial = tmp_path / "out.jsonl", tmp_path / "out.jsonl.partial"
     draw = random.Random(7)
     # The first comes while the process is still starting, the others while it writes.
-    moments = [0, *sorted(draw.randrange(len(whole) * 9 // 10) for _ in range(NUM_KILLS - 1))]
+    moments = [0, *sorted(draw.randrange(len(whole) * 9 // 10) for _ in range(num_kills - 1))]
     unfinished = 0
     for moment in moments:
         process = start(*bulk(place / "int8", many, output))
@@ -124,7 +124,7 @@ def test_killed_and_gone_on_from(place, many, tmp_path):
         finish(process)
         assert not output.exists() or output.read_bytes() == whole
         unfinished += 0 < size(partial) < len(whole)
-    assert unfinished >= NUM_KILLS // 2
+    assert unfinished >= num_kills // 2
     resumed = softquery(*bulk(place / "int8", many, output))
     assert resumed.code == 0 or "already exists" in resumed.err
     assert output.read_bytes() == whole

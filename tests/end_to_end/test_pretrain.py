@@ -167,7 +167,14 @@ def test_a_run_of_rounds_says_how_often_it_reads_the_text(data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("way", "stop_after"), [("fast", 2), ("fast", 25), ("fast", 26), ("fast", 44), ("exact", 17)]
+    ("way", "stop_after"),
+    [
+        pytest.param("fast", 2, marks=pytest.mark.endurance),
+        pytest.param("fast", 25, marks=pytest.mark.endurance),
+        ("fast", 26),
+        pytest.param("fast", 44, marks=pytest.mark.endurance),
+        ("exact", 17),
+    ],
 )
 def test_a_killed_run_goes_on_to_the_same_weights(way, stop_after, data, undisturbed, tmp_path):
     """Also inside an epoch: the state of every stream, and the place in the text, go on."""

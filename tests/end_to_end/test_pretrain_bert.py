@@ -152,7 +152,10 @@ def undisturbed(data, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("stop_after", [2, 5, 7, 10])
+OFTEN = [pytest.param(step, marks=pytest.mark.endurance) for step in (2, 7)]
+
+
+@pytest.mark.parametrize("stop_after", [*OFTEN, 5, 10])
 def test_a_killed_run_goes_on_to_the_same_weights(stop_after, data, undisturbed, tmp_path):
     """Also inside an epoch, and where short sequences become long ones."""
     made = run(**RESUMED, training__checkpoint_seconds=0)

@@ -11,4 +11,6 @@ sys.path += [str(TESTS), str(TESTS / "end_to_end"), str(TESTS / "end_to_end" / "
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        item.add_marker(pytest.mark.timeout(0))
+        if item.path.parent.name == "endurance":
+            item.add_marker(pytest.mark.endurance)
+            item.add_marker(pytest.mark.timeout(0))

@@ -1,19 +1,18 @@
-"""`shipped/finish_bert.py`, from a tiny run to a bundle with its card."""
+"""`shipped/finish.py bert-mini-en`, from a tiny run to a bundle with its card."""
 
 import json
 import shutil
-import sys
-from functools import partial
 
 import pytest
 
 pytest.importorskip("onnx", reason="export needs the extra [train]")
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
-import finish_bert
-from finish_bert import checked_settings, finish, options_of, task_figures
-from placing import run_script
-from seeds import read_runs
+import pretrained
+from facts import FOLDER
+from finish import finish, main, options_of
+from pretrained import checked_settings, task_figures
+from runs import read_runs
 from tiny_documents import settings, write_documents
 
 from softquery.bundle import RECORDS, read_bundle
@@ -62,20 +61,28 @@ def small(**changes):
 
 def words(place, output, *more, trained="trained", text="text/valid.txt", gate="50"):
     named = {"--data": str(place / text), "--output": str(place / output), "--gate": gate}
-    return [str(place / trained), *(word for pair in named.items() for word in pair), *more]
+    return [
+        "bert-mini-en",
+        "--runs",
+        str(place / trained),
+        *(word for pair in named.items() for word in pair),
+        *more,
+    ]
 
 
-def run(place, output, *more, **named):
+@pytest.fixture
+def run(monkeypatch):
     """The script's exit code, with a recipe of the run's size."""
-    return run_script(
-        partial(finish, wanted=small()), options_of(words(place, output, *more, **named))
-    )
+    monkeypatch.setattr(pretrained, "recipe", lambda name: small())
+    return lambda place, output, *more, **named: main(words(place, output, *more, **named))
 
 
 @pytest.fixture(scope="module")
 def finished(place):
-    options = options_of(words(place, "out", "--tasks", str(place / "results.jsonl")))
-    metrics, found = finish(options, small())
+    options = options_of(words(place, "out", "--figures", str(place / "results.jsonl")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pretrained, "recipe", lambda name: small())
+        metrics, found = finish(options)
     bundle = read_bundle(place / "out")
     assert bundle.metrics == json.loads(json.dumps(metrics))
     assert [check.passed for check in found] == [True, True]
@@ -125,7 +132,7 @@ def test_the_card_tells_figures_with_intervals_and_limits(finished):
     assert "mlm_perplexity" in card
 
 
-def test_without_tasks_none_are_claimed(place, capsys):
+def test_without_tasks_none_are_claimed(place, run, capsys):
     assert run(place, "untried", "--json") == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["tasks"] == {}
     card = read_bundle(place / "untried").card
@@ -133,15 +140,16 @@ def test_without_tasks_none_are_claimed(place, capsys):
     assert "before int8" not in card
 
 
-def test_what_is_not_good_enough_exits_with_1(place, monkeypatch, capsys):
+def test_what_is_not_good_enough_exits_with_1(place, run, capsys):
     assert run(place, "refused", gate="-90") == 1
     assert "not good enough, int8 within -90 of mlm_perplexity" in capsys.readouterr().err
     refused = read_bundle(place / "refused")
     assert refused.metrics["export"]["precision"] == "float32"
     assert "- Weights: float32; mlm_perplexity " in refused.card
     assert "hidden words foretold, int8" not in refused.card
-    monkeypatch.setattr(finish_bert, "LARGEST_MB", 0.01)
-    assert run(place, "refused", "--replace") == 1
+    facts = json.loads((FOLDER / "bert-mini-en.json").read_text(encoding="utf-8"))
+    (place / "facts.json").write_text(json.dumps({**facts, "largest_mb": 0.01}))
+    assert run(place, "refused", "--replace", "--facts", str(place / "facts.json")) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("finish: not good enough, size under 0.01 MB: ")
     assert read_bundle(place / "refused").metrics["export"]["precision"] == "int8"
@@ -158,7 +166,7 @@ def test_what_is_not_good_enough_exits_with_1(place, monkeypatch, capsys):
         ("new", {"trained": "unknown"}, "has no training/run.json to compare with the recipe"),
     ],
 )
-def test_what_cannot_be_used_exits_with_2(place, finished, capsys, output, named, told):
+def test_what_cannot_be_used_exits_with_2(place, finished, run, capsys, output, named, told):
     if not (place / "unknown").exists():
         shutil.copytree(place / "trained", place / "unknown")
         (place / "unknown" / RECORDS / "run.json").unlink()
@@ -169,9 +177,8 @@ def test_what_cannot_be_used_exits_with_2(place, finished, capsys, output, named
     assert not (place / "new").exists()
 
 
-def test_the_script_compares_with_its_own_recipe(place, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["finish_bert.py", *words(place, "new")])
-    assert finish_bert.main() == 2
+def test_the_script_compares_with_its_own_recipe(place, capsys):
+    assert main(words(place, "new")) == 2
     assert "is not that of the recipe bert-mini-en" in capsys.readouterr().err
     assert not (place / "new").exists()
 
@@ -187,5 +194,5 @@ def test_a_run_with_other_settings_is_refused(place):
 
 def test_results_of_something_else_are_refused(place):
     for name in ("none.jsonl", "text/valid.txt"):
-        with pytest.raises(InputError, match="is no result of bert_tasks.py"):
+        with pytest.raises(InputError, match="is no result of bert/tasks.py"):
             task_figures(place / name)

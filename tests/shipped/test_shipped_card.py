@@ -2,13 +2,15 @@ import json
 from pathlib import Path
 
 import pytest
-from data_facts import read_facts
+from facts import FOLDER, known_models, read_facts
+from finish import MAKERS
+from matcher_card import matcher_card, probe_line
 from probes import ProbeResult, Tally
-from seeds import SeedRun, differing_settings, without_paths
-from shipped_card import make_shipped_card, probe_line
+from runs import SeedRun, differing_settings, without_paths
 
 from softquery.bundle import Bundle, BundleConfig, make_card
 from softquery.errors import InputError
+from softquery.zoo import resolve
 
 SETS = [
     {"name": "snli", "rows": 7, "licence": "CC BY-SA 4.0", "note": "captions"},
@@ -16,29 +18,47 @@ SETS = [
 ]
 
 
-def facts_in(folder, content, licence=None):
+KNOWN = json.loads((FOLDER / "match-zh.json").read_text(encoding="utf-8"))
+
+
+def facts_in(folder, *, asked=None, **changes):
+    """Those of `match-zh` with some keys changed, and those left out that are None."""
     path = folder / "facts.json"
-    path.write_text(json.dumps(content))
-    return read_facts(path, licence)
+    content = {**KNOWN, "licence": "", **changes}
+    path.write_text(json.dumps({key: v for key, v in content.items() if v is not None}))
+    return read_facts("match-zh", path, asked)
+
+
+@pytest.mark.parametrize("name", known_models())
+def test_facts_of_a_shipped_model_can_be_used(name):
+    facts = read_facts(name)
+    assert facts.kind in MAKERS
+    card = (resolve(name) / "README.md").read_text(encoding="utf-8")
+    told = [facts.purpose, facts.scope, *facts.limits]
+    assert [line for line in told if "{" not in line and line not in card] == []
+    known = facts.card_data({"words": 1, "pieces": 1})
+    assert [part.name for part in known if part.name not in card] == []
 
 
 def test_licence_follows_from_the_data_or_is_stated(tmp_path):
-    assert facts_in(tmp_path, SETS).licence == "cc-by-sa-4.0"
+    assert facts_in(tmp_path, data=SETS).licence == "cc-by-sa-4.0"
     restricted = [*SETS, {"name": "qqp", "rows": 1, "licence": "research"}]
-    assert facts_in(tmp_path, restricted).licence == "research only"
-    assert facts_in(tmp_path, {"licence": "mit", "data": SETS}).licence == "mit"
-    assert facts_in(tmp_path, {"licence": "mit", "data": SETS}, "bsd").licence == "bsd"
+    assert facts_in(tmp_path, data=restricted).licence == "research only"
+    assert facts_in(tmp_path, licence="mit").licence == "mit"
+    assert facts_in(tmp_path, licence="mit", asked="bsd").licence == "bsd"
     with pytest.raises(InputError, match="no licence follows"):
-        facts_in(tmp_path, SETS[1:])
+        facts_in(tmp_path, data=SETS[1:])
 
 
 def test_broken_facts_are_refused_in_one_line(tmp_path):
     with pytest.raises(InputError, match="unknown key 'license'"):
-        facts_in(tmp_path, {"license": "mit", "data": SETS})
+        facts_in(tmp_path, license="mit")
     with pytest.raises(InputError, match="expected sets with name, rows"):
-        facts_in(tmp_path, [{"name": "snli"}])
+        facts_in(tmp_path, data=[{"name": "snli"}])
+    with pytest.raises(InputError, match="lacks kind, purpose"):
+        facts_in(tmp_path, kind=None, purpose=None)
     with pytest.raises(InputError, match="cannot be read"):
-        read_facts(tmp_path / "none.json")
+        read_facts("match-zh", tmp_path / "none.json")
 
 
 def test_settings_lose_their_paths_and_show_where_runs_differ():
@@ -97,10 +117,8 @@ def test_the_card_states_every_figure(tmp_path):
         "seeds": {"shipped": "2", "tune_n": 1234, "runs": {"2": {"tune": 0.9, "dev": 0.8}}},
         "order": {"same_label": 0.97, "n": 50},
     }
-    facts = facts_in(
-        tmp_path, {"data": SETS, "limits": ["One more."], "training": {"teacher": "T"}}
-    )
-    card = make_shipped_card("match-zh", metrics, facts, run, [probe("name", same=(1, 2))])
+    facts = facts_in(tmp_path, data=SETS, limits=["One more."], training={"teacher": "T"})
+    card = matcher_card(facts, metrics, run, [probe("name", same=(1, 2))])
     text = make_card(card, kind="matcher", calibration={"temperature": 1.5})
     for shown in ("0.8111 to 0.8444", "0.8333", "0.8125", "0.2500", "0.3125", "0.0777", "0.0123",
                   "0.0099", "9.9 MB", "1,234 held-back", "esim-zh", "One more.", "| teacher | T |",

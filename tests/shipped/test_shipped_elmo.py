@@ -1,12 +1,11 @@
-"""`shipped/finish_elmo.py`, from the biLM of the package to the same one again."""
+"""`shipped/finish.py elmo-en`, from the biLM of the package to the same one again."""
 
 import json
 import shutil
-import sys
 
-import finish_elmo
 import pytest
-from finish_elmo import main
+from facts import FOLDER
+from finish import main
 
 from softquery.bundle import RECORDS, read_bundle, weights_fingerprint
 from softquery.recipes import recipe
@@ -41,14 +40,12 @@ def place(source, tmp_path):
 
 
 @pytest.fixture
-def go(monkeypatch, capsys):
+def go(capsys):
     """Run the script; its exit code, and what it printed."""
 
     def run(place, output="out", *more, exported="exported", yardstick="yardstick.json"):
-        words = [str(place / exported), "--yardstick", str(place / yardstick)]
-        words += ["--output", str(place / output), *more]
-        monkeypatch.setattr(sys, "argv", ["finish_elmo.py", *words])
-        return main(), capsys.readouterr()
+        words = ["elmo-en", "--runs", str(place / exported), "--figures", str(place / yardstick)]
+        return main([*words, "--output", str(place / output), *more]), capsys.readouterr()
 
     return run
 
@@ -83,7 +80,7 @@ def test_only_what_is_needed_is_kept(place, go):
     assert run == json.loads(json.dumps(recipe("elmo-en").to_dict()))
 
 
-def test_what_is_not_good_enough_exits_with_1(place, go, monkeypatch):
+def test_what_is_not_good_enough_exits_with_1(place, go):
     metrics = json.loads((place / "exported" / "metrics.json").read_text())
     metrics["export"]["gate"] |= {"accepted": False, "lost_points": 0.7}
     change(place / "exported" / "metrics.json", metrics)
@@ -92,8 +89,9 @@ def test_what_is_not_good_enough_exits_with_1(place, go, monkeypatch):
     assert printed.err == (
         "finish: not good enough, int8 within 0.5 of perplexity: +0.700 lost on 36,099 words\n"
     )
-    monkeypatch.setattr(finish_elmo, "LARGEST_MB", 1.0)
-    code, printed = go(place, "out", "--replace")
+    facts = json.loads((FOLDER / "elmo-en.json").read_text(encoding="utf-8"))
+    change(place / "facts.json", {**facts, "largest_mb": 1.0})
+    code, printed = go(place, "out", "--replace", "--facts", str(place / "facts.json"))
     assert code == 1
     assert "not good enough, size under 1 MB: 8.0" in printed.err
 

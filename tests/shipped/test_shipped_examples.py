@@ -3,7 +3,7 @@ import importlib
 
 import pytest
 
-MODULES = ("data_facts", "dev_rows", "figures", "probe_frames", "seeds")
+MODULES = ("answerers", "dev_answers", "draw_probes", "facts", "runs", "shipment")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -4,9 +4,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from probe_frames import Asked, Edited, Frame, Two, draw_probes
+from draw_probes import Asked, Edited, Frame, Two, all_probes, draw_probes, to_tsv
 from probes import FOLDER, Tally, read_probes, tally_kind
-from write_probes import all_probes, to_tsv
 
 from softquery.errors import InputError
 

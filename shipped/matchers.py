@@ -1,5 +1,10 @@
-"""Measure the seeds of a recipe, and the one of them that is shipped, as it will answer."""
+"""Make a shipped matcher: measure its seeds on every set, and the chosen one as it will answer.
 
+Rows have the columns sentence1, sentence2, label and source. Every set's first half of dev fits the
+calibration, its second half measures it.
+"""
+
+import argparse
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -8,29 +13,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dev_rows import Halves
-from figures import (
+from dev_answers import (
     Answers,
+    Halves,
     Say,
     accuracies,
     answer,
     by_source,
     calibration_errors,
     error_by_chance,
+    read_dev,
+    skewed_sets,
+    split_halves,
     spread,
     with_interval,
 )
-from probes import ProbeResult, run_probes
-from seeds import SeedRun
+from facts import Facts
+from matcher_card import matcher_card
+from probes import FOLDER, ProbeResult, read_probes, run_probes
+from runs import SeedRun, differing_settings, read_runs
+from shipment import Check, Shipment, gate_check, keep_records
 
 from softquery.answers import Calibration
-from softquery.bundle import RECORDS, read_bundle
+from softquery.bundle import RECORDS, make_card, read_bundle
+from softquery.cli.console import note, print_table
+from softquery.errors import MissingExtra
 from softquery.export import export_matcher
-from softquery.files import Row
+from softquery.files import Row, find_split
 from softquery.measure import MatchReport
 from softquery.runtime import Matcher, load
 from softquery.runtime.calibrate import Aim, CalibrationFit, fit_calibration, save_calibration
 from softquery.zoo.glance import folder_size
+
+WORST_ECE = 0.02
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +82,86 @@ class MeasuredExport:
     metrics: dict[str, Any]
     sources: dict[str, dict[str, Any]]
     probes: list[ProbeResult]
+
+
+def make_matcher(facts: Facts, options: argparse.Namespace, scratch: Path) -> Shipment:
+    """Measure every seed on dev, export the best on tune, calibrate it and probe its limits."""
+    runs = read_runs(options.runs, kind=facts.kind, labels=facts.labels)
+    halves = split_halves(read_dev(find_split(options.data, "dev")))
+    tune = read_dev(find_split(options.data, "tune"))
+    probes = read_probes(options.probes or FOLDER / f"{facts.name}.tsv")
+    for line in [*skewed_sets(halves), *differing_settings(runs)]:
+        note(f"warning: {line}")
+    machine = Machine(threads=options.threads, device=options.device, say=note)
+    seeds = [measure_seed(run, tune, halves, machine) for run in runs]
+    best = max(seeds, key=lambda seed: seed.tune)
+    note(f"seed {best.run.seed} is the best on the held-back pairs and will be shipped")
+    exported = measure_export(
+        best, scratch / "exported", halves, probes, machine, gate=options.gate, aim=options.aim
+    )
+    metrics = {
+        **exported.metrics,
+        "sources": source_figures(seeds, exported, halves),
+        "seeds": seed_figures(seeds, best, len(tune)),
+        "probes": {each.kind: each.to_dict() for each in exported.probes},
+    }
+    calibration = exported.fitted.to_dict()
+    card = matcher_card(facts, metrics, best.run, exported.probes)
+    records = keep_records(best.run.bundle, scratch / RECORDS, best.run.settings)
+    draw_calibration(exported.fitted, records)
+    return Shipment(
+        exported=read_bundle(exported.folder),
+        metrics=metrics,
+        card=make_card(card, kind=facts.kind, calibration=calibration),
+        records=records,
+        checks=[gate_check(metrics["int8"]), calibration_check(metrics, exported.fitted)],
+        calibration=calibration,
+    )
+
+
+def draw_calibration(fitted: CalibrationFit, folder: Path) -> None:
+    """The picture of the calibration, where it can be drawn."""
+    try:
+        from softquery.explain.plots import draw_reliability
+
+        draw_reliability(fitted.before, fitted.after, folder / "reliability.png")
+    except MissingExtra as error:
+        note(str(error))
+
+
+def calibration_check(metrics: dict[str, Any], fitted: CalibrationFit) -> Check:
+    """Whether probabilities mean what they say."""
+    error, chance = fitted.facts["ece_after"], metrics["calibration"]["ece_by_chance"]
+    return Check(
+        what=f"ECE at most {WORST_ECE:g}, pooled",
+        found=f"{error:.4f} on {fitted.facts['measured_on']:,} rows (by chance {chance:.4f})",
+        passed=error <= WORST_ECE,
+    )
+
+
+def show_matcher(metrics: dict[str, Any]) -> None:
+    """A row a kind of probe, and a row a set, for people."""
+    columns = ("probes", "n", "accuracy", "wrong", "of them sure")
+    probes = metrics["probes"].items()
+    rows = [
+        (kind, *(part[key] for key in ("n", "accuracy", "wrong", "wrong_and_sure")))
+        for kind, part in probes
+    ]
+    print_table("probes", columns, rows)
+    columns = ("set", "n", "seeds, mean", "min", "max", "shipped", "2nd half", "int8 lost", "ECE")
+    rows = [
+        (
+            name,
+            part["n"],
+            *(part["seeds"][key] for key in ("mean", "min", "max")),
+            part["shipped"]["accuracy"],
+            part["second_half"]["accuracy"],
+            part["int8_lost_points"],
+            part["ece_after"],
+        )
+        for name, part in metrics["sources"].items()
+    ]
+    print_table("accuracy and calibration by set", columns, rows)
 
 
 def measure_seed(

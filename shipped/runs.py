@@ -12,12 +12,6 @@ from softquery.errors import BundleError, ConfigError, InputError
 from softquery.recipes import BertRun, ElmoRun
 
 SETTINGS = "run.json"
-LABELS = {
-    "nli-en": ("entailment", "neutral", "contradiction"),
-    "match-en": ("0", "1"),
-    "match-zh": ("0", "1"),
-}
-"""Of every shipped model; of two, the second is the one that a score is about."""
 OWN_WORDS = ("name", "summary")
 """Settings that change no weight."""
 
@@ -32,18 +26,15 @@ class SeedRun:
     """Its `run.json`; empty where there is none."""
 
 
-def read_seeds(name: str, paths: Sequence[Path]) -> list[SeedRun]:
-    """Open the bundles, after checking that they are float32 runs of the model to be shipped."""
-    for path in paths:
-        labels = tuple(read_bundle(path).config.task.get("labels", ()))
-        if labels != LABELS[name]:
-            raise BundleError(f"{path}: expected the labels {LABELS[name]}, found {labels}")
-    return read_runs(paths, kind="matcher")
-
-
-def read_runs(paths: Sequence[Path], *, kind: str) -> list[SeedRun]:
-    """Open the bundles, after checking that they are float32 runs of this kind."""
+def read_runs(paths: Sequence[Path], *, kind: str, labels: Sequence[str] = ()) -> list[SeedRun]:
+    """Open the bundles, after checking that they are float32 runs of this kind and these labels."""
     runs = [_read(path, kind) for path in paths]
+    for run in runs:
+        found = tuple(run.bundle.config.task.get("labels", ()))
+        if labels and found != tuple(labels):
+            raise BundleError(
+                f"{run.bundle.path}: expected the labels {tuple(labels)}, found {found}"
+            )
     seeds = [run.seed for run in runs]
     if len(set(seeds)) < len(seeds):
         raise InputError(f"expected different seeds, got {', '.join(seeds)}")

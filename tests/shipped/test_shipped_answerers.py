@@ -2,14 +2,13 @@
 
 import json
 import shutil
-import sys
 
 import pytest
 
 pytest.importorskip("onnx", reason="export needs the extra [train]")
 
-from finish_head import finish, main, options_of
-from heads import HEADS
+from facts import read_facts
+from finish import finish, main, options_of
 
 from small_classifiers import make_classifier, random_texts
 from small_readers import answered, make_reader, random_questions
@@ -25,6 +24,7 @@ MAKERS = {
     "tagger-en": lambda folder, seed: make_tagger(folder, tags=PLAIN, seed=seed),
 }
 NUM_ROWS = 24
+FACTS = {name: read_facts(name) for name in MAKERS}
 
 
 def write_lines(path, rows):
@@ -50,7 +50,7 @@ def made_up(name, seed):
 
 def write_seed(folder, name, seed):
     """A bundle as training leaves it: the later the seed, the better on what was held back."""
-    metric = HEADS[name].metric
+    metric = FACTS[name].metric
     bundle = MAKERS[name](folder / name / f"seed-{seed}", seed)
     metrics = {
         "dev": {metric: 0.9 - seed / 10, "n": NUM_ROWS},
@@ -69,7 +69,7 @@ def write_seed(folder, name, seed):
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("heads")
-    for name in HEADS:
+    for name in FACTS:
         data = folder / name / "data"
         data.mkdir(parents=True)
         for number, split in enumerate(("train", "dev", "more", "tune")):
@@ -83,10 +83,10 @@ def arguments(place, name, output, *more, seeds=("seed-1", "seed-2")):
     own = place / name
     where = ["--data", str(own / "data"), "--output", str(own / output)]
     also = [f"--also=more={own / 'data' / 'more.jsonl'}"]
-    return [name, "--seeds", *(str(own / seed) for seed in seeds), *where, *also, *more]
+    return [name, "--runs", *(str(own / seed) for seed in seeds), *where, *also, *more]
 
 
-@pytest.fixture(scope="module", params=list(HEADS))
+@pytest.fixture(scope="module", params=list(FACTS))
 def finished(request, place):
     name = request.param
     metrics, found = finish(options_of(arguments(place, name, "out", "--gate", "100")))
@@ -95,9 +95,9 @@ def finished(request, place):
 
 def test_a_bundle_is_written_that_says_what_was_measured(finished):
     name, folder, metrics, found = finished
-    bundle, metric = read_bundle(folder), HEADS[name].metric
+    bundle, metric = read_bundle(folder), FACTS[name].metric
     assert bundle.metrics == json.loads(json.dumps(metrics))
-    assert {HEADS[name].dev, "more"} <= set(metrics["sets"])
+    assert {FACTS[name].dev, "more"} <= set(metrics["sets"])
     assert metrics["seeds"]["mean"] == pytest.approx(0.75)
     assert metrics["export"]["precision"] == "int8"
     assert all(check.passed for check in found)
@@ -125,17 +125,15 @@ def test_a_classifier_is_calibrated_and_the_others_are_not(finished):
         assert "**For research only**" in bundle.card
 
 
-def test_int8_outside_of_the_gate_ends_with_1(place, monkeypatch, capsys):
+def test_int8_outside_of_the_gate_ends_with_1(place, capsys):
     given = arguments(place, "read-en", "refused", "--gate", "-100")
-    monkeypatch.setattr(sys, "argv", ["finish_head.py", *given])
-    assert main() == 1
+    assert main(given) == 1
     assert "finish: not good enough, int8 within -100 of f1: " in capsys.readouterr().err
 
 
-def test_bad_input_ends_with_2_and_one_line(place, monkeypatch, capsys):
+def test_bad_input_ends_with_2_and_one_line(place, capsys):
     given = arguments(place, "read-en", "new", seeds=("seed-1", "seed-1"))
-    monkeypatch.setattr(sys, "argv", ["finish_head.py", *given])
-    assert main() == 2
+    assert main(given) == 2
     assert capsys.readouterr().err == "finish: expected different seeds, got 1, 1\n"
 
 
@@ -152,7 +150,7 @@ def test_mistakes_are_told_in_one_line(place, finished):
     name = finished[0]
     with pytest.raises(InputError, match="exists already"):
         finish(options_of(arguments(place, name, "out")))
-    metric = HEADS[name].metric
+    metric = FACTS[name].metric
     for edit, said in (
         (lambda given: given.pop("tune"), f"metrics.json has no {metric} on tune"),
         (lambda given: given["dev"].update(n=7), "was measured on 7 .*, but dev has 24"),
@@ -161,6 +159,6 @@ def test_mistakes_are_told_in_one_line(place, finished):
         with pytest.raises(BundleError, match=said):
             finish(options_of(arguments(place, name, "new", seeds=seeds)))
     other = "tagger-en" if name == "read-en" else "read-en"
-    with pytest.raises(BundleError, match=f"expected a {HEADS[name].kind}, found kind"):
+    with pytest.raises(BundleError, match=f"expected a {FACTS[name].kind}, found kind"):
         finish(options_of(arguments(place, name, "new", seeds=(f"../{other}/seed-1",))))
     assert not (place / name / "new").exists()

@@ -7,7 +7,8 @@ import pytest
 pytest.importorskip("onnx", reason="export needs the extra [train]")
 pytest.importorskip("sacrebleu", reason="BLEU needs sacrebleu ([train])")
 
-from finish_writer import finish, options_of
+from facts import FOLDER
+from finish import finish, options_of
 from gather_translations import gather
 
 from small_writers import make_writer, some_texts
@@ -38,15 +39,17 @@ def place(tmp_path_factory):
         (bundle / RECORDS / "log.csv").write_text("bulky\n")
     for number, name in enumerate(("dev", "captions")):
         write_tsv(folder / f"{name}.tsv", 10 * number)
-    facts = {"licence": "cc-by-2.0", "data": [{"name": "a", "rows": 9, "licence": "CC BY 2.0"}]}
+    facts = json.loads((FOLDER / "translate-de-en.json").read_text(encoding="utf-8"))
+    data = [{"name": "a", "rows": 9, "licence": "CC BY 2.0"}]
+    facts = {**facts, "dev": "dev", "licence": "cc-by-2.0", "data": data}
     (folder / "facts.json").write_text(json.dumps(facts))
     return folder
 
 
 def arguments(place, output, *more, runs=("run-1", "run-2")):
     seeds = [str(place / run) for run in runs]
-    sets = [f"--dev={name}={place / name}.tsv" for name in ("dev", "captions")]
-    files = ["--facts", str(place / "facts.json"), "--gate-data", str(place / "dev.tsv")]
+    sets = ["--data", str(place), f"--also=captions={place / 'captions.tsv'}"]
+    files = ["--facts", str(place / "facts.json")]
     where = ["--output", str(place / output)]
     return options_of(["translate-de-en", "--runs", *seeds, *sets, *files, *where, *more])
 

@@ -2,6 +2,7 @@ import json
 import random
 
 import pytest
+from facts import FOLDER
 from finish import finish, options_of
 
 from small_bundles import WORDS, make_bundle
@@ -35,7 +36,9 @@ def place(tmp_path_factory):
         (bundle / RECORDS / "log.csv").write_text("bulky\n")
     write_rows(folder / "dev.jsonl", 121, 1)
     write_rows(folder / "tune.jsonl", 40, 2)
-    (folder / "facts.json").write_text('[{"name": "a", "rows": 9, "licence": "research"}]')
+    data = [{"name": "a", "rows": 9, "licence": "research"}]
+    facts = json.loads((FOLDER / "match-en.json").read_text(encoding="utf-8"))
+    (folder / "facts.json").write_text(json.dumps({**facts, "data": data}))
     (folder / "probes.tsv").write_text(
         "sentence1\tsentence2\tlabel\tkind\nw1 w2\tw2 w1\t0\torder\nw1\tw1 w3\t1\tparaphrase\n"
     )
@@ -43,11 +46,10 @@ def place(tmp_path_factory):
 
 
 def arguments(place, output, *more, runs=("run-1", "run-2")):
-    files = {"--dev": "dev.jsonl", "--tune": "tune.jsonl", "--data-facts": "facts.json",
-             "--probes": "probes.tsv", "--output": output}  # fmt: skip
+    files = {"--data": ".", "--facts": "facts.json", "--probes": "probes.tsv", "--output": output}
     named = [text for name, value in files.items() for text in (name, str(place / value))]
     seeds = [str(place / run) for run in runs]
-    return options_of(["match-en", "--seeds", *seeds, *named, "--threads", "1", "--json", *more])
+    return options_of(["match-en", "--runs", *seeds, *named, "--threads", "1", "--json", *more])
 
 
 @pytest.fixture(scope="module")

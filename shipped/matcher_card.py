@@ -1,28 +1,14 @@
-"""The card of a shipped model: every figure with its rows, every limit as a sentence."""
+"""The card of a shipped matcher: every figure with its rows, every limit as a sentence."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from data_facts import Facts
+from facts import Facts
 from probes import SURE, ProbeResult
-from seeds import SeedRun, without_paths
+from runs import SeedRun, without_paths
 
 from softquery.bundle import Card, CardNumber
 
-PURPOSES = {
-    "nli-en": "Says of two English sentences whether the second follows from the first "
-    "(entailment), cannot be true with it (contradiction), or neither (neutral).",
-    "match-en": "Says whether two English sentences or questions mean the same (1) or not (0).",
-    "match-zh": "Says whether two Chinese sentences or questions mean the same (1) or not (0); "
-    "reads characters.",
-}
-LANGUAGES = {"nli-en": "en", "match-en": "en", "match-zh": "zh"}
-SCOPE = {
-    "nli-en": "English only, and best on short descriptions of everyday scenes, as in its data.",
-    "match-en": "English only, and best on short questions, as in most of its data.",
-    "match-zh": "Chinese only, and best on short questions to search engines and customer "
-    "services, as in most of its data.",
-}
 KINDS = {
     "negation": "Negation",
     "antonym": "Antonyms and synonyms",
@@ -46,20 +32,20 @@ ABOUT_PROBES = (
 )
 
 
-def make_shipped_card(
-    name: str, metrics: dict[str, Any], facts: Facts, run: SeedRun, probes: Sequence[ProbeResult]
+def matcher_card(
+    facts: Facts, metrics: dict[str, Any], run: SeedRun, probes: Sequence[ProbeResult]
 ) -> Card:
     """The facts of the card, from what was measured and what is known of the data."""
     return Card(
-        name=name,
-        purpose=PURPOSES[name],
-        languages=[LANGUAGES[name]],
+        name=facts.name,
+        purpose=facts.purpose,
+        languages=facts.languages,
         licence=facts.licence,
-        data=facts.data,
+        data=facts.card_data(),
         training={**training_lines(metrics, run), **facts.training},
         numbers=number_lines(metrics),
         limits=[
-            SCOPE[name],
+            facts.scope,
             *_cut_lines(run),
             *_weakest_lines(metrics),
             *_order_lines(metrics),

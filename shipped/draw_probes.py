@@ -1,10 +1,24 @@
-"""Sentence frames with open slots, from which probes are drawn; equal seeds, equal probes."""
+"""Draw the probes of a matcher from sentence frames with open slots; equal frames, equal probes.
 
+    python shipped/draw_probes.py
+
+writes `probes/NAME.tsv` from `probes/NAME.json`, byte for byte as it was. The JSON holds `words`,
+lists by name that fill slots; and `kinds`, which say for every kind and label how many probes are
+drawn from which sources. A source is a frame, `[first, second, slots]`, whose slots name a list of
+words, hold one, or ask for two different entries by `{"two": …}`; or a long text of clauses,
+`{"edited": …}` or `{"asked": …}`.
+"""
+
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
+from softquery.files import write_text
+
+FOLDER = Path(__file__).parent / "probes"
 COLUMNS = ("sentence1", "sentence2", "label", "kind")
 """Of a file of probes."""
 TRIES = 200
@@ -161,3 +175,66 @@ def _new_pair(
 ) -> tuple[str, str] | None:
     drawn = (source.draw(chance) for _ in range(TRIES))
     return next((pair for pair in drawn if frozenset(pair) not in known), None)
+
+
+def read_kinds(path: Path) -> tuple[Kinds, bool]:
+    """What a JSON file says to draw, and whether its pairs are symmetric."""
+    given = json.loads(path.read_text(encoding="utf-8"))
+    words = dict(given["words"])
+    if "shared_words" in given:
+        shared = path.with_name(given["shared_words"])
+        words = {**json.loads(shared.read_text(encoding="utf-8")), **words}
+    kinds = {
+        kind: {
+            label: (part["count"], [_source(each, words) for each in part["sources"]])
+            for label, part in labels.items()
+        }
+        for kind, labels in given["kinds"].items()
+    }
+    return kinds, given["symmetric"]
+
+
+def _source(given: Any, words: Mapping[str, Sequence[Any]]) -> Source:
+    if isinstance(given, list):
+        first, second, slots = given
+        return Frame(first, second, {name: _pool(pool, words) for name, pool in slots.items()})
+    made, named = (Edited, "edited") if "edited" in given else (Asked, "asked")
+    low, high = given["sizes"]
+    return made(words[given[named]], given["column"], (low, high), given["joint"])
+
+
+def _pool(given: Any, words: Mapping[str, Sequence[Any]]) -> Sequence[Any] | Two:
+    if isinstance(given, dict):
+        return Two(_entries(given["two"], words))
+    return _entries(given, words)
+
+
+def _entries(given: str | Sequence[Any], words: Mapping[str, Sequence[Any]]) -> Sequence[Any]:
+    return words[given] if isinstance(given, str) else given
+
+
+def all_probes() -> dict[str, list[Probe]]:
+    """The probes of every matcher that has frames."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.json")):
+        if not path.stem.startswith("words-"):
+            kinds, symmetric = read_kinds(path)
+            found[path.stem] = draw_probes(kinds, symmetric=symmetric)
+    return found
+
+
+def to_tsv(probes: list[Probe]) -> str:
+    """A table with a header."""
+    rows = [COLUMNS, *((each.sentence1, each.sentence2, each.label, each.kind) for each in probes)]
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def main() -> None:
+    """Write one file a model."""
+    for name, probes in all_probes().items():
+        write_text(FOLDER / f"{name}.tsv", to_tsv(probes))
+        print(f"{name}: {len(probes)} probes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,18 +1,14 @@
-"""Putting a measured model into its place, and what must hold before it is shipped."""
+"""A measured model, what must hold before it is shipped, and how it gets into its place."""
 
-import argparse
 import shutil
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seeds import SETTINGS, without_paths
+from runs import SETTINGS, without_paths
 
 from softquery.bundle import RECORDS, Bundle, write_bundle
-from softquery.cli.console import print_json, print_table
-from softquery.errors import InputError, SoftqueryError
 from softquery.files import write_json
 
 GRAPHS = "onnx"
@@ -29,14 +25,17 @@ class Check:
     passed: bool
 
 
-Finish = Callable[[argparse.Namespace], tuple[dict[str, Any], list[Check]]]
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shipment:
+    """A model that is ready to be put into its place."""
 
-
-def refuse_existing(output: Path, *, replace: bool) -> None:
-    """Nothing is overwritten unless that was said."""
-    if output.exists() and not replace:
-        message = "exists already; name another --output or say --replace"
-        raise InputError(message, source=output)
+    exported: Bundle
+    metrics: dict[str, Any]
+    card: str
+    records: Path
+    checks: list[Check]
+    """What must hold, the size aside."""
+    calibration: Mapping[str, Any] | None = None
 
 
 def keep_records(bundle: Bundle, folder: Path, settings: Mapping[str, Any]) -> Path:
@@ -50,29 +49,21 @@ def keep_records(bundle: Bundle, folder: Path, settings: Mapping[str, Any]) -> P
     return folder
 
 
-def put_in_place(
-    output: Path,
-    exported: Bundle,
-    *,
-    metrics: dict[str, Any],
-    card: str,
-    records: Path,
-    calibration: Mapping[str, Any] | None = None,
-    replace: bool = False,
-) -> None:
+def put_in_place(output: Path, made: Shipment, *, replace: bool = False) -> None:
     """Write the bundle, whole or not at all, with what was found out about it."""
+    exported = made.exported
     source = exported.source_tokenizer_path
     write_bundle(
         output,
         config=exported.config,
         tokenizer_json=exported.tokenizer_path.read_text(encoding="utf-8"),
         weights=exported.read_weights(),
-        metrics=metrics,
-        card=card,
-        calibration=calibration,
+        metrics=made.metrics,
+        card=made.card,
+        calibration=made.calibration,
         source_tokenizer_json=None if source is None else source.read_text(encoding="utf-8"),
         graphs={path.name: path.read_bytes() for path in (exported.path / GRAPHS).iterdir()},
-        records=records,
+        records=made.records,
         replace=replace,
     )
 
@@ -107,40 +98,3 @@ def int8_line(export: Mapping[str, Any], measured_on: str) -> str:
         f"- Weights: {export['precision']}; {gate['metric']} {gate['float32']:.4f} as float32, "
         f"{gate['int8']:.4f} as int8, on {gate['n']:,} {measured_on}."
     )
-
-
-def show_checks(found: Sequence[Check]) -> None:
-    """A table for people."""
-    verdicts = [(each.what, each.found, "pass" if each.passed else "FAIL") for each in found]
-    print_table("must hold", ("check", "found", ""), verdicts)
-
-
-def named(text: str) -> tuple[str, Path]:
-    """NAME=FILE of a set of rows."""
-    name, _, path = text.partition("=")
-    if not path:
-        raise argparse.ArgumentTypeError(f"expected NAME=FILE, got {text!r}")
-    return name, Path(path)
-
-
-def run_script(
-    finish: Finish,
-    options: argparse.Namespace,
-    show: Callable[[dict[str, Any], list[Check]], None] | None = None,
-) -> int:
-    """Finish and print: 0, 1 where something does not hold, 2 where the input cannot be used."""
-    try:
-        metrics, found = finish(options)
-    except SoftqueryError as error:
-        print(f"finish: {error}", file=sys.stderr)
-        return 2
-    if options.json:
-        print_json({"metrics": metrics, "checks": [asdict(each) for each in found]})
-    elif show is not None:
-        show(metrics, found)
-    else:
-        show_checks(found)
-    failed = [f"{each.what}: {each.found}" for each in found if not each.passed]
-    for line in failed:
-        print(f"finish: not good enough, {line}", file=sys.stderr)
-    return 1 if failed else 0

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
-from dev_rows import read_dev, skewed_sets, split_halves
-from figures import Answers, accuracies, calibration_errors, error_by_chance, spread
+from dev_answers import (
+    Answers,
+    accuracies,
+    calibration_errors,
+    error_by_chance,
+    read_dev,
+    skewed_sets,
+    split_halves,
+    spread,
+)
 from hypothesis import given
 from hypothesis import strategies as some
 
