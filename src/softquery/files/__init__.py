@@ -17,8 +17,8 @@ from softquery.files.plain_text import (
 from softquery.files.row import Row, TaggedSentence, UntaggedText, parse_columns
 from softquery.files.row_files import find_split, read_aligned, read_rows
 from softquery.files.senses import (
-    Sensed,
     SensedSentence,
+    SenseMention,
     find_senses,
     read_semcor,
     read_sense_task,
@@ -49,7 +49,7 @@ __all__ = [
     "CorpusFile",
     "Phrases",
     "Row",
-    "Sensed",
+    "SenseMention",
     "SensedSentence",
     "Sentence",
     "TaggedSentence",

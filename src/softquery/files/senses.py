@@ -40,7 +40,7 @@ class SenseWord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sensed:
+class SenseMention:
     """A word of a sentence, or several in a row, with the sense they have there.
 
     Attributes:
@@ -64,7 +64,7 @@ class SensedSentence:
 
     document: str
     tokens: list[str]
-    sensed: list[Sensed]
+    sensed: list[SenseMention]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _add_word(
     if kept:
         keys, ranks = zip(*kept, strict=True)
         told = SenseWord(lemma, PARTS[senses[0][0]])
-        sentence.sensed.append(Sensed(start, len(sentence.tokens), told, keys, ranks))
+        sentence.sensed.append(SenseMention(start, len(sentence.tokens), told, keys, ranks))
 
 
 def _is_number(text: str) -> bool:
@@ -230,4 +230,4 @@ def _add_task_word(
         message = f"the instance {name!r} lacks a gold key, a lemma, or a pos that has senses"
         raise InputError(message, source=source)
     told = SenseWord(word.get("lemma", "").lower(), part)
-    sentence.sensed.append(Sensed(start, len(sentence.tokens), told, gold[name]))
+    sentence.sensed.append(SenseMention(start, len(sentence.tokens), told, gold[name]))
