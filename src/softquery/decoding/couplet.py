@@ -100,7 +100,7 @@ def couplet_rules(
             for place in range(len(upper))
         )
         if not any(admitted):
-            raise InputError(f"token {token} is required, but may not come")
+            raise InputError(f"token {token} is required, but not allowed")
     return Rules(
         min_length=len(upper),
         max_length=len(upper),

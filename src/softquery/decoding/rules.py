@@ -74,11 +74,11 @@ class Rules:
         self._check_prefix()
         for token in self.required:
             if token in self.banned or token in (*NEVER, EOS_ID):
-                raise InputError(f"token {token} is required, but may not come")
+                raise InputError(f"token {token} is required, but not allowed")
         room = self.max_length - len(self.prefix)
         if (missing := len(set(self.required) - set(self.prefix))) > room:
             many = counted(missing, "required token does", "required tokens do")
-            raise InputError(f"{many} not fit where {room} may come")
+            raise InputError(f"{many} not fit into the remaining length of {room}")
 
     def _check_prefix(self) -> None:
         if len(self.prefix) > self.max_length:

@@ -1,4 +1,4 @@
-"""Rows and word vectors from any file, and files that appear whole or not at all."""
+"""Rows, texts, annotations and word vectors from any file; files that are written atomically."""
 
 from softquery.atomic import atomic_folder, write_atomically, write_bytes, write_json, write_text
 from softquery.files.corpus_file import CorpusFile, open_corpus_file, write_corpus_file

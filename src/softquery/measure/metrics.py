@@ -227,6 +227,6 @@ def _check(relevant: Mapping[str, float], k: int) -> None:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     if not any(grade > 0 for grade in relevant.values()):
-        raise ValueError("nothing is relevant, so that no order is better than another")
+        raise ValueError("nothing is relevant, so no ranking is better than another")
     if any(grade < 0 for grade in relevant.values()):
         raise ValueError("grades must be 0 or more")
