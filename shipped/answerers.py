@@ -15,7 +15,6 @@ from dev_answers import spread
 from facts import Facts
 from runs import SETTINGS, SeedRun, differing_settings, read_runs
 from shipment import Shipment, gate_check, int8_line, keep_records
-from softquery.runtime.calibrate import fit_calibration
 
 from softquery.bundle import (
     RECORDS,
@@ -39,6 +38,7 @@ from softquery.files import (
     read_tagged,
 )
 from softquery.runtime import load_classifier, load_tagger
+from softquery.runtime.calibrate import fit_calibration
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import load_reader

@@ -24,10 +24,10 @@ from generators import make_generator
 from matchers import make_matcher, show_matcher
 from pretrained import make_embedder, make_encoder
 from shipment import Check, Shipment, put_in_place, size_check
-from softquery.runtime.calibrate import Aim
 
 from softquery.cli.console import print_json, print_table
 from softquery.errors import InputError, SoftqueryError
+from softquery.runtime.calibrate import Aim
 from softquery.zoo.glance import folder_size
 
 MAKERS: dict[str, Callable[[Facts, argparse.Namespace, Path], Shipment]] = {

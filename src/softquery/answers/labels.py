@@ -48,5 +48,5 @@ def parse_distribution(text: str, labels: Sequence[str]) -> list[float]:
         parse_class(name, labels)
     total = sum(given.values())
     if not (all(0 <= share <= 1 for share in given.values()) and abs(total - 1) < 0.01):
-        raise ValueError(f"probabilities {text[:40]!r} are not shares of 1")
+        raise ValueError(f"probabilities {text[:40]!r} are not numbers from 0 to 1 that sum to 1")
     return [given.get(name, 0.0) / total for name in labels]

@@ -116,7 +116,7 @@ def misfit(tags: Sequence[str], scheme: Scheme) -> Misfit | None:
         return None
     for place, tag in enumerate(tags):
         if tag != OUTSIDE and not _is_spanning(tag):
-            return Misfit(place, f"{tag[:40]!r} is no tag of {scheme}")
+            return Misfit(place, f"{tag[:40]!r} is not a tag of {scheme}")
     wanted = tags_of(spans_of(tags), len(tags), scheme)
     for place, (found, right) in enumerate(zip(tags, wanted, strict=True)):
         if found != right and not _is_same_in_bilou(found, right):

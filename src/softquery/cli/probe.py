@@ -12,7 +12,7 @@ from softquery.cli.options import AsJson, check_picture
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
-    from softquery.measure.probe_scores import Probed
+    from softquery.measure.probe_scores import ProbeReport
     from softquery.runtime.probe.layers import WordLayers
 
 probe = typer.Typer(
@@ -121,7 +121,7 @@ def _fresh(name: str, taken: dict[str, Any]) -> str:
     return fresh
 
 
-def _show(found: dict[str, "Probed"], *, as_json: bool, plot: Path | None, label: str) -> None:
+def _show(found: dict[str, "ProbeReport"], *, as_json: bool, plot: Path | None, label: str) -> None:
     reports = {name: probed.report() for name, probed in found.items()}
     if plot is not None:
         _draw(reports, plot, label)

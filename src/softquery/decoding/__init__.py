@@ -1,4 +1,4 @@
-"""From scores to answers: greedy, beam, sampling and Viterbi, and rules that texts keep to."""
+"""Decoding: greedy, beam search, sampling and Viterbi, and rules for generated texts."""
 
 from softquery.decoding.beam import Beam, beam_search
 from softquery.decoding.couplet import (

@@ -1,4 +1,4 @@
-"""Every search behind one door, so that the way to decode can be a setting."""
+"""One entry point for every search, so that the way to decode can be a setting."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ def decode(
     source_mask: Mask | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Texts for each sentence, best first: `greedy`, `beam_search` or `sample`, by its settings.
+    """The texts of each sentence, best first, by the search that belongs to the strategy.
 
-    `numbers` tells which sentences these are among all, where texts are drawn.
+    `numbers` are the indices of the sentences among all, on which sampled texts depend.
     """
     if isinstance(strategy, Sampling):
         return sample(

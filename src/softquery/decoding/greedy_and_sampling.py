@@ -1,8 +1,8 @@
-"""One token after the other, without looking back; what is taken is somebody else's choice.
+"""Greedy decoding and sampling: one token after the other, without alternatives.
 
-Rows are independent of each other: what a sentence gives does not depend on its company.
+Rows are independent of each other: the text of a sentence does not depend on the rest of its batch.
 
-N rows (texts in the making), C candidates of a row.
+N rows (unfinished texts), C candidates per row.
 """
 
 import math
@@ -12,36 +12,36 @@ from typing import Generic, Protocol
 
 import numpy as np
 
-from softquery.decoding.hypothesis import Ended, Hypothesis, Paths, Ranking, Trail
+from softquery.decoding.hypothesis import FinishedRow, Hypothesis, Paths, Ranking, Trail
 from softquery.decoding.rules import RuleBook, Rules
 from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, StepRequest
 from softquery.text import EOS_ID
 
 
 class Choice(Protocol):
-    """Which of the candidates is taken."""
+    """Chooses one of the candidates of each row."""
 
     @property
     def num_candidates(self) -> int | None:
-        """As many as it needs to see; None for the whole vocabulary."""
+        """How many candidates it needs; None for the whole vocabulary."""
 
     def __call__(self, rows: Ids, values: Floats) -> Ids:
-        """Places [N] among log-probabilities [N, C]; some row's may all be impossible.
+        """The chosen columns [N] of log-probabilities [N, C]; a row may be all impossible.
 
-        `rows` are the numbers that the rows bore at the beginning.
+        `rows` are the initial indices of the rows.
         """
 
     def advance(self) -> None:
-        """The step is done."""
+        """Called after every step."""
 
 
-class Walk(Generic[State]):
-    """Goes on with every row until it has ended.
+class IncrementalSearch(Generic[State]):
+    """Extends every row by one token per step until it ends.
 
     Args:
         step: The decoder.
-        book: What texts must keep to.
-        ranking: The score of what has ended.
+        book: The rules of the texts.
+        ranking: How finished texts are scored.
         source_mask: Real tokens of the sources, which a coverage penalty needs.
     """
 
@@ -52,10 +52,10 @@ class Walk(Generic[State]):
         self.ranking, self.source_mask = ranking, source_mask
 
     def run(self, state: State, paths: Paths, choice: Choice) -> list[list[Hypothesis]]:
-        """Texts by sentence, highest score first."""
-        finished: list[Ended] = []
+        """The texts of each sentence, highest score first."""
+        finished: list[FinishedRow] = []
         trail, rows = paths.trail, np.arange(len(paths))
-        while len(paths):  # every row ends at its longest length
+        while len(paths):  # every row ends at its maximal length
             found = self.step(state, paths.last, self._wanted(paths, choice))
             paths = paths.looked(found.attention)
             tokens, values = self._taken(paths, rows, found, choice)
@@ -73,7 +73,7 @@ class Walk(Generic[State]):
             choice.advance()
         return self._by_sentence(finished, trail)
 
-    def _by_sentence(self, finished: list[Ended], trail: Trail) -> list[list[Hypothesis]]:
+    def _by_sentence(self, finished: list[FinishedRow], trail: Trail) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in self.book.rules]
         for ended in finished:
             longest = self.book.rules[ended.sentence].max_length
@@ -93,7 +93,7 @@ class Walk(Generic[State]):
     def _taken(
         self, paths: Paths, rows: Ids, found: Candidates[State], choice: Choice
     ) -> tuple[Ids, Floats]:
-        """The token of every row and its log-probability."""
+        """The chosen token of every row and its log-probability."""
         num_watched = len(self.book.required)
         values = found.log_probabilities
         places = choice(rows, values[:, : values.shape[1] - num_watched])
@@ -105,7 +105,7 @@ class Walk(Generic[State]):
     def _instead_of_the_end(
         self, places: Ids, paths: Paths, rows: Ids, found: Candidates[State], choice: Choice
     ) -> Ids:
-        """Where a row would end while tokens are missing, one of these comes."""
+        """Choose a required token for rows that would end while some are missing."""
         required = self.book.required
         missing = self.book.missing(paths.sentences, paths.tokens)
         tokens = np.take_along_axis(found.tokens, places[:, None], axis=1)[:, 0]
@@ -119,7 +119,7 @@ class Walk(Generic[State]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Greedy:
-    """Always the likeliest token; of equals, that of the lower number."""
+    """Settings of `greedy`; of equally likely tokens, the one with the lower id is taken."""
 
     ranking: Ranking = Ranking()
 
@@ -142,11 +142,11 @@ def greedy(
         state: Its state before the first token, a row for each sentence.
         num_sentences: Sentences.
         settings: How the score is computed.
-        rules: What texts must keep to, for all sentences or for each.
+        rules: The rules of the texts, for all sentences or for each.
         source_mask: Real tokens of the sources, which a coverage penalty needs.
 
     Returns:
-        One text for each sentence, or none where it ran into a place at which nothing was allowed.
+        One text per sentence, or none where the rules allowed no token at some point.
 
     >>> from softquery.decoding import WholeStep
     >>> after = {2: [0, 0, 0, 0.2, 0.7, 0.1], 4: [0, 0, 0, 0.3, 0.1, 0.6], 5: [0, 0, 0, 1, 0, 0]}
@@ -160,7 +160,7 @@ def greedy(
     """
     settings = settings or Greedy()
     book = RuleBook(rules or Rules(), num_sentences, step.vocab_size)
-    walk = Walk(step, book, settings.ranking, source_mask)
+    walk = IncrementalSearch(step, book, settings.ranking, source_mask)
     return walk.run(state, Paths.begin(np.arange(num_sentences)), _Likeliest())
 
 
@@ -171,7 +171,7 @@ def likelihood(
     *,
     ranking: Ranking | None = None,
 ) -> list[Hypothesis]:
-    """How likely given texts are, one for each row of the state; tokens without the ends."""
+    """The likelihood of given texts (without end tokens), one per row of the state."""
     rules = [
         Rules(prefix=tuple(each), min_length=len(each), max_length=len(each)) for each in targets
     ]
@@ -192,29 +192,29 @@ class _Likeliest:
     num_candidates = 1
 
     def __call__(self, rows: Ids, values: Floats) -> Ids:
-        """The first of the largest."""
+        """The column of the largest value; the first of equal ones."""
         best: Ids = values.argmax(axis=1)
         return best
 
     def advance(self) -> None:
-        """Nothing is remembered."""
+        """Does nothing: no state is kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sampling:
-    """Draws from the model's distribution, without its tail where asked.
+    """Settings of `sample`: which part of the model's distribution is sampled.
 
-    The temperature acts first, then `top_k`, then `top_p` on what that left.
+    The temperature applies first, then `top_k`, then `top_p` to what is left.
     """
 
     num_samples: int = 1
-    """Texts for each sentence; there may be equals among them."""
+    """Texts per sentence; some may be equal."""
     top_k: int = 0
-    """Draw among so many of the likeliest tokens (Fan et al. 2018, Section 5.4); 0 for all."""
+    """Sample from this many of the likeliest tokens (Fan et al. 2018, Section 5.4); 0 for all."""
     top_p: float = 1.0
-    """Draw among the fewest tokens that hold this probability (Holtzman et al. 2020, Eqs. 2-3)."""
+    """Sample from the fewest tokens with this probability (Holtzman et al. 2020, Eqs. 2-3)."""
     temperature: float = 1.0
-    """Below 1 the likely becomes likelier, above 1 less so."""
+    """Below 1 likely tokens become likelier, above 1 less likely."""
     seed: int = 0
     ranking: Ranking = Ranking()
 
@@ -240,21 +240,20 @@ def sample(
     source_mask: Mask | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Draw every token from the model's distribution.
+    """Sample every token from the model's distribution.
 
-    What is drawn depends on the seed, on the sentence's number and on nothing else: neither on the
-    other sentences of the batch nor on how many samples are drawn beside it. Rules take tokens away
-    before the draw. A text that would end while required tokens are missing goes on with one of
-    them.
+    A sample depends on the seed and the index of its sentence alone, neither on the other sentences
+    of the batch nor on the number of samples. Rules remove tokens before the draw. A text that
+    would end while required tokens are missing goes on with one of them.
 
     Args:
         step: The decoder.
         state: Its state before the first token, a row for each sentence.
         num_sentences: Sentences.
-        settings: How many, from what, and the seed.
-        rules: What texts must keep to, for all sentences or for each.
+        settings: How many samples, from which part of the distribution, and the seed.
+        rules: The rules of the texts, for all sentences or for each.
         source_mask: Real tokens of the sources, which a coverage penalty needs.
-        numbers: The sentences' numbers among all; counted from 0 unless told.
+        numbers: The indices of the sentences among all; from 0 by default.
 
     Returns:
         The texts of each sentence, highest score first.
@@ -265,12 +264,12 @@ def sample(
     if settings.num_samples > 1:
         state = step.reorder(state, rows)
     drawing = _Drawing(settings, range(num_sentences) if numbers is None else numbers)
-    walk = Walk(step, book, settings.ranking, source_mask)
+    walk = IncrementalSearch(step, book, settings.ranking, source_mask)
     return walk.run(state, Paths.begin(rows), drawing)
 
 
 class _Drawing:
-    """Inverts the cumulative distribution, likeliest first; one random number a row and step."""
+    """Inverts the cumulative distribution, likeliest first; one random number per row and step."""
 
     def __init__(self, settings: Sampling, numbers: Sequence[int]) -> None:
         self.settings = settings
@@ -283,22 +282,22 @@ class _Drawing:
         self.advance()
 
     def advance(self) -> None:
-        """Draw the next step's numbers."""
+        """Draw the random numbers of the next step."""
         self._drawn = np.array([stream.random() for stream in self._streams])
 
     def __call__(self, rows: Ids, values: Floats) -> Ids:
-        """Places of what was drawn."""
+        """The columns that were drawn."""
         order = np.argsort(-values, axis=1, kind="stable")[:, : self.num_candidates]
         chances = self._chances(np.take_along_axis(values, order, axis=1))
         cumulative = chances.cumsum(axis=1)
-        # Rounding must not lead behind the last token that is possible.
+        # Rounding must not go beyond the last possible token.
         last = np.maximum((chances > 0).sum(axis=1) - 1, 0)
         target = self._drawn[rows, None] * cumulative[:, -1:]
         place = np.minimum((cumulative <= target).sum(axis=1), last)
         return np.take_along_axis(order, place[:, None], axis=1)[:, 0]
 
     def _chances(self, values: Floats) -> Floats:
-        """Shares of falling log-probabilities [N, C], as the settings see them."""
+        """Probabilities from descending log-probabilities [N, C], after temperature and `top_p`."""
         scaled = values.astype(np.float64) / self.settings.temperature
         largest = np.where(np.isfinite(scaled[:, :1]), scaled[:, :1], 0.0)
         weights = np.exp(scaled - largest)

@@ -1,4 +1,4 @@
-"""Finished texts, and the score by which those of different lengths are ranked.
+"""Hypotheses of a search: finished texts and their ranking, and texts that are not finished yet.
 
 T tokens of a text, S tokens of the source.
 """
@@ -13,7 +13,7 @@ from softquery.decoding.step import Floats, Ids, Mask
 from softquery.text import BOS_ID
 
 LEAST_COVERAGE = 1e-9
-"""A source token that was never looked at counts as having had so much attention."""
+"""The attention that a source token counts as having received at least."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,15 +21,15 @@ class Hypothesis:
     """One finished text."""
 
     tokens: tuple[int, ...]
-    """Without the ends."""
+    """The tokens without begin and end."""
     score: float
     """What it is ranked by; see `Ranking`."""
     log_probability: float
-    """Of all tokens and the end, in nats."""
+    """The log-probability of all tokens and the end token, in nats."""
     is_cut: bool
-    """Whether it reached the longest length, where it had to end."""
+    """Whether it was cut at the maximal length."""
     attention: NDArray[np.floating[Any]] | None = None
-    """[T + 1, ..., S]: where each token, and then the end, looked; for models that can say."""
+    """[T + 1, ..., S]: attention of each token and of the end token, where the model gives it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,12 +37,12 @@ class Ranking:
     """s(Y, X) = log P(Y | X) / lp(Y) + cp(X; Y) (Wu et al. 2016, Section 7, Eq. 14)."""
 
     length: float = 1.0
-    """α of lp(Y) = (5 + |Y|)^α / (5 + 1)^α; 0 ranks by probability, which favours the short.
+    """α of lp(Y) = (5 + |Y|)^α / (5 + 1)^α; 0 ranks by probability, which favours short texts.
 
-    |Y| counts everything that has a probability: the tokens and the end.
+    |Y| counts the tokens and the end token.
     """
     coverage: float = 0.0
-    """β of cp(X; Y) = β Σ_i log min(Σ_j p_ij, 1): what has not been looked at costs."""
+    """β of cp(X; Y) = β Σ_i log min(Σ_j p_ij, 1): source tokens without attention cost."""
 
     def __post_init__(self) -> None:
         for name in ("length", "coverage"):
@@ -50,7 +50,7 @@ class Ranking:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
 
     def length_penalty(self, length: int) -> float:
-        """lp(Y) for so many tokens, the end included.
+        """lp(Y) of a text of `length` tokens, the end token included.
 
         >>> Ranking(length=1.0).length_penalty(7)
         2.0
@@ -58,7 +58,7 @@ class Ranking:
         return float(((5 + length) / 6) ** self.length)
 
     def coverage_penalty(self, coverage: NDArray[np.floating[Any]] | None) -> float:
-        """cp(X; Y) from the attention [S] that each real source token had in sum.
+        """cp(X; Y) from the total attention [S] to each real source token.
 
         >>> round(Ranking(coverage=1.0).coverage_penalty(np.array([1.5, 0.5])), 4)
         -0.6931
@@ -73,28 +73,28 @@ class Ranking:
         length: int,
         coverage: NDArray[np.floating[Any]] | None = None,
     ) -> float:
-        """s(Y, X)."""
+        """The score s(Y, X) of a text."""
         normalised = log_probability / self.length_penalty(length)
         return normalised + self.coverage_penalty(coverage)
 
     def best_possible(self, log_probability: float, max_length: int) -> float:
-        """No continuation of a text of this probability scores higher.
+        """An upper bound of the score of any continuation of a text of this probability.
 
-        Probability falls with every token, and the penalties are kindest to what is longest and
-        has seen everything.
+        Probability falls with every token, and the penalties are smallest for a text of maximal
+        length that covers the whole source.
         """
         return log_probability / self.length_penalty(max_length + 1)
 
 
 @dataclass(slots=True)
 class Trail:
-    """Where every row looked at each step, and from which row it came; shared by all steps."""
+    """The attention of every row at each step, and the row it continues; shared by all steps."""
 
     looks: list[Floats] = field(default_factory=list)
     parents: list[Ids] = field(default_factory=list)
 
     def attention(self, row: int, num_steps: int) -> Floats | None:
-        """What led to a row after so many steps: [steps, ..., S]."""
+        """The attention on the way to a row after `num_steps` steps: [steps, ..., S]."""
         if not self.looks:
             return None
         found = []
@@ -103,8 +103,8 @@ class Trail:
             row = int(self.parents[number][row])
         return np.stack(found[::-1])
 
-    def hypothesis(self, ended: "Ended", max_length: int) -> Hypothesis:
-        """The finished text."""
+    def hypothesis(self, ended: "FinishedRow", max_length: int) -> Hypothesis:
+        """The hypothesis of a finished row."""
         return Hypothesis(
             tokens=ended.tokens,
             score=ended.score,
@@ -115,8 +115,8 @@ class Trail:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
-    """A row that has ended, to be made a hypothesis of if it is wanted."""
+class FinishedRow:
+    """A row that has ended; `Trail.hypothesis` makes a hypothesis of it if it is kept."""
 
     sentence: int
     score: float
@@ -128,21 +128,21 @@ class Ended:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Paths:
-    """N texts in the making, all equally long."""
+    """N unfinished texts, all equally long."""
 
     sentences: Ids
-    """[N]: whose they are."""
+    """[N]: the index of each row's sentence."""
     tokens: Ids
-    """[N, T]"""
+    """[N, T]: the tokens so far."""
     totals: Floats
-    """[N]: log-probabilities; minus infinity for rows that are only there to fill up."""
+    """[N]: log-probabilities; minus infinity for rows that are padding."""
     coverage: Floats | None
-    """[N, S]: how much each source token was looked at."""
+    """[N, S]: the total attention to each source token."""
     trail: Trail
 
     @classmethod
     def begin(cls, sentences: Ids) -> "Paths":
-        """Nothing yet, for each row's sentence."""
+        """Empty texts, one per given sentence."""
         count = len(sentences)
         return cls(
             sentences=sentences,
@@ -157,13 +157,13 @@ class Paths:
 
     @property
     def last(self) -> Ids:
-        """[N]: what the next step reads."""
+        """[N]: the input tokens of the next step."""
         if self.tokens.shape[1]:
             return self.tokens[:, -1]
         return np.full(len(self), BOS_ID, np.int64)
 
     def looked(self, attention: Floats | None) -> "Paths":
-        """The same with this step's attention [N, ..., S] noted; heads and layers are averaged."""
+        """The same with the attention [N, ..., S] of this step, averaged over layers and heads."""
         if attention is None:
             return self
         self.trail.looks.append(attention)
@@ -178,7 +178,7 @@ class Paths:
         )
 
     def extended(self, rows: Ids, tokens: Ids, totals: Floats) -> "Paths":
-        """These rows, each with one more token."""
+        """The given rows, each with one more token."""
         self.trail.parents.append(rows)
         return Paths(
             sentences=self.sentences[rows],
@@ -190,15 +190,15 @@ class Paths:
 
     def ended(
         self, row: int, log_probability: float, ranking: Ranking, source_mask: Mask | None
-    ) -> Ended:
-        """A row that ends here; the end's own probability is in `log_probability`."""
+    ) -> FinishedRow:
+        """A row that ends here; `log_probability` includes the end token."""
         coverage = None
         if ranking.coverage > 0:
             if self.coverage is None or source_mask is None:
                 raise ValueError("coverage needs a model that attends, and the source's mask")
             coverage = self.coverage[row][source_mask[self.sentences[row]]]
         length = self.tokens.shape[1] + 1
-        return Ended(
+        return FinishedRow(
             sentence=int(self.sentences[row]),
             score=ranking.score(log_probability, length, coverage),
             log_probability=log_probability,

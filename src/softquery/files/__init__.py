@@ -1,4 +1,4 @@
-"""Rows and word vectors from any file, and files that appear whole or not at all."""
+"""Rows, texts, annotations and word vectors from any file; files that are written atomically."""
 
 from softquery.atomic import atomic_folder, write_atomically, write_bytes, write_json, write_text
 from softquery.files.corpus_file import CorpusFile, open_corpus_file, write_corpus_file
@@ -17,8 +17,8 @@ from softquery.files.plain_text import (
 from softquery.files.row import Row, TaggedSentence, UntaggedText, parse_columns
 from softquery.files.row_files import find_split, read_aligned, read_rows
 from softquery.files.senses import (
-    Sensed,
     SensedSentence,
+    SenseMention,
     find_senses,
     read_semcor,
     read_sense_task,
@@ -49,7 +49,7 @@ __all__ = [
     "CorpusFile",
     "Phrases",
     "Row",
-    "Sensed",
+    "SenseMention",
     "SensedSentence",
     "Sentence",
     "TaggedSentence",

@@ -1,4 +1,8 @@
-"""Words of running text as numbers, in the order of their first appearance."""
+"""Running text as word ids in order of first appearance, and phrases as single words.
+
+Phrases: Mikolov et al. (2013b), "Distributed Representations of Words and Phrases and their
+Compositionality", Section 4, Equation 6; `new york` becomes `new_york`.
+"""
 
 import json
 import sys
@@ -18,28 +22,28 @@ from softquery.text import TextConfig, WordTokenizer
 Ids = NDArray[np.int32]
 
 END: Final = -1
-"""Stands after each sentence."""
+"""The id after each sentence."""
 LONGEST_WORD: Final = 256
-"""Characters; what is longer is no word, and is left out and counted."""
+"""The most characters of a word; longer ones are omitted and counted."""
 LONGEST_PIECE: Final = 40
 MOST_PIECES: Final = 1 << 19
-"""Pieces between spaces that are remembered; what is frequent comes early."""
+"""The most cached strings between spaces; frequent ones come early."""
 GATHERED: Final = 1 << 20
-"""Ids that are held before they are handed over."""
+"""Ids that are collected before they are yielded."""
 
 
 class CorpusIds:
-    """Cuts lines into words and numbers these.
+    """Encodes lines as word ids, in the order in which words first appear.
 
-    Most of a text is repetition, so that what stands between two spaces is cut once and then looked
-    up; that is faster than cutting line after line, and gives the same words.
+    Most of a text is repetition, so every string between spaces is tokenised once and then looked
+    up; this is faster than tokenising every line, and gives the same words.
 
     Args:
-        text: How lines are cut; lines of more than `max_tokens` words are split.
+        text: How lines are tokenised; lines of more than `max_tokens` words are split.
 
-    >>> numbering, ids = Numbering(TextConfig()), []
-    >>> numbering.number(["the cat", "", "The dog."], ids)
-    >>> ids, numbering.words
+    >>> corpus, ids = CorpusIds(TextConfig()), []
+    >>> corpus.encode(["the cat", "", "The dog."], ids)
+    >>> ids, corpus.words
     ([0, 1, -1, 0, 2, 3, -1], ['the', 'cat', 'dog', '.'])
     """
 
@@ -51,8 +55,8 @@ class CorpusIds:
         self._places: dict[str, int] = {}
         self._pieces: dict[str, tuple[int, ...]] = {}
 
-    def number(self, lines: list[str], ids: list[int]) -> None:
-        """Append the lines' ids, with `END` after each line that has any, and where one is long."""
+    def encode(self, lines: list[str], ids: list[int]) -> None:
+        """Append the ids of lines to `ids`, with `END` after each sentence."""
         known = self._pieces
         for line in lines:
             start = len(ids)
@@ -69,13 +73,13 @@ class CorpusIds:
         """The ids of a file, a million at a time.
 
         Raises:
-            InputError: What in the file is no text, and where.
+            InputError: If the file is not text; names the row.
         """
         held: list[int] = []
         for block in running_text(path):
             for fault in block.faults.values():
                 raise fault
-            self.number(block.lines, held)
+            self.encode(block.lines, held)
             if len(held) >= GATHERED:
                 yield np.array(held, dtype=np.int32)
                 held = []
@@ -104,7 +108,7 @@ class CorpusIds:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shard:
-    """One file as numbers of its own."""
+    """The ids of one file, and its words by id."""
 
     ids: Path
     words: list[str]
@@ -112,22 +116,22 @@ class Shard:
 
 
 def encode_shard(path: Path, text: TextConfig, ids: Path) -> Shard:
-    """Write a file's ids.
+    """Encode a text file and write its ids.
 
     Args:
         path: The text.
-        text: How it is cut.
+        text: How it is tokenised.
         ids: The file to write.
     """
-    numbering = CorpusIds(text)
+    corpus = CorpusIds(text)
     with ids.open("wb") as out:
-        for part in numbering.file(path):
+        for part in corpus.file(path):
             part.tofile(out)
-    return Shard(ids=ids, words=numbering.words, num_overlong=numbering.num_overlong)
+    return Shard(ids=ids, words=corpus.words, num_overlong=corpus.num_overlong)
 
 
 def main(path: str, ids: str, settings: str) -> None:
-    """In a process of its own: number a file, and write what came of it to `IDS.json`."""
+    """Encode a file in a separate process, and write the result or the error to `IDS.json`."""
     try:
         text = TextConfig.from_dict(json.loads(settings))
         shard = encode_shard(Path(path), text, Path(ids))
@@ -140,7 +144,7 @@ def main(path: str, ids: str, settings: str) -> None:
 
 
 def answered(ids: Path) -> Shard:
-    """What `main` wrote."""
+    """The result that `main` wrote; raises its error."""
     answer = json.loads(Path(f"{ids}.json").read_text(encoding="utf-8"))
     if "row" in answer:
         raise InputError(answer["message"], source=answer["source"], row=answer["row"])
@@ -151,44 +155,44 @@ def answered(ids: Path) -> Shard:
 
 JOINT: Final = "_"
 READ: Final = 1 << 22
-"""Ids that are looked at together."""
+"""How many ids are read at a time."""
 
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phrases:
-    """How phrases are found."""
+    """The settings for finding phrases."""
 
     passes: int
-    """Each pass can make phrases one step longer; the paper makes two to four."""
+    """Each pass can make phrases longer; the paper makes two to four passes."""
     threshold: float
-    """Pairs that score higher become one word; halved from pass to pass."""
+    """Pairs that score higher become one word; halved after each pass."""
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """One for each pass."""
+        """The threshold of each pass."""
         return tuple(self.threshold / 2**number for number in range(self.passes))
 
 
 def join_phrases(
     path: Path, words: list[str], counts: Counts, min_count: int, threshold: float
 ) -> tuple[list[str], Counts]:
-    """Rewrite a file of ids with its phrases as words of their own.
+    """Rewrite a file of ids so that its phrases are words.
 
     The score of a pair is (count of the pair - discount) / (count of one · count of the other),
-    Equation 6, times the number of words, so that a threshold means the same for any corpus (as in
-    the paper's own tool). The discount is `min_count`. From left to right the first pair wins.
+    Equation 6, times the number of words, so that thresholds do not depend on the size of a corpus
+    (as in the paper's tool). The discount is `min_count`. Of overlapping pairs the left one wins.
 
     Args:
         path: Ids of sentences, rewritten in place.
-        words: By id.
-        counts: By id.
-        min_count: Of a pair, and the discount.
-        threshold: Of the score.
+        words: Words by id.
+        counts: Counts by id.
+        min_count: The least count of a pair, and the discount.
+        threshold: The score above which a pair is a phrase.
 
     Returns:
-        The words with the phrases after them, and the new counts.
+        The words followed by the phrases, and the new counts.
     """
     pairs, pair_counts = _count_pairs(path, len(words), min_count)
     first, second = pairs // len(words), pairs % len(words)
@@ -214,7 +218,7 @@ def _parts(phrases: NDArray[np.int64], num_words: int) -> list[tuple[int, int]]:
 
 
 def _sentences(path: Path) -> Iterator[Ids]:
-    """Blocks of whole sentences."""
+    """Blocks of complete sentences."""
     place, held = 0, np.zeros(0, dtype=np.int32)
     while len(ids := np.fromfile(path, dtype=np.int32, count=READ, offset=place)):
         place += ids.nbytes
@@ -227,7 +231,7 @@ def _sentences(path: Path) -> Iterator[Ids]:
 
 
 def _pair_codes(ids: Ids, num_words: int) -> NDArray[np.int64]:
-    """Each id with its successor as one number; -1 where either is the end of a sentence."""
+    """Each pair of neighbouring ids as one number; -1 where either is `END`."""
     wide = ids.astype(np.int64)
     codes = wide[:-1] * num_words + wide[1:]
     codes[(wide[:-1] < 0) | (wide[1:] < 0)] = -1
@@ -237,7 +241,7 @@ def _pair_codes(ids: Ids, num_words: int) -> NDArray[np.int64]:
 def _count_pairs(
     path: Path, num_words: int, min_count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The pairs that are there `min_count` times, sorted, and their counts."""
+    """The pairs that occur at least `min_count` times, sorted, and their counts."""
     pairs, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     for ids in _sentences(path):
         found, number = np.unique(_pair_codes(ids, num_words), return_counts=True)
@@ -250,7 +254,7 @@ def _count_pairs(
 
 
 def _joined(ids: Ids, phrases: NDArray[np.int64], num_words: int) -> Ids:
-    """Replace pairs by phrases, from left to right: of overlapping pairs every other one counts."""
+    """Replace pairs by phrases from left to right; of overlapping pairs every other one counts."""
     codes = _pair_codes(ids, num_words)
     places = np.searchsorted(phrases, codes)
     is_pair = phrases[np.minimum(places, len(phrases) - 1)] == codes

@@ -1,4 +1,4 @@
-"""Plain text in any number of files: a corpus without labels."""
+"""Text without labels: texts, documents and sentences from any number of files."""
 
 import json
 import re
@@ -17,14 +17,14 @@ from softquery.files.text_lines import open_text, text_blocks, without_blank_end
 
 FORMS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 COLUMN = "text"
-"""The column that holds the text in files that have columns."""
+"""The column of the text in files with columns."""
 
 
 def find_texts(folder: str | PathLike[str], split: str) -> list[Path]:
-    """The files of a split in the order of their names: train.txt, or train-00.txt.xz and on.
+    """The files of a split in the order of their names: train.txt, or train-00.txt.xz and so on.
 
     Raises:
-        InputError: Where there is none, listing what is there.
+        InputError: If there is none, listing the files.
     """
     try:
         names = sorted(entry.name for entry in Path(folder).iterdir())
@@ -47,9 +47,9 @@ def find_texts(folder: str | PathLike[str], split: str) -> list[Path]:
 
 
 def read_texts(paths: Iterable[Path], *, rename: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Every text of some files, one after the other, streamed.
+    """Stream the texts of some files.
 
-    Of a .txt each line is one, and blank lines are none; other forms have a column `text`.
+    In a .txt each line that is not blank is a text; other formats have a column `text`.
 
     Args:
         paths: Files, plain or compressed.
@@ -65,7 +65,7 @@ def read_texts(paths: Iterable[Path], *, rename: Mapping[str, str] | None = None
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """A hash of what files hold and of the order they stand in, whatever their folder is called."""
+    """A hash of the names, contents and order of files, regardless of their folder."""
     digest = sha256()
     for path in paths:
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
@@ -76,11 +76,11 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 
 HEADING: Final = re.compile(r"\s*=\s[^=](?:.*[^=])?\s=\s*")
-"""A title as Wikipedia's plain text marks it, `= Title =`; sections have more signs."""
+"""A title in Wikipedia's plain text, `= Title =`; sections have more equals signs."""
 
 
 class DocumentLine(NamedTuple):
-    """A line of text, and whether it opens a document."""
+    """A line of text, and whether it begins a document."""
 
     text: str
     opens: bool
@@ -89,10 +89,10 @@ class DocumentLine(NamedTuple):
 def read_lines(
     paths: Iterable[Path], *, rename: Mapping[str, str] | None = None
 ) -> Iterator[DocumentLine]:
-    """Every line of some files, streamed.
+    """Stream the lines of some files.
 
-    Of a .txt, a document ends at a blank line, before a heading such as `= Title =`, and with the
-    file. In other forms every row of the column `text` is a document.
+    In a .txt, a document ends at a blank line, before a heading such as `= Title =`, and with the
+    file. In other formats every row of the column `text` is a document.
 
     Args:
         paths: Files, plain or compressed.
@@ -123,15 +123,15 @@ TRAIN = "train"
 def find_shards(path: str | PathLike[str]) -> list[Path]:
     """The text files of a corpus, in the order of their names.
 
-    In a folder these are the files that end in `.txt`, plain or compressed. Where some of them
-    begin with `train`, the others are left out: they are kept to measure on. Where splits must be
-    there, as language models want them, `find_texts` finds them.
+    In a folder these are the files that end in `.txt`, plain or compressed. If the names of some
+    begin with `train`, the others are ignored: they are for evaluation. Language models, which need
+    splits, use `find_texts`.
 
     Args:
-        path: A file of text with any name, or a folder.
+        path: A text file with any name, or a folder.
 
     Raises:
-        InputError: There is nothing to read.
+        InputError: If there is no file to read.
     """
     place = Path(path)
     if not place.is_dir():
@@ -149,7 +149,7 @@ def find_shards(path: str | PathLike[str]) -> list[Path]:
 
 
 TEXT, TOKENS = "text", "tokens"
-"""The columns of files that have columns; tokens go first where there are both."""
+"""The columns of files with columns; tokens take precedence over text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Sentence:
     """One row of a file.
 
     Attributes:
-        text: The text as it stands, blank where the row is, or the words of it.
+        text: The text of the row, which may be blank, or its words.
         number: The row as an editor counts lines.
         source: The file.
     """
@@ -175,14 +175,14 @@ def read_sentences(
 ) -> Iterator[Sentence]:
     """Stream sentences from .txt, .tsv, .csv, .jsonl or .parquet, each also .gz, .xz or .bz2.
 
-    Of a .txt, each line is one. Other forms have a column `text`, or `tokens` with a list of words,
-    written as JSON where the form knows no lists. Blank rows are sentences without words; blank
-    lines at the end of a file are none.
+    In a .txt, each line is a sentence. Other formats have a column `text`, or `tokens` with a list
+    of words, as JSON where the format has no lists. Blank rows are sentences without words; blank
+    lines at the end of a file are ignored.
 
     Args:
         path: The file.
         rename: Our column's name to the file's, `{"text": "sentence1"}`.
-        on_bad: Receives each bad row instead of the error being raised; the row is skipped.
+        on_bad: Called with the error of each bad row, which is then skipped.
 
     Raises:
         InputError: For any fault, naming file, row and what was expected; also for a file without

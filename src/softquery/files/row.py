@@ -1,4 +1,4 @@
-"""What every reader of rows hands over."""
+"""Rows of files, and the columns that a caller asks for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from softquery.errors import InputError
 
 Report: TypeAlias = Callable[[InputError], None]
-"""Takes a bad row; if it returns, the row is skipped."""
+"""Called with the error of a bad row; if it returns, the row is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaggedSentence:
-    """Tokens as they stand in a file, each with its tag where tags were asked for.
+    """The tokens of a sentence, with their tags where these were asked for.
 
     Attributes:
-        tokens: At least one.
-        tags: As many, or None.
+        tokens: At least one token.
+        tags: One tag per token, or None.
         rows: The row of each token, as an editor counts lines.
         source: The file.
     """
@@ -46,10 +46,10 @@ class TaggedSentence:
 
 @dataclass(frozen=True, slots=True)
 class UntaggedText:
-    """A text as it is written, or as a list of tokens.
+    """A text to be tagged: a string, or a list of tokens.
 
     Attributes:
-        text: One or the other.
+        text: The string or the tokens.
         number: The row where it begins, as an editor counts lines.
         source: The file.
     """
@@ -64,7 +64,7 @@ _LONGEST_NAME = 40
 
 
 def parse_columns(spec: str) -> dict[str, str]:
-    """Read the command line's `--columns`, our names to the file's names.
+    """Parse `--columns` of the command line: our names to the file's names.
 
     >>> parse_columns("sentence1=q1, sentence2=q2")
     {'sentence1': 'q1', 'sentence2': 'q2'}
@@ -83,13 +83,13 @@ def parse_columns(spec: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """Where the wanted columns lie in a row; the required ones come first.
+    """The indices of the wanted columns in a row, required columns first.
 
     Attributes:
-        names: Our names of the columns that are read.
-        indices: Their places in the file's row.
-        num_required: How many of them may not be empty.
-        header: All names in the file.
+        names: Our names of the columns.
+        indices: Their indices in a row of the file.
+        num_required: How many of them must not be empty.
+        header: All column names of the file.
     """
 
     names: tuple[str, ...]
@@ -107,7 +107,7 @@ class WantedColumns:
     rename: Mapping[str, str] = field(default_factory=dict)
     """Our name to the file's name."""
     keep_others: bool = False
-    """Whether further columns of the file come along, under the file's names."""
+    """Whether other columns of the file are read, too, under the file's names."""
 
     def __post_init__(self) -> None:
         known = [*self.required, *self.optional]
@@ -119,13 +119,13 @@ class WantedColumns:
                 raise InputError(message, source="--columns")
 
     def theirs(self, name: str) -> str:
-        """What the file calls our column."""
+        """The name of our column in the file."""
         return self.rename.get(name, name)
 
     def layout(
         self, header: Sequence[str], *, source: str | PathLike[str], row: int | None
     ) -> ColumnLayout:
-        """Find the wanted columns in a header, or say which are missing and what is there."""
+        """Find the wanted columns in a header; an `InputError` names those that are missing."""
         places: dict[str, int] = {}
         for place, name in enumerate(header):
             places.setdefault(name, place)
@@ -144,7 +144,7 @@ class WantedColumns:
         )
 
     def others(self, header: Mapping[str, object]) -> list[str]:
-        """The further columns that come along, in the file's order."""
+        """The other columns that are read, in the order of the file."""
         if not self.keep_others:
             return []
         ours = {*self.required, *self.optional}
@@ -152,7 +152,7 @@ class WantedColumns:
         return [name for name in header if name not in taken]
 
     def missing(self, names: Sequence[str], header: Sequence[str]) -> str:
-        """What to tell someone whose file lacks columns."""
+        """The message for a file that lacks columns."""
         lacking = listed([f'"{self.theirs(name)}"' for name in names])
         hint = _hint(self.theirs(names[0]), header) or _separator_hint(header)
         remedy = ",".join(f"{name}=NAME" for name in names)
@@ -164,7 +164,7 @@ class WantedColumns:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names for a message, cut short where a row of text is mistaken for a header.
+    """Names for a message, shortened in case a row of text is taken for a header.
 
     >>> listed(["sentence1", "label"]), listed([])
     ('sentence1, label', 'nothing')

@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[str, WantedColumns, Report], Iterator[Row]]] = {
     ".parquet": parquet_rows,
     ".txt": txt_rows,
 }
-"""The forms of file by their ending; each ending may be followed by one of `COMPRESSIONS`."""
+"""Readers by the ending of a file, which may be followed by one of `COMPRESSIONS`."""
 
 
 def read_rows(
@@ -39,19 +39,19 @@ def read_rows(
 ) -> Iterator[Row]:
     r"""Stream rows from .tsv, .csv, .jsonl, .parquet or .txt, each also .gz, .xz or .bz2.
 
-    A TSV knows no quoting: every tab separates and quotes are data. A CSV is read strictly and may
-    hold line ends inside quotes. JSONL holds one object a line; numbers become text as they are
-    written. A .txt holds one text a line, for the single required column. Blank lines at the end of
-    a file are ignored. A header without rows yields nothing.
+    A TSV has no quoting: every tab separates and quotes are data. A CSV is read strictly and may
+    hold line ends inside quotes. JSONL holds one object per line; numbers become text as
+    written. A .txt holds one text per line, for the single required column. Blank lines at the end
+    of a file are ignored. A header without rows yields nothing.
 
     Args:
         source: A file, or an iterable of mappings (such as a Hugging Face data set).
-        columns: Columns that must be there and may not be blank.
+        columns: Columns that must exist and must not be blank.
         optional: Columns that are read where the file has them, and may be empty.
         rename: Our name to the file's name, as `parse_columns` reads it.
-        keep_others: Whether further columns come along, under the file's names.
-        on_bad: Receives each bad row instead of the error being raised; the row is skipped. Faults
-            of the whole file (a truncated archive, a missing column) are raised all the same.
+        keep_others: Whether other columns are read, too, under the file's names.
+        on_bad: Called with the error of each bad row, which is then skipped. Faults of the whole
+            file (a truncated archive, a missing column) are raised in any case.
 
     Raises:
         InputError: For any fault, naming file, row and what was expected.
@@ -85,10 +85,10 @@ def find_split(
     Args:
         folder: The data folder.
         split: Such as `"train"`.
-        forms: Endings that may hold it; those that `read_rows` knows by default.
+        forms: Possible endings; by default those that `read_rows` knows.
 
     Raises:
-        InputError: Where there is no such file or more than one, listing what is there.
+        InputError: If there is no such file or more than one, listing the files.
     """
     try:
         names = sorted(entry.name for entry in Path(folder).iterdir())
@@ -119,15 +119,21 @@ def _raise(error: InputError) -> None:
 def read_aligned(
     folder: str | PathLike[str], split: str, endings: tuple[str, str]
 ) -> tuple[list[Row], int]:
-    """Rows with `source` and `target`, and how many were left out because a side is blank.
+    """Rows with `source` and `target` from two files that are aligned line by line.
+
+    Such files are a text and its translation, `train.de` and `train.en`. Pairs with a blank side
+    are omitted.
 
     Args:
         folder: Holds the files, plain or compressed.
         split: Such as `"train"`.
-        endings: Of both files, the source's first, such as `("de", "en")`.
+        endings: The endings of both files, the source first, such as `("de", "en")`.
+
+    Returns:
+        The rows, and how many pairs were omitted.
 
     Raises:
-        InputError: Where a file is missing, or the files have not as many lines.
+        InputError: If a file is missing, or the files differ in the number of lines.
     """
     paths = [find_split(folder, split, forms=(f".{ending}",)) for ending in endings]
     rows: list[Row] = []

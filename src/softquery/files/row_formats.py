@@ -1,4 +1,4 @@
-"""Rows from TSV, CSV and plain text files."""
+"""Rows from TSV, CSV, plain text, JSONL and Parquet files, and from iterables of mappings."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ from softquery.files.text_lines import LONGEST_LINE, Block, Returns, text_blocks
 
 
 def tsv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
-    """Rows of a TSV: every tab separates, quotes are data, a line is a row."""
+    """Rows of a TSV: every tab separates, quotes are data, and each line is a row."""
     layout: ColumnLayout | None = None
     for block in without_blank_end(text_blocks(path)):
         if layout is None:
@@ -32,7 +32,7 @@ def tsv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
 
 
 def csv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
-    """Rows of a CSV, read strictly; a row is numbered by the line on which it starts."""
+    """Rows of a CSV, read strictly; the number of a row is that of its first line."""
     records = _csv_records(path, report)
     first = next(records, None)
     if first is None:
@@ -51,10 +51,10 @@ def csv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
 
 
 def txt_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
-    """Rows of a plain text file: one text a line, for the single required column."""
+    """Rows of a plain text file: one text per line, for the single required column."""
     if len(wanted.required) != 1:
         message = (
-            f"a .txt holds one text a line, but {len(wanted.required)} columns are needed "
+            f"a .txt holds one text per line, but {len(wanted.required)} columns are needed "
             f"({listed(wanted.required)}); use a .tsv, .csv, .jsonl or .parquet"
         )
         raise InputError(message, source=path)
@@ -80,7 +80,7 @@ def _tsv_layout(block: Block, path: str, wanted: WantedColumns) -> ColumnLayout:
 
 
 def _tsv_block(block: Block, path: str, layout: ColumnLayout, report: Report) -> Iterator[Row]:
-    """The rows of one block; the loop that files of millions of rows are read by."""
+    """The rows of one block; a loop that must be fast for files of millions of rows."""
     pick, width = _picker(layout), len(layout.header)
     names, num_required, faults = layout.names, layout.num_required, block.faults
     for number, line in enumerate(block.lines, block.first):
@@ -99,7 +99,7 @@ def _tsv_block(block: Block, path: str, layout: ColumnLayout, report: Report) ->
 
 
 class _CsvFeed:
-    """Lines for the CSV reader; faults are kept until the record around them is known."""
+    """Lines for `csv.reader`; faults are kept until the record that contains them is known."""
 
     def __init__(self, blocks: Iterator[Block]) -> None:
         self.faults: dict[int, InputError] = {}
@@ -112,12 +112,12 @@ class _CsvFeed:
                 yield line + "\n"
 
     def spoiled(self, end: int) -> list[InputError]:
-        """The faults up to a line, each told once."""
+        """The faults up to a line; each is returned once."""
         return [self.faults.pop(line) for line in sorted(self.faults) if line <= end]
 
 
 def _csv_records(path: str, report: Report) -> Iterator[tuple[int, list[str]]]:
-    """Records with the line on which each starts; the first, a header, must be sound."""
+    """Records with the line on which each starts; a fault in the header is raised."""
     feed = _CsvFeed(without_blank_end(text_blocks(path, returns=Returns.KEEP)))
     reader = csv.reader(feed, strict=True)
     while True:
@@ -156,7 +156,7 @@ def _csv_fault(error: csv.Error, start: int, end: int) -> str:
 
 
 def _picker(layout: ColumnLayout) -> Callable[[list[str]], Sequence[str]]:
-    """Takes the wanted columns from a row."""
+    """A function that picks the wanted columns of a row."""
     if layout.indices == tuple(range(len(layout.header))):
         return lambda fields: fields
     if len(layout.indices) == 1:
@@ -185,11 +185,11 @@ def _which_empty(layout: ColumnLayout, picked: Sequence[str]) -> str:
 ITERABLE = "the iterable"
 _BATCH_SIZE = 8192
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-"""Leaves numbers as they are written: 1.50 stays 1.50, and no integer is too long."""
+"""Keeps numbers as written: 1.50 stays 1.50, and no integer is too long."""
 
 
 def jsonl_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
-    """Rows of a JSONL file: one object a line, numbers as they are written."""
+    """Rows of a JSONL file: one object per line, numbers as written."""
     block = None
     for block in without_blank_end(text_blocks(path)):
         for number, line in enumerate(block.lines, block.first):
@@ -264,7 +264,7 @@ def _parquet_batch(
 
 
 def _cells(column: Any) -> list[object]:
-    """A column's values; text that is not all valid UTF-8 stays bytes, for `_to_text` to refuse."""
+    """The values of a column; invalid UTF-8 stays bytes, which `_to_text` refuses."""
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:
@@ -275,7 +275,7 @@ def _cells(column: Any) -> list[object]:
 
 @contextmanager
 def _seekable(path: str) -> Iterator[IO[bytes]]:
-    """A file that can be jumped about in, as Parquet needs; unpacked beside where compressed."""
+    """A seekable file, as Parquet needs; a compressed one is unpacked to a temporary file."""
     with open_bytes(path) as stream:
         if not split_suffix(path)[1]:
             yield stream
@@ -322,7 +322,7 @@ def _refuse_empty(values: Mapping[str, str], required: Sequence[str]) -> None:
 
 
 def _to_text(value: object, name: str) -> str:
-    """A value as the text that a TSV would hold; nothing (None) is empty text."""
+    """A value as the text that a TSV would hold; None is empty text."""
     if isinstance(value, str):
         return sound_text(value, name)
     if value is None:
@@ -337,7 +337,7 @@ def _to_text(value: object, name: str) -> str:
 
 
 def _to_text_or_json(value: object, name: str) -> str:
-    """Like `_to_text`, for columns that need not be there: lists and objects stay JSON."""
+    """Like `_to_text`, for optional columns: lists and objects become JSON."""
     if isinstance(value, (list, dict, tuple)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return _to_text(value, name)
@@ -351,7 +351,7 @@ def _decoded(value: bytes, name: str) -> str:
 
 
 def sound_text(text: str, name: str) -> str:
-    """Refuse text that no file of UTF-8 could hold, or that is too long."""
+    """Refuse text that UTF-8 cannot encode, that holds NUL, or that is too long."""
     if len(text) > LONGEST_LINE:
         raise InputError(f"{name} is longer than {LONGEST_LINE:,} characters")
     if "\0" in text:

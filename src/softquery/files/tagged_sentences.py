@@ -1,4 +1,4 @@
-"""Files of columns with a token a line: CoNLL, CoNLL-U and CoNLL-U Plus."""
+"""Sentences with a tag per token: CoNLL columns, CoNLL-U, CoNLL-U Plus and JSONL."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +19,15 @@ KNOWN_LAYOUTS: dict[int, tuple[str, ...]] = {
     3: ("word", "pos", "chunk"),
     4: ("word", "pos", "chunk", "ner"),
 }
-"""What columns without names are called by how many they are, as in the CoNLL tasks."""
+"""The names of unnamed columns by their number, as in the CoNLL tasks."""
 DOCUMENT = "-DOCSTART-"
-"""A line that only says that a document begins."""
+"""The beginning of a line that starts a document and holds no token."""
 _NAMES_AHEAD = "# global.columns ="
 
 
 @dataclass(slots=True)
 class _Layout:
-    """Where tokens and tags stand."""
+    """Which columns of a file hold tokens and tags."""
 
     path: str
     rename: Mapping[str, str]
@@ -37,10 +37,10 @@ class _Layout:
     width: int = 0
     places: tuple[int, ...] = ()
     identity: int | None = None
-    """The column of word numbers, by which ranges and empty nodes are told."""
+    """The column of word ids, which marks ranges and empty nodes."""
 
     def settle(self, width: int, row: int) -> None:
-        """Find the columns, once the first token has shown how many there are."""
+        """Find the columns, once the first token has shown their number."""
         self.width = width
         if not self.names:
             self.names = UNIVERSAL if self.is_universal else KNOWN_LAYOUTS.get(width, ())
@@ -54,7 +54,7 @@ class _Layout:
         if len(set(self.places)) < len(self.wanted):
             names = " and ".join(self.wanted)
             raise InputError(
-                f"expected a column for {names} each, found {width} in all"
+                f"expected one column each for {names}, found {width} in all"
                 if width < len(self.wanted)
                 else f"{names} cannot both be column {self.places[0] + 1}",
                 source=self.path,
@@ -87,10 +87,10 @@ class _Layout:
 def conll_sentences(
     path: str, rename: Mapping[str, str], wanted: tuple[str, ...], report: Report
 ) -> Iterator[TaggedSentence]:
-    """Sentences between blank lines.
+    """Sentences of a file of columns, which blank lines separate.
 
-    Lines that begin a document are left out, and of CoNLL-U also comments, ranges of words that are
-    written as one, and empty nodes.
+    Lines that begin a document are skipped; in CoNLL-U also comments, multiword tokens and empty
+    nodes.
     """
     is_universal = split_suffix(path)[0] in (".conllu", ".conllup")
     layout = _Layout(path, rename, wanted, is_universal)
@@ -110,7 +110,7 @@ def conll_sentences(
 
 
 def _is_aside(line: str, layout: _Layout) -> bool:
-    """Whether a line tells nothing of a token; names of columns are taken down."""
+    """Whether a line holds no token; names of columns are recorded."""
     if line.startswith(_NAMES_AHEAD) and not layout.width:
         layout.names = tuple(line.removeprefix(_NAMES_AHEAD).lower().split())
         return True
@@ -120,10 +120,10 @@ def _is_aside(line: str, layout: _Layout) -> bool:
 
 
 class _Sentence:
-    """Tokens until the next blank line.
+    """Collects the tokens of a sentence.
 
     Args:
-        layout: Of the file.
+        layout: The columns of the file.
     """
 
     def __init__(self, layout: _Layout) -> None:
@@ -133,7 +133,7 @@ class _Sentence:
         self.fault: InputError | None = None
 
     def add(self, line: str, row: int) -> None:
-        """Take up one line."""
+        """Add the token of a line."""
         if self.fault is not None:
             return
         fields = line.split("\t") if "\t" in line else line.split()
@@ -187,10 +187,10 @@ def _is_range_or_empty(number: str) -> bool:
 
 
 COLUMN_FORMS = (".txt", ".conll", ".conllu", ".conllup", ".bio", ".iob", ".bmes", ".tsv")
-"""Endings of files with a token a line; .conllu and .conllup are read by their own rules."""
+"""Endings of files with a token per line; .conllu and .conllup have their own rules."""
 TAGGED_FORMS = (*COLUMN_FORMS, ".jsonl")
 TEXT_FORMS = tuple(dict.fromkeys((".txt", ".tsv", ".csv", ".jsonl", ".parquet", *COLUMN_FORMS)))
-"""Of files with text that is to be tagged."""
+"""Endings of files with text to be tagged."""
 COLUMNS = ("tokens", "tags")
 
 
@@ -203,16 +203,16 @@ def read_tagged(
 ) -> Iterator[TaggedSentence]:
     """Stream the sentences of a file, plain or .gz, .xz, .bz2.
 
-    A file of columns holds a token a line, with blank lines between sentences; columns are
-    separated by tabs, or else by white space. The first one holds the tokens and the last one the
-    tags, unless `rename` says otherwise. JSONL holds `{"tokens": [...], "tags": [...]}` a line.
+    A file of columns holds a token per line, with blank lines between sentences; columns are
+    separated by tabs, or otherwise by white space. The first holds the tokens and the last the
+    tags, unless `rename` says otherwise. JSONL holds `{"tokens": [...], "tags": [...]}` per line.
 
     Args:
         path: The file.
-        rename: `tokens` and `tags` to the file's columns: a name, or a place counted from 1 (from
-            the end where negative).
+        rename: `tokens` and `tags` to the file's columns: a name, or a number counted from 1
+            (from the end where negative).
         columns: `("tokens",)` alone where no tags are needed.
-        report: Takes each bad sentence instead of its error being raised.
+        report: Called with the error of each bad sentence, instead of raising it.
 
     Raises:
         InputError: For any fault, naming file and row.
@@ -236,13 +236,13 @@ def read_untagged(
 ) -> Iterator[UntaggedText]:
     """Stream texts to be tagged, plain or .gz, .xz, .bz2.
 
-    A .txt holds a text a line; .tsv, .csv, .parquet and .jsonl a column `text`, of which JSONL may
-    have `tokens` in place; files of columns (.conll, .conllu, …) hold a token a line.
+    A .txt holds a text per line; .tsv, .csv, .parquet and .jsonl have a column `text`, in JSONL
+    possibly `tokens` instead; files of columns (.conll, .conllu, …) hold a token per line.
 
     Args:
         path: The file.
         rename: `text` or `tokens` to the file's column.
-        on_bad: Takes each bad row instead of its error being raised.
+        on_bad: Called with the error of each bad row, instead of raising it.
     """
     source = fspath(path)
     form = _form(source, TEXT_FORMS)
@@ -258,7 +258,7 @@ def read_untagged(
 
 
 def _form(path: str, known: Sequence[str]) -> str:
-    """The ending of a file that can be read, without that of its compression."""
+    """The ending of a file without that of its compression; refuses unknown ones."""
     check_readable(path)
     form = split_suffix(path)[0]
     if form not in known:
@@ -268,7 +268,7 @@ def _form(path: str, known: Sequence[str]) -> str:
 
 
 def _has_tokens(path: str) -> bool:
-    """Whether the first object of a JSONL file has tokens in place of a text."""
+    """Whether the first object of a JSONL file has tokens instead of a text."""
     with open_text(path) as lines:
         first = next((line for line in lines if line.strip()), "")
     try:

@@ -1,4 +1,8 @@
-"""How GloVe and word2vec lay out word vectors, told apart by content and streamed."""
+"""Word vectors in the formats of GloVe and word2vec, recognised by content and streamed.
+
+GloVe (Pennington et al., 2014) writes a word and its numbers per line; word2vec (Mikolov et al.,
+2013) begins with a line of the number of words and the width, and has a binary format too.
+"""
 
 import re
 import sys
@@ -19,7 +23,7 @@ from softquery.files.archives import open_bytes, read_block, split_suffix
 from softquery.files.text_lines import text_blocks, without_blank_end
 
 LARGEST_SIZE = 1 << 16
-"""The widest vector that is believed; a header with more belongs to another kind of file."""
+"""The widest vector; a header with more belongs to another kind of file."""
 
 _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})[ \t\r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -29,7 +33,7 @@ _NUM_SAMPLED = 10
 
 @dataclass(slots=True)
 class VectorEntries:
-    """Words with their numbers in one growing array, which needs no second copy at the end."""
+    """Words and their vectors, collected in one growing array to avoid a copy."""
 
     size: int
     wanted: frozenset[str] | None
@@ -39,18 +43,18 @@ class VectorEntries:
     seen: set[str] = field(default_factory=set)
 
     def wants(self, word: str) -> bool:
-        """Whether a word is asked for and not there yet."""
+        """Whether a word is wanted and has not been read yet."""
         return word not in self.seen and (self.wanted is None or word in self.wanted)
 
     def name(self, word: str, row: int) -> None:
-        """Note the word whose numbers were appended."""
+        """Record the word whose numbers were appended."""
         self.seen.add(word)
         self.words.append(word)
         self.rows.append(row)
 
 
 def read_entries(path: str, wanted: frozenset[str] | None) -> VectorEntries:
-    """Read the wanted words in whichever form the file has."""
+    """Read the wanted words, in any of the formats."""
     with open_bytes(path) as stream:
         start = _start(stream, path)
         if not start:
@@ -70,7 +74,7 @@ def read_entries(path: str, wanted: frozenset[str] | None) -> VectorEntries:
 
 
 def _start(stream: IO[bytes], path: str) -> bytes:
-    """Enough of the file to see the header and the first row of usual widths."""
+    """The beginning of the file, with the header and a first row of usual width."""
     start = b""
     while len(start) < 1 << 16 and (data := read_block(stream, source=path, row=1)):
         start += data
@@ -78,7 +82,7 @@ def _start(stream: IO[bytes], path: str) -> bytes:
 
 
 def _is_binary(body: bytes, size: int, path: str) -> bool:
-    """Whether packed numbers follow the header: bytes that no text has, or no row of numbers."""
+    """Whether binary numbers follow the header: control bytes, or no row of numbers."""
     line = body.partition(b"\n")[0].decode(errors="replace")
     if _trailing_numbers(line) >= size:
         return False
@@ -108,7 +112,7 @@ def _read_glove(path: str, wanted: frozenset[str] | None) -> VectorEntries:
 
 
 def _width(lines: Sequence[str]) -> int:
-    """How many numbers most rows hold; a word may contain spaces, so that one row can mislead.
+    """The number of values in most rows; one row may mislead, as words may contain spaces.
 
     >>> _width([". . . 0.1 0.2", "the 0.3 0.4"])
     2
@@ -145,7 +149,7 @@ def _read_text(
 
 
 def _add_line(line: str, row: int, entries: VectorEntries, path: str) -> None:
-    """Add one line if its word is wanted; the number of columns is checked in any case."""
+    """Add a line if its word is wanted; the number of columns is always checked."""
     if line.endswith((" ", "\t")):  # the original word2vec ends its rows with a space
         line = line.rstrip(" \t")
     size = entries.size
@@ -168,7 +172,7 @@ def _add_line(line: str, row: int, entries: VectorEntries, path: str) -> None:
 def _read_binary(
     stream: IO[bytes], buffer: bytes, num_words: int, entries: VectorEntries, path: str
 ) -> None:
-    """Rows of a word, a space and packed little-endian float32, with or without a line end."""
+    """Read rows of a word, a space and little-endian float32, with or without a line end."""
     num_bytes, place = 4 * entries.size, 0
     for row in range(1, num_words + 1):
         while (space := buffer.find(b" ", place)) < 0 or len(buffer) < space + 1 + num_bytes:
@@ -230,12 +234,12 @@ class VectorTable:
 def read_vectors(path: str | PathLike[str], *, keep: Collection[str] | None = None) -> VectorTable:
     """Read word vectors: GloVe text, word2vec text or word2vec binary, plain or compressed.
 
-    The form is told from the content. Where a word appears twice, the first counts. In the binary
-    form, words that were cut inside a character (the original tool does so) are passed over.
+    The format is recognised by content. Of a word that appears twice, the first counts. In the
+    binary format, words that were cut inside a character (by the original tool) are skipped.
 
     Args:
         path: The file.
-        keep: Words to keep; the others are dropped on the way, so that memory holds only these.
+        keep: Words to keep; others are dropped while reading, so that memory holds only these.
 
     Raises:
         InputError: For a damaged row, named by its number, and for a truncated file.
@@ -249,7 +253,7 @@ def read_vectors(path: str | PathLike[str], *, keep: Collection[str] | None = No
 
 
 def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form) -> None:
-    """Write word vectors whole, in a form that `read_vectors` and other tools read.
+    """Write word vectors atomically, in a format that `read_vectors` and other tools read.
 
     Args:
         path: The file; an ending in .gz, .xz or .bz2 compresses it.
@@ -257,7 +261,7 @@ def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form
         form: `"glove"` (text), `"word2vec"` (text with a header) or `"word2vec-binary"`.
 
     Raises:
-        InputError: For a word that the form cannot hold, such as one with a line end.
+        InputError: For a word that the format cannot hold, such as one with a line end.
     """
     if form not in ("glove", "word2vec", "word2vec-binary"):
         raise ValueError(f"form must be glove, word2vec or word2vec-binary, got {form!r}")
@@ -273,7 +277,7 @@ def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form
 
 
 def _refuse_infinite(matrix: npt.NDArray[np.float32], entries: VectorEntries, source: str) -> None:
-    # A sum is not finite where any part is not; it needs no second matrix to find out.
+    # A sum is not finite if any part is not; testing it needs no second matrix.
     with np.errstate(all="ignore"):
         suspects = np.flatnonzero(~np.isfinite(matrix.sum(axis=1, dtype=np.float64)))
     for index in suspects:

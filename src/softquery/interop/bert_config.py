@@ -1,4 +1,4 @@
-"""The `config.json` of a Hugging Face BERT, read and written. Needs no torch."""
+"""The `config.json` and the tensor names of a Hugging Face BERT. Needs no torch."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ ACTIVATIONS: Final = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
 }
-"""Theirs to ours."""
+"""Names of activations there and here."""
 PUBLISHED: Final = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
 SIZES: Final = {
     "vocab_size": "vocab_size",
@@ -27,17 +27,17 @@ SIZES: Final = {
     "max_position_embeddings": "max_length",
     "type_vocab_size": "num_segments",
 }
-"""Whole numbers, theirs to ours."""
+"""Names of sizes there and here."""
 ARCHITECTURES: Final = {
     "none": "BertModel",
     "words": "BertForMaskedLM",
     "words+next": "BertForPreTraining",
 }
-"""By our heads."""
+"""The class of `transformers` by the heads of a bundle."""
 
 
 def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
-    """A BERT's settings as ours, heads and pooler aside."""
+    """The settings of a BERT in our names, without heads and pooler."""
     config = read_json(path)
     try:
         return _ours(config)
@@ -50,7 +50,7 @@ def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def read_json(path: str | PathLike[str]) -> dict[str, Any]:
-    """A JSON object from a file of somebody else's."""
+    """The JSON object of a file; whatever is wrong with it is an `InputError`."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def _ours(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def published_config(config: dict[str, Any], pad_id: int) -> dict[str, Any]:
-    """Our settings as a Hugging Face `config.json` holds them."""
+    """Our settings as a Hugging Face `config.json`."""
     return {
         "architectures": [ARCHITECTURES[config["heads"]]],
         "model_type": MODEL_TYPE,
@@ -139,7 +139,7 @@ def _number(value: object, name: str) -> float:
 Shape = tuple[int, ...]
 Named = tuple[str, str, Shape]
 PREFIX: Final = "bert."
-"""Before the names of the encoder where the file holds heads, too."""
+"""The prefix of the encoder's names in a file that also holds heads."""
 _BLOCK: Final = {
     "attention.self.query": "attention.query_projection",
     "attention.self.key": "attention.key_projection",
@@ -151,18 +151,18 @@ _BLOCK: Final = {
     "output.LayerNorm": "around_feed_forward.norm",
 }
 _OLD: Final = {"gamma": "weight", "beta": "bias"}
-"""What the oldest files call the two parts of a normalisation."""
+"""Names of the parameters of a layer norm in the oldest files, there and here."""
 POOLER: Final = "pooler.dense"
 WORD_HEAD: Final = "cls.predictions.transform.dense.weight"
 NEXT_HEAD: Final = "cls.seq_relationship.weight"
 TURNED: Final = ("next_head.weight", "next_head.bias")
-"""Ours whose rows stand the other way round: theirs says yes first, ours no."""
+"""Weights whose two rows are swapped: "is next" comes first there and last here."""
 TIED: Final = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
-"""Copies of the table of words and of the head's bias."""
+"""Copies of the word embeddings and of the bias of the word head."""
 
 
 def names(config: dict[str, Any]) -> Iterator[Named]:
-    """Their name without the prefix, ours, and the shape, for every weight of such a BERT."""
+    """The name there without prefix, the name here, and the shape of every weight."""
     size, inner, vocab = config["hidden_size"], config["inner_size"], config["vocab_size"]
     for theirs, ours, rows in (
         ("word", "words", vocab),

@@ -1,4 +1,4 @@
-"""Published ELMo weights (`lm_weights.hdf5`, `options.json`) to a bundle, and a bundle to them.
+"""Converts published ELMo weights (`lm_weights.hdf5`, `options.json`) to a bundle and back.
 
 Needs h5py, the extra `[hdf5]`, and no torch.
 """
@@ -32,15 +32,15 @@ PROJECTION = ("CNN_proj/W_proj", "CNN_proj/b_proj")
 def import_elmo(
     weights: str | PathLike[str], options: str | PathLike[str], output: str | PathLike[str]
 ) -> Path:
-    """Write published weights as a bundle; it embeds, and can be adapted.
+    """Write published weights as a bundle, which embeds text and can be fine-tuned.
 
     Args:
-        weights: The HDF5 file, of any size, with or without residual connections.
-        options: The JSON file that goes with it.
+        weights: The HDF5 file of a model of any size, with or without residual connections.
+        options: The JSON file of the same model.
         output: The bundle to write; it must not exist.
 
     Raises:
-        InputError: Which array is missing or misshapen, or what else does not fit.
+        InputError: If an array is missing or misshapen, or anything else does not fit.
     """
     sizes = read_options(options)
     if not sizes.projection_size < sizes.hidden_size:
@@ -72,7 +72,7 @@ def import_elmo(
 def publish_elmo(
     bundle: Bundle, *, weights: str | PathLike[str], options: str | PathLike[str]
 ) -> None:
-    """Write a bundle's biLM in the published form, which has no place for the softmax.
+    """Write the biLM of a bundle in the published format, which omits the softmax.
 
     Args:
         bundle: A bundle of an ELMo.
@@ -102,7 +102,7 @@ def publish_elmo(
 def _read_weights(path: str | PathLike[str], sizes: ElmoOptions) -> dict[str, Array]:
     arrays = _read_hdf5(path)
     if sizes.num_filters == sizes.projection_size and not set(PROJECTION) & set(arrays):
-        # As wide as it should be already, so there was no projection: it is the identity.
+        # The filters have the width of the projection, so it was omitted: it is the identity.
         arrays[PROJECTION[0]] = np.eye(sizes.num_filters, dtype=np.float32)
         arrays[PROJECTION[1]] = np.zeros(sizes.num_filters, dtype=np.float32)
     ours: dict[str, Array] = {}
@@ -117,7 +117,9 @@ def _read_weights(path: str | PathLike[str], sizes: ElmoOptions) -> dict[str, Ar
                 source=path,
             )
         if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-            raise InputError(f"the array {published.name} holds what is no number", source=path)
+            raise InputError(
+                f"the array {published.name} holds values that are not finite numbers", source=path
+            )
         ours.update(published.weights(array.astype(np.float32)))
     return join_biases(ours)
 
@@ -131,7 +133,7 @@ def _h5py() -> Any:
 
 
 def _read_hdf5(path: str | PathLike[str]) -> dict[str, Any]:
-    """Every array of the file, by its path."""
+    """The arrays of a file, by their paths."""
     h5py = _h5py()
     arrays: dict[str, Any] = {}
 

@@ -1,4 +1,4 @@
-"""The `options.json` of a published ELMo, read and written. Needs no torch."""
+"""The `options.json` and the arrays of a published ELMo. Needs no torch."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -14,12 +14,12 @@ from softquery.errors import InputError
 from softquery.text import NUM_CHARACTERS
 
 COUNTED = (NUM_CHARACTERS - 1, NUM_CHARACTERS)
-"""`n_characters` without and with the symbol for no token; files of both kinds are about."""
+"""`n_characters` without and with the symbol of padding; both kinds of files exist."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ElmoOptions:
-    """Sizes of a published model."""
+    """The settings of a published model."""
 
     character_size: int
     max_characters: int
@@ -36,11 +36,11 @@ class ElmoOptions:
 
     @property
     def num_filters(self) -> int:
-        """Filters of all widths."""
+        """The number of filters of all widths."""
         return sum(self.filters)
 
     def to_config(self) -> dict[str, Any]:
-        """As a bundle's config holds it: no softmax, for there is none in the published form."""
+        """The config of a bundle, without a softmax, which the published format lacks."""
         return {
             "vocab_size": 4,
             "characters": {
@@ -63,7 +63,7 @@ class ElmoOptions:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "ElmoOptions":
-        """From a bundle's config; a model that runs without clips is written without them."""
+        """The options from a bundle's config; clips are kept only where the model applies them."""
         reads, clips = config["characters"], config["way"] == "exact"
         return cls(
             character_size=reads["size"],
@@ -81,7 +81,7 @@ class ElmoOptions:
         )
 
     def to_published(self) -> dict[str, Any]:
-        """As `options.json` holds it; a clip of 0 is none at all."""
+        """The content of `options.json`; a clip of 0 means no clip."""
         return {
             "lstm": {
                 "cell_clip": self.cell_clip or None,
@@ -166,18 +166,18 @@ def _size(part: dict[str, Any], name: str, within: str) -> int:
 Array = NDArray[np.float32]
 DIRECTIONS = ("forwards", "backwards")
 _GATES = (0, 2, 1, 3)
-"""Input, candidate, forget, output to input, forget, candidate, output; it is its own inverse."""
+"""The order of gates there, by ours: swaps forget and candidate; it is its own inverse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One array of the published form.
+    """One array of the published format.
 
     Attributes:
         name: Its path in the file.
-        shape: What the options make of it.
-        weights: From the array to our weights, by our names.
-        array: From all our weights back to the array.
+        shape: Its shape by the options.
+        weights: Converts the array to our weights by name.
+        array: Converts all our weights to the array.
     """
 
     name: str
@@ -187,7 +187,7 @@ class Published:
 
 
 def published_arrays(options: ElmoOptions) -> Iterator[Published]:
-    """Every array that a model of this size has."""
+    """Every array of a model with these options."""
     yield Published(
         "char_embed",
         (NUM_CHARACTERS - 1, options.character_size),
@@ -212,7 +212,7 @@ def published_arrays(options: ElmoOptions) -> Iterator[Published]:
 
 
 def join_biases(weights: Mapping[str, Array]) -> dict[str, Array]:
-    """Our weights from all arrays together: the filters' biases are one vector of ours."""
+    """Join the biases of the filters, which are one vector in our weights."""
     parts = {name: value for name, value in weights.items() if name.startswith("reader.bias.")}
     joined = np.concatenate([parts[f"reader.bias.{n}"] for n in range(len(parts))])
     kept = {name: value for name, value in weights.items() if name not in parts}
@@ -283,6 +283,6 @@ def _cell(ours: str, root: str, options: ElmoOptions) -> Iterator[Published]:
 
 
 def _turned(values: NDArray[Any], hidden: int) -> NDArray[Any]:
-    """Rows with the four gates in the other order."""
+    """Rows with the gates in the other order."""
     gates = values.reshape(4, hidden, *values.shape[1:])
     return gates[list(_GATES)].reshape(values.shape)

@@ -1,6 +1,6 @@
-"""Numbers about answers: metrics, intervals, slices, calibration and the reports made of them.
+"""Metrics, confidence intervals, slices and calibration, and the reports of every task.
 
-Plain functions over numpy arrays; nothing here knows a model, a file or a tensor library.
+Plain functions over numpy arrays, without models and tensor libraries.
 """
 
 from softquery.measure.bootstrap import (
@@ -31,7 +31,7 @@ from softquery.measure.classify_scores import (
 from softquery.measure.generate_scores import (
     BleuTokens,
     CoupletReport,
-    Translated,
+    TranslationReport,
     bleu_counts,
     bleu_of_counts,
     corpus_bleu,
@@ -61,7 +61,7 @@ from softquery.measure.metrics import (
     reciprocal_rank,
     spearman,
 )
-from softquery.measure.probe_scores import Probed
+from softquery.measure.probe_scores import ProbeReport
 from softquery.measure.read_scores import (
     Counting,
     ReadReport,
@@ -83,7 +83,7 @@ __all__ = [
     "LinearProbe",
     "MatchReport",
     "RelationReport",
-    "Probed",
+    "ProbeReport",
     "ReadReport",
     "ReliabilityBin",
     "Scaling",
@@ -129,7 +129,7 @@ __all__ = [
     "symmetry",
     "BleuTokens",
     "CoupletReport",
-    "Translated",
+    "TranslationReport",
     "bleu_counts",
     "bleu_of_counts",
     "corpus_bleu",

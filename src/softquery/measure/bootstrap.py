@@ -1,4 +1,4 @@
-"""How far a metric could have moved on another sample of rows (Efron & Tibshirani 1993, ch. 13)."""
+"""Bootstrap intervals of metrics (Efron & Tibshirani 1993, ch. 13) and paired comparisons."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from softquery.measure.arrays import (
 
 
 class Interval(NamedTuple):
-    """The range that holds the metric at the asked level; NaN twice where it is undefined."""
+    """A confidence interval; NaN twice where the metric is undefined."""
 
     low: float
     high: float
@@ -32,7 +32,7 @@ def interval(
     """The percentile interval of a metric over resampled rows.
 
     Rows are drawn with replacement, the same rows from every array. Samples in which the metric is
-    NaN (one label only, a constant side) say nothing and are left out.
+    NaN (a single label, a constant side) are omitted.
 
     Args:
         metric: Takes the arrays in order and returns a number.
@@ -99,12 +99,12 @@ def _percentiles(samples: Numbers, level: float) -> Interval:
 
 
 class Comparison(NamedTuple):
-    """How much higher the first mean is than the second."""
+    """The difference of two means: first minus second."""
 
     difference: float
     interval: Interval
     chance: float
-    """Share of samples in which the difference vanishes or has the other sign."""
+    """The share of samples in which the difference is 0 or has the other sign."""
 
 
 def compare_means(
@@ -120,9 +120,9 @@ def compare_means(
 
     Args:
         first: A number for each row, such as 1 where the first system was right.
-        second: Likewise for the second one.
-        groups: What is drawn together: the number of each row's sentence, from 0.
-        num_samples: How many times to draw.
+        second: A number for each row of the second system.
+        groups: The group of each row, such as the index of its sentence; groups are drawn whole.
+        num_samples: How many times to resample.
         level: The share of samples inside the interval.
         seed: Equal seeds give equal samples.
 
@@ -145,7 +145,7 @@ def grouped_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """The interval of a mean when whole groups of rows are drawn.
+    """The interval of a mean over resampled groups of rows.
 
     >>> grouped_interval([1, 1, 1], [0, 0, 1])
     Interval(low=1.0, high=1.0)
@@ -155,7 +155,7 @@ def grouped_interval(
 
 
 def _samples(values: Numbers, groups: ArrayLike, num_samples: int, seed: int) -> Numbers:
-    """The mean of all rows in each sample of groups."""
+    """The mean over all rows of each resample of groups."""
     if num_samples < 1:
         raise ValueError(f"num_samples must be at least 1, got {num_samples}")
     members = as_labels(groups, name="groups")
@@ -173,5 +173,4 @@ def _samples(values: Numbers, groups: ArrayLike, num_samples: int, seed: int) ->
 def _interval(samples: Numbers, level: float) -> Interval:
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level}")
-    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
+    return _percentiles(samples, level)

@@ -1,4 +1,8 @@
-"""Whether a probability means what it says, and how to make it (Guo et al. 2017)."""
+"""Calibration of probabilities: reliability, expected error, temperature (Guo et al. 2017), bias.
+
+Temperature scaling divides all logits by one number. Where enough rows pay for it, a bias per label
+and a growth that sharpens larger logits are fitted as well.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +26,7 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReliabilityBin:
-    """Rows of similar confidence: what they promised and what they kept."""
+    """Rows of similar confidence, with their mean confidence and their accuracy."""
 
     low: float
     """The lowest confidence that falls into the bin."""
@@ -39,11 +43,11 @@ def reliability(
     """Confidence beside accuracy, bin by bin: the data of a reliability diagram (Section 2).
 
     Args:
-        probabilities: One row of label probabilities each, [n, L].
+        probabilities: Label probabilities, [n, L].
         gold: Label ids.
-        num_bins: How many bins at most; empty ones are left out.
-        binning: `"mass"` puts about equally many rows into each bin and never parts equal
-            confidences; `"width"` cuts [0, 1] into equal lengths, as the paper does.
+        num_bins: The most bins; empty ones are omitted.
+        binning: `"mass"` puts about equally many rows into each bin and keeps equal confidences
+            together; `"width"` cuts [0, 1] into equal lengths, as the paper does.
 
     >>> one, = reliability([[0.8, 0.2], [0.8, 0.2]], [0, 1])
     >>> (one.n, one.confidence, one.accuracy)
@@ -66,8 +70,8 @@ def expected_calibration_error(
 ) -> float:
     """The mean gap between confidence and accuracy over bins, weighted by rows (Eq. 3).
 
-    Differs from paper: bins hold equal mass unless `binning="width"` is asked for, because most
-    rows of a good model crowd into the last bins of equal width.
+    Differs from paper: bins hold equal mass unless `binning="width"`, because most rows of a good
+    model fall into the last bins of equal width.
 
     >>> round(expected_calibration_error([[0.8, 0.2], [0.8, 0.2]], [0, 1]), 3)
     0.3
@@ -78,11 +82,11 @@ def expected_calibration_error(
 
 
 def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
-    """The one number to divide logits by so that their softmax is calibrated (Section 4.2).
+    """The temperature by which to divide logits so that their softmax is calibrated (Section 4.2).
 
-    Minimises the negative log likelihood, which is convex in 1/temperature, by Newton steps kept
-    inside a shrinking bracket. The answer stays within 0.01 and 100: rows that are all right (or
-    all wrong) have no finite best temperature. Logits that prefer nothing leave it at 1.
+    Minimises the negative log-likelihood, which is convex in 1/temperature, by Newton steps inside
+    a shrinking bracket. The result lies within 0.01 and 100, because rows that are all right (or
+    all wrong) have no finite optimum. It is 1 for logits that are constant in every row.
 
     Args:
         logits: Scores before softmax, [n, L].
@@ -106,7 +110,7 @@ def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
 
 
 def _root(scores: Numbers, gold: Labels, low: float, high: float) -> float:
-    """Where the likelihood's slope crosses zero between `low` and `high`."""
+    """The zero of the slope of the likelihood between `low` and `high`."""
     sharpness = 1.0
     for _ in range(200):
         slope, curvature = _slopes(scores, gold, sharpness)
@@ -145,7 +149,7 @@ def _edges(confidence: Numbers, num_bins: int, binning: Binning) -> Numbers:
     if binning == "width":
         return np.linspace(0.0, 1.0, num_bins + 1)
     if binning == "mass":
-        # An edge is a confidence that occurs, so that rows equal to it stay together below it.
+        # Edges are confidences that occur, so that equal ones stay in one bin.
         shares = np.arange(1, num_bins + 1) / num_bins
         highs = np.unique(np.quantile(confidence, shares, method="inverted_cdf"))
         return np.append(confidence.min(), highs)
@@ -164,13 +168,13 @@ def _bin(edges: Numbers, index: int, confidence: Numbers, correct: Numbers) -> R
 
 Form = Literal["temperature", "bias", "growth"]
 FORMS: tuple[Form, ...] = ("temperature", "bias", "growth")
-"""Each has all that the one before it has."""
+"""Each form contains the one before it."""
 MIN_ROWS = 200
-"""Fewer rows fit a temperature only."""
+"""With fewer rows only a temperature is fitted."""
 MAX_LABELS = 20
-"""More labels fit a temperature only: rare ones have too few rows for a bias."""
+"""With more labels only a temperature is fitted: rare labels have too few rows for a bias."""
 _RIDGE = 1e-4
-"""Draws biases to zero, so that labels which are never right have a finite one."""
+"""A penalty on biases, so that labels which are never right have a finite one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,7 +187,7 @@ class Scaling:
     temperature: float = 1.0
     growth: float = 0.0
     bias: tuple[float, ...] | None = None
-    """One number a label, the first of them 0; None for none."""
+    """One number per label, the first of them 0; None for no bias."""
 
     def apply(self, logits: Numbers) -> Numbers:
         """Scaled logits, [n, L].
@@ -198,7 +202,7 @@ class Scaling:
         return scaled
 
     def log_likelihood(self, logits: Numbers, gold: Labels) -> float:
-        """Mean over rows."""
+        """The mean log-likelihood of the gold labels over rows."""
         scaled = self.apply(logits)
         shifted = scaled - scaled.max(axis=1, keepdims=True)
         chosen = shifted[np.arange(len(gold)), gold]
@@ -206,10 +210,10 @@ class Scaling:
 
 
 def choose_scaling(logits: ArrayLike, gold: ArrayLike) -> Scaling:
-    """Fit the form of scaling for which rows that were left out of the fit are likeliest.
+    """Fit the form of scaling that is best by cross-validation.
 
-    A random half of the rows fits, the rest is looked at, and the other way round; neighbours in a
-    file are often alike, or take turns.
+    Each random half of the rows is scored by the fit to the other half; halves are random because
+    neighbouring rows of a file are often alike, or alternate.
 
     Args:
         logits: Scores before softmax, [n, L].
@@ -240,10 +244,10 @@ def choose_scaling(logits: ArrayLike, gold: ArrayLike) -> Scaling:
 
 
 def fit_scaling(logits: Numbers, gold: Labels, form: Form) -> Scaling:
-    """The likeliest scaling of a form; the likelihood is concave in what is fitted.
+    """The scaling of a form with the highest likelihood, which is concave in its parameters.
 
-    Newton steps, halved until the likelihood rises. Temperatures stay within those of
-    `fit_temperature`, and growth is never negative, so that no order of logits is turned.
+    Uses Newton steps, halved until the likelihood rises. The temperature stays within the limits of
+    `fit_temperature`, and growth is never negative, so that the order of logits is kept.
     """
     start = fit_temperature(logits, gold)
     if form == "temperature":
@@ -268,13 +272,13 @@ def fit_scaling(logits: Numbers, gold: Labels, form: Form) -> Scaling:
 
 
 def _features(logits: Numbers, form: Form) -> Numbers:
-    """What each number that is fitted adds to each label's logit: [n, L, P]."""
+    """The contribution of each parameter to the logit of each label: [n, L, P]."""
     num_rows, num_labels = logits.shape
     centred = logits - logits.mean(axis=1, keepdims=True)
     parts = [centred[:, :, None]]
     if form == "growth":
         parts.append(parts[0] * centred.max(axis=1)[:, None, None])
-    ones = np.eye(num_labels)[:, 1:]  # the first label's bias stays 0
+    ones = np.eye(num_labels)[:, 1:]  # the bias of the first label stays 0
     parts.append(np.broadcast_to(ones, (num_rows, *ones.shape)))
     return np.concatenate(parts, axis=2)
 

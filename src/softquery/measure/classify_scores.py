@@ -1,10 +1,11 @@
-"""Relations between two marked words, scored as SemEval-2010 Task 8 scores them.
+"""How good a classifier of texts is: accuracy, macro F1, and F1 of relations.
 
-A label is a relation with its direction, `Cause-Effect(e2,e1)`, or stands for none, `Other`. An
-answer counts as right where relation and direction are. Precision is over all answers of a
-relation and recall over all its gold rows, whatever the direction of either; so an answer with the
-wrong direction costs both. The score is the mean F1 of the relations, `Other` left out (Hendrickx
-et al. 2010: (9+1)-way evaluation with directionality taken into account).
+Relations between two marked words are scored as in SemEval-2010 Task 8: a label is a relation with
+its direction, `Cause-Effect(e2,e1)`, or `Other` for none. An answer is right if relation and
+direction are. Precision is over all answers of a relation and recall over all its gold rows, in
+any direction, so that a wrong direction costs both. The score is the mean F1 of the relations
+without `Other` (Hendrickx et al. 2010: (9+1)-way evaluation with directionality taken into
+account).
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from softquery.measure.match_scores import MatchReport
 from softquery.measure.metrics import macro_f1
 
 OTHER = "Other"
-"""The label of rows that hold none of the relations."""
+"""The label of rows without any of the relations."""
 
 
 def relation_of(label: str) -> str:
@@ -39,7 +40,7 @@ def relation_of(label: str) -> str:
 
 
 def relations_of(labels: Sequence[str]) -> tuple[str, ...]:
-    """The relations that some labels name, each once, in their order.
+    """The distinct relations of some labels, in order.
 
     >>> relations_of(["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "Other"])
     ('A', 'B')
@@ -50,13 +51,13 @@ def relations_of(labels: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RelationReport:
-    """How well relations were found: build it with `RelationReport.of`."""
+    """The scores of relations; `RelationReport.of` makes one."""
 
     n: int
     relation_f1: float
     relation_f1_interval: Interval
     by_relation: dict[str, dict[str, float]]
-    """Precision, recall, F1 and gold rows of each."""
+    """Precision, recall, F1 and number of gold rows of each relation."""
 
     @classmethod
     def of(
@@ -103,12 +104,12 @@ class RelationReport:
 
 
 def relation_f1(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[str]) -> float:
-    """The mean F1 of the relations, directions counted and `Other` left out.
+    """The mean F1 of the relations, with directions and without `Other`.
 
     Args:
         gold: Label ids.
         predicted: Label ids.
-        labels: Their names; every relation that is named here counts, found or not.
+        labels: Their names; every relation among them counts, whether it occurs or not.
 
     >>> relation_f1([0, 1, 2], [0, 1, 2], ["A(e1,e2)", "A(e2,e1)", "Other"])
     1.0
@@ -123,7 +124,7 @@ class _Table:
     predicted: Labels
     names: tuple[str, ...]
     relation: Labels
-    """Of each label; the last number stands for none."""
+    """The relation of each label; the last id stands for `Other`."""
 
     @classmethod
     def of(cls, gold: ArrayLike, predicted: ArrayLike, labels: Sequence[str]) -> "_Table":
@@ -140,7 +141,7 @@ class _Table:
         return cls(gold_ids, predicted_ids, names, relation)
 
     def scores(self, gold: Labels, predicted: Labels) -> Numbers:
-        """Precision, recall and F1 of each relation: [R, 3]; 0 where there is nothing."""
+        """Precision, recall and F1 of each relation: [R, 3]; 0 where there are no rows."""
         size = len(self.names) + 1
         right = self._counts(gold[gold == predicted], size)
         answered, actual = self._counts(predicted, size), self._counts(gold, size)
@@ -157,16 +158,16 @@ class _Table:
 
 
 ClassMetric = Literal["accuracy", "macro_f1", "relation_f1"]
-"""What a classifier is judged by; the last reads labels as relations with a direction."""
+"""The main metric of a classifier; `relation_f1` reads labels as relations with a direction."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassReport:
-    """How a classifier did: build it with `ClassReport.of`."""
+    """The scores of a classifier; `ClassReport.of` makes one."""
 
     classes: MatchReport
     macro_f1_interval: Interval | None = None
-    """Where it is what the classifier is judged by."""
+    """Given where macro F1 is the main metric."""
     relations: RelationReport | None = None
 
     @classmethod
@@ -201,7 +202,7 @@ class ClassReport:
         return cls(classes=classes, macro_f1_interval=bounds, relations=relations)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; what the classifier is judged by comes first."""
+        """Plain values for JSON, the main metric first."""
         plain = self.classes.to_dict()
         if self.macro_f1_interval is not None:
             bounds = list(self.macro_f1_interval)
@@ -225,7 +226,7 @@ def class_score(
 
 
 def answered(probabilities: ArrayLike, predicted: ArrayLike | None) -> NDArray[Any]:
-    """The label ids of the answers: those that are given, else the likeliest."""
+    """The label ids of the answers: `predicted` where given, otherwise the likeliest."""
     if predicted is not None:
         return np.asarray(predicted)
     likeliest: NDArray[Any] = np.asarray(probabilities).argmax(axis=-1)

@@ -1,6 +1,7 @@
-"""BLEU and chrF by sacrebleu, with the signature that says how they were computed.
+"""How good generated texts are: BLEU and chrF by sacrebleu, and the form of couplets.
 
-Papineni et al. (2002); Popović (2015); Post (2018), "A Call for Clarity in Reporting BLEU Scores".
+Papineni et al. (2002); Popović (2015); Post (2018), "A Call for Clarity in Reporting BLEU Scores":
+a signature says how scores were computed. See `softquery.text.couplets` for the form of couplets.
 """
 
 from collections.abc import Sequence
@@ -18,26 +19,26 @@ Texts = Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Translated:
-    """How near answers are to references, from 0 to 100."""
+class TranslationReport:
+    """BLEU and chrF of answers against references, from 0 to 100."""
 
     bleu: float
     signature: str
     chrf: float
     length_ratio: float
-    """Words of the answers by words of the references."""
+    """Words of the answers divided by words of the references."""
     bleu_interval: Interval | None = None
 
     @classmethod
     def of(
         cls, answers: Texts, references: Texts, *, tokens: str = "13a", num_samples: int = 0
-    ) -> "Translated":
-        """Measure a corpus, cased, one reference a text.
+    ) -> "TranslationReport":
+        """Measure a corpus, case-sensitively, with one reference per text.
 
         Args:
-            answers: What was written.
-            references: What should have been, in the same order.
-            tokens: How sacrebleu cuts words: `"13a"`, `"zh"` or `"char"`.
+            answers: The generated texts.
+            references: The references, in the same order.
+            tokens: The tokenizer of sacrebleu: `"13a"`, `"zh"` or `"char"`.
             num_samples: Resampled corpora for the interval; 0 for none.
         """
         if not answers:
@@ -56,7 +57,7 @@ class Translated:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
+        """Plain values for JSON."""
         bounds = {} if self.bleu_interval is None else {"bleu_interval": list(self.bleu_interval)}
         return {
             "bleu": self.bleu,
@@ -68,7 +69,7 @@ class Translated:
 
 
 def corpus_bleu(answers: Texts, references: Texts, *, tokens: str = "13a") -> float:
-    """BLEU alone, for a run to be steered by."""
+    """The BLEU of a corpus, without interval and chrF."""
     metrics = _sacrebleu()
     return float(
         metrics.BLEU(tokenize=tokens).corpus_score(list(answers), [list(references)]).score
@@ -76,7 +77,7 @@ def corpus_bleu(answers: Texts, references: Texts, *, tokens: str = "13a") -> fl
 
 
 def bleu_counts(answers: Texts, references: Texts, *, tokens: str = "13a") -> Any:
-    """What BLEU sums over texts [N, 10]: four counts, four totals, and both lengths."""
+    """The statistics that BLEU sums over texts [N, 10]: four counts, four totals, both lengths."""
     measured = _sacrebleu().BLEU(tokenize=tokens, effective_order=True)
     found = [measured.sentence_score(a, [r]) for a, r in zip(answers, references, strict=True)]
     return np.array([[*each.counts, *each.totals, each.sys_len, each.ref_len] for each in found])
@@ -100,7 +101,7 @@ def bleu_of_counts(counts: Any) -> float:
 
 
 def require_sacrebleu() -> None:
-    """Say what is missing before hours of work, not after them."""
+    """Raise `MissingExtra` where sacrebleu is not installed; to be called before long work."""
     _sacrebleu()
 
 
@@ -121,12 +122,12 @@ Lines = Sequence[str]
 
 
 def same_length(upper: str, lower: str) -> bool:
-    """Whether both lines have as many characters."""
+    """Whether both lines have the same number of characters."""
     return len(upper) == len(lower)
 
 
 def same_signs(upper: str, lower: str) -> bool:
-    """Whether both have the same signs in the same places.
+    """Whether both lines have the same signs in the same places.
 
     >>> same_signs("春来，花开", "秋去，叶落"), same_signs("春来，花开", "秋去叶落，")
     (True, False)
@@ -138,7 +139,7 @@ def same_signs(upper: str, lower: str) -> bool:
 
 
 def repeats_rightly(upper: str, lower: str) -> bool:
-    """Whether the lower line takes no character of the upper one and repeats where it repeats.
+    """Whether the lower line shares no character with the upper one and repeats where it does.
 
     >>> repeats_rightly("山山水水", "明明秀秀"), repeats_rightly("山水", "山月")
     (True, False)
@@ -148,7 +149,7 @@ def repeats_rightly(upper: str, lower: str) -> bool:
 
 
 def opposite_ends(upper: str, lower: str) -> bool | None:
-    """Whether the last characters have opposite tones; None where a tone is not known.
+    """Whether the last characters have opposite tones; None where a tone is unknown.
 
     >>> opposite_ends("明月", "清风"), opposite_ends("清风", "春光"), opposite_ends("a", "b")
     (True, False, None)
@@ -162,20 +163,20 @@ def opposite_ends(upper: str, lower: str) -> bool | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoupletReport:
-    """Shares of lower lines that keep to each rule."""
+    """The share of lower lines that keep each rule."""
 
     same_length: float
     same_signs: float
     repeats_rightly: float
     opposite_ends: float
-    """Among those whose tones are known."""
+    """The share among lines whose tones are known."""
     all_rules: float
-    """All of the above, unknown tones not counted as faults."""
+    """The share that keeps all rules; unknown tones are not counted as faults."""
     n: int
 
     @classmethod
     def of(cls, uppers: Lines, lowers: Lines) -> "CoupletReport":
-        """Measure line by line.
+        """Measure lower lines against their upper lines.
 
         >>> report = CoupletReport.of(["明月", "山水"], ["清风", "山光。"])
         >>> report.same_length, report.opposite_ends, report.all_rules
@@ -200,14 +201,14 @@ class CoupletReport:
         )
 
     def to_dict(self) -> dict[str, float | int]:
-        """Plain values."""
+        """Plain values for JSON."""
         return asdict(self)
 
 
 def rivals(lines: Lines, *, count: int = 9, seed: int = 0) -> list[list[int]]:
-    """For each line so many others of its length and signs, drawn by a seed, to rank it among.
+    """For each line, the indices of `count` random other lines of its length and signs.
 
-    Lines that are spelt alike are one rival. A line with fewer than `count` rivals gets none.
+    Equal lines count as one. A line with fewer than `count` rivals gets none.
 
     >>> rivals(["春来", "秋去", "一"], count=1)
     [[1], [0], []]

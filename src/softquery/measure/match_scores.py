@@ -1,4 +1,4 @@
-"""From which score on to say yes."""
+"""How good a matcher is: reports of labels and grades, symmetry, and the choice of a threshold."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from softquery.measure.metrics import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Threshold:
-    """Say yes where score >= value; the rest is what that costs on the rows it was chosen on."""
+    """A threshold, score >= value meaning yes, with its figures on the rows it was chosen on."""
 
     value: float
     precision: float
@@ -41,18 +41,18 @@ class Threshold:
 def choose_threshold(
     scores: ArrayLike, gold: ArrayLike, aim: Literal["f1"] | float = "f1"
 ) -> Threshold:
-    """The threshold with the best F1, or the lowest one that keeps an asked precision.
+    """The threshold with the best F1, or the lowest one with a given precision.
 
-    The value lies halfway to the next lower score, so that a score that comes out a rounding
-    lower on another machine is still answered alike.
+    The value lies halfway to the next lower score, so that a rounding difference on another machine
+    does not change an answer.
 
     Args:
-        scores: One number a row, higher for yes.
+        scores: One number per row, higher for yes.
         gold: 0 or 1 for each row.
         aim: `"f1"`, or the precision to keep, above 0 and at most 1.
 
     Raises:
-        InputError: No row is positive, or no threshold reaches the asked precision.
+        InputError: No row is positive, or no threshold reaches the precision.
 
     >>> round(choose_threshold([0.9, 0.8, 0.4, 0.1], [1, 1, 0, 0]).value, 3)
     0.6
@@ -91,7 +91,7 @@ def _lowest_with(precision: Numbers, asked: object) -> int:
 
 
 def _between(falling: Numbers, place: int) -> float:
-    """Halfway from one distinct score to the next lower one, where floats leave room."""
+    """Halfway from one distinct score to the next lower one, where a float lies between."""
     score = float(falling[place])
     if place + 1 == len(falling):
         return score
@@ -102,7 +102,7 @@ def _between(falling: Numbers, place: int) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MatchReport:
-    """How a pair classifier did: build it with `MatchReport.of`."""
+    """The scores of label probabilities; `MatchReport.of` makes one."""
 
     n: int
     accuracy: float
@@ -112,7 +112,7 @@ class MatchReport:
     confusion: dict[str, dict[str, int]]
     """Rows by gold label, then by predicted label."""
     auc: float | None = None
-    """With two labels only: how well the second label's probability ranks."""
+    """With two labels only: the AUC of the second label's probability."""
 
     @classmethod
     def of(
@@ -174,7 +174,7 @@ class MatchReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradedReport:
-    """How well scores follow graded labels: build it with `GradedReport.of`."""
+    """How well scores follow graded labels; `GradedReport.of` makes one."""
 
     n: int
     spearman: float
@@ -211,7 +211,7 @@ class GradedReport:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; None for a correlation with a constant."""
+        """Plain values for JSON; an undefined correlation is None."""
         return {
             "spearman": _number(self.spearman),
             "spearman_interval": _plain(self.spearman_interval),
@@ -227,7 +227,7 @@ class GradedReport:
 class Symmetry:
     """How far match(a, b) and match(b, a) agree.
 
-    A duplicate detector should agree with itself; entailment has a direction and should not.
+    They should agree for duplicates; entailment has a direction, and they need not.
     """
 
     n: int
@@ -246,7 +246,7 @@ class Symmetry:
 
 
 def symmetry(prob_ab: ArrayLike, prob_ba: ArrayLike) -> Symmetry:
-    """Compare probabilities [n, L] of pairs with those of the same pairs turned round.
+    """Compare probabilities [n, L] of pairs with those of the swapped pairs.
 
     >>> round(symmetry([[0.9, 0.1]], [[0.7, 0.3]]).mean_difference, 3)
     0.2

@@ -1,4 +1,4 @@
-"""How well scores follow graded labels: linearly (Pearson) or in order (Spearman)."""
+"""Metrics of correlation (Pearson, Spearman), classification and ranking."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ def pearson(gold: ArrayLike, score: ArrayLike) -> float:
     """
     left, right = as_numbers(gold, name="gold"), as_numbers(score, name="score")
     require_same_length(gold=left, score=right)
-    # Tested on the values: the mean of a constant may be off by a rounding, its spread then not 0.
+    # Tested on the values, because rounding may give a constant a spread other than 0.
     if (left == left[0]).all() or (right == right[0]).all():
         return float("nan")
     return float(np.clip(_unit(left) @ _unit(right), -1.0, 1.0))
 
 
 def spearman(gold: ArrayLike, score: ArrayLike) -> float:
-    """The correlation of ranks, ties sharing their average rank; NaN where a side is constant.
+    """The correlation of ranks, with average ranks for ties; NaN where a side is constant.
 
     >>> spearman([1, 2, 3, 4], [10, 20, 40, 30])
     0.8
@@ -43,7 +43,7 @@ def spearman(gold: ArrayLike, score: ArrayLike) -> float:
 
 
 def average_ranks(values: Numbers) -> Numbers:
-    """Ranks from 1, where equal values share the mean of the ranks they take up.
+    """Ranks from 1; equal values share the mean of their ranks.
 
     >>> average_ranks(np.array([30.0, 10.0, 30.0])).tolist()
     [2.5, 1.0, 2.5]
@@ -52,7 +52,7 @@ def average_ranks(values: Numbers) -> Numbers:
 
 
 def order_codes(values: Numbers) -> Labels:
-    """Each value's place among the distinct values: all that an order metric needs to know.
+    """The index of each value among the sorted distinct values.
 
     >>> order_codes(np.array([30.0, 10.0, 30.0])).tolist()
     [1, 0, 1]
@@ -61,7 +61,7 @@ def order_codes(values: Numbers) -> Labels:
 
 
 def spearman_of_codes(gold: Labels, score: Labels) -> float:
-    """`spearman` of values that were coded once, so that no resample has to sort them again.
+    """`spearman` of the results of `order_codes`, which resamples need not sort again.
 
     >>> spearman_of_codes(np.array([0, 1, 2, 3]), np.array([0, 1, 3, 2]))
     0.8
@@ -76,7 +76,7 @@ def _ranks_of_codes(codes: Labels) -> Numbers:
 
 
 def _unit(values: Numbers) -> Numbers:
-    # Dividing by the largest deviation first keeps squares of extreme values finite.
+    # Division by the largest deviation keeps the squares of extreme values finite.
     centred = values - values.mean()
     centred = centred / np.abs(centred).max()
     scaled: Numbers = centred / np.linalg.norm(centred)
@@ -129,7 +129,7 @@ def f1_by_label(gold: ArrayLike, predicted: ArrayLike, num_labels: int | None = 
 
 
 def macro_f1(gold: ArrayLike, predicted: ArrayLike) -> float:
-    """The mean F1 over the labels that occur in gold or predictions, each counted once.
+    """The unweighted mean F1 over the labels that occur in gold or predictions.
 
     Use when rare labels matter as much as common ones.
 
@@ -140,10 +140,10 @@ def macro_f1(gold: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def auc(gold: ArrayLike, score: ArrayLike) -> float:
-    """The chance that a positive row scores above a negative one, ties counting one half.
+    """The probability that a positive row scores above a negative one, ties counting one half.
 
-    The area under the ROC curve by the rank-sum identity (Hanley & McNeil 1982). Where gold holds
-    only one of the two labels there is nothing to compare and the answer is NaN.
+    The area under the ROC curve by the rank-sum identity (Hanley & McNeil 1982). It is
+    NaN where gold holds only one of the two labels.
 
     Args:
         gold: 0 or 1 for each row.
@@ -172,7 +172,7 @@ def _label_pair(gold: ArrayLike, predicted: ArrayLike) -> tuple[Labels, Labels]:
 
 
 def recall_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
-    """The share of what is relevant among the first k.
+    """The share of the relevant documents that is among the first k.
 
     >>> recall_at(["b", "a", "c"], {"a": 1, "d": 1}, 2)
     0.5
@@ -183,7 +183,7 @@ def recall_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> f
 
 
 def found_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
-    """1 where something relevant is among the first k, else 0: what a reader of a list notices.
+    """1 where a relevant document is among the first k, otherwise 0.
 
     >>> found_at(["b", "a", "c"], {"a": 1, "d": 1}, 2)
     1.0
@@ -193,7 +193,7 @@ def found_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> fl
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Mapping[str, float]) -> float:
-    """One over the place of the first that is relevant, 0 where there is none.
+    """One over the rank of the first relevant document; 0 where there is none.
 
     >>> reciprocal_rank(["b", "a", "c"], {"a": 1, "c": 1})
     0.5
@@ -206,9 +206,9 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Mapping[str, float]) -> flo
 
 
 def ndcg_at(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
-    """Discounted gain of the first k, as a share of the best order's (Järvelin & Kekäläinen 2002).
+    """Normalised discounted cumulative gain of the first k (Järvelin & Kekäläinen 2002).
 
-    Gains are the grades themselves, discounts the binary logarithms of places.
+    Gains are the grades themselves, discounts the binary logarithms of ranks plus 1.
 
     >>> round(ndcg_at(["b", "a"], {"a": 1}, 10), 3)
     0.631
@@ -227,6 +227,6 @@ def _check(relevant: Mapping[str, float], k: int) -> None:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     if not any(grade > 0 for grade in relevant.values()):
-        raise ValueError("nothing is relevant, so that no order is better than another")
+        raise ValueError("nothing is relevant, so no ranking is better than another")
     if any(grade < 0 for grade in relevant.values()):
         raise ValueError("grades must be 0 or more")

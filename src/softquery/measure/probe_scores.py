@@ -1,8 +1,8 @@
-"""Which sense a word has, by the nearest mean of vectors: a probe that learns nothing itself.
+"""Scores of probes: word senses by the nearest mean vector, and reports of several systems.
 
-Peters et al. (2018), Section 5.3, after Melamud et al. (2016): the vectors of each sense in the
-training text are averaged, and a word gets the sense whose mean is nearest. Words that the training
-text never shows with a sense get the first one.
+Senses: Peters et al. (2018), Section 5.3, after Melamud et al. (2016). The vectors of each sense in
+the training text are averaged, and a word gets the sense with the nearest mean. Words without a
+sense in the training text get WordNet's first sense.
 
 J layers, D width.
 """
@@ -16,48 +16,50 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.files.senses import Sensed, SenseWord
+from softquery.files.senses import SenseMention, SenseWord
 from softquery.measure.bootstrap import compare_means, grouped_interval
 
 DECIMALS = 6
-"""Cosines that are equal so far are equal; the commoner sense then wins."""
+"""Cosines are compared to this many decimals; of equal ones the more common sense wins."""
 Layers = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Dictionary:
-    """The senses of words as far as marked text tells them.
+class SenseDictionary:
+    """The senses of words that annotated text shows.
 
     Attributes:
-        seen: The senses of each word of the training text, commonest first.
-        first: The sense that WordNet numbers 1, for words that show it anywhere.
+        seen: The senses of each word in the training text, most common first.
+        first: The sense that WordNet numbers 1, for words that have it anywhere in the text.
     """
 
     seen: Mapping[SenseWord, tuple[str, ...]]
     first: Mapping[SenseWord, str]
 
     def first_sense(self, word: SenseWord) -> str | None:
-        """WordNet's first sense, else the commonest of the training text; None where there is none.
+        """WordNet's first sense, otherwise the most common of the training text; None for neither.
 
-        >>> bank = Word("bank", "n")
-        >>> Dictionary({bank: ("bank%1:14:00::",)}, {}).first_sense(bank)
+        >>> bank = SenseWord("bank", "n")
+        >>> SenseDictionary({bank: ("bank%1:14:00::",)}, {}).first_sense(bank)
         'bank%1:14:00::'
         """
         return self.first.get(word) or next(iter(self.seen.get(word, ())), None)
 
     def commonest(self, word: SenseWord) -> str | None:
-        """The commonest sense of the training text, else WordNet's first."""
+        """The most common sense of the training text, otherwise WordNet's first."""
         return next(iter(self.seen.get(word, ())), None) or self.first.get(word)
 
 
-def build_dictionary(training: Iterable[Sensed], everywhere: Iterable[Sensed]) -> Dictionary:
-    """What the training text tells about senses, and which ones are WordNet's first.
+def build_dictionary(
+    training: Iterable[SenseMention], everywhere: Iterable[SenseMention]
+) -> SenseDictionary:
+    """Count the senses of the training text, and find WordNet's first senses.
 
     Args:
-        training: Whose senses are counted.
-        everywhere: All text with WordNet's numbers. Only which key has the number 1 is taken from
-            it: on the text itself that is right exactly where WordNet would be, because a word
-            whose first sense never appears is never right with it.
+        training: The mentions whose senses are counted.
+        everywhere: All mentions with WordNet's numbers. Only the key with number 1 is taken from
+            them. On this text it is right exactly where WordNet would be, because a word whose
+            first sense never occurs is never right with it.
     """
     counts: defaultdict[SenseWord, Counter[str]] = defaultdict(Counter)
     for each in training:
@@ -72,38 +74,38 @@ def build_dictionary(training: Iterable[Sensed], everywhere: Iterable[Sensed]) -
         word: tuple(sorted(found, key=lambda sense: (-found[sense], sense)))
         for word, found in counts.items()
     }
-    return Dictionary(seen, first)
+    return SenseDictionary(seen, first)
 
 
 class SenseMeans:
-    """Mean vectors of senses, layer by layer; they can be added to at any time.
+    """Mean vectors of senses by layer, updated mention by mention.
 
     Args:
-        senses: The keys to make room for.
-        num_layers: Layers of each vector.
-        size: Width of a layer.
+        senses: The keys of all senses.
+        num_layers: The number J of layers.
+        size: The width D of a layer.
     """
 
     def __init__(self, senses: Iterable[str], num_layers: int, size: int) -> None:
         self.rows = {sense: row for row, sense in enumerate(dict.fromkeys(senses))}
-        # Sums in float64, so that the means of equal vectors are equal, however many there are.
+        # Sums in float64, so that the means of equal vectors are equal for any count.
         self.sums = np.zeros((len(self.rows), num_layers, size))
         self.counts = np.zeros(len(self.rows), dtype=np.int64)
 
-    def add(self, sensed: Sensed, vectors: Layers) -> None:
-        """Count one occurrence, to each of its senses; `vectors` are [J, D]."""
+    def add(self, sensed: SenseMention, vectors: Layers) -> None:
+        """Add the vectors [J, D] of one mention to each of its senses."""
         for sense in sensed.senses:
             self.sums[self.rows[sense]] += vectors
             self.counts[self.rows[sense]] += 1
 
     def nearest(self, vectors: Layers, candidates: Iterable[str]) -> list[str | None]:
-        """For each layer the candidate whose mean has the highest cosine; the first one of equals.
+        """For each layer, the candidate whose mean has the highest cosine; of ties the first.
 
-        None where there is no candidate that was added, or where a vector is nothing but zeros.
+        None where no candidate has a mean, or where a vector is all zeros.
 
         >>> means = SenseMeans(["a", "b"], num_layers=1, size=2)
-        >>> means.add(Sensed(0, 1, Word("w", "n"), ("a",)), np.array([[1.0, 0.0]]))
-        >>> means.add(Sensed(0, 1, Word("w", "n"), ("b",)), np.array([[0.0, 1.0]]))
+        >>> means.add(SenseMention(0, 1, SenseWord("w", "n"), ("a",)), np.array([[1.0, 0.0]]))
+        >>> means.add(SenseMention(0, 1, SenseWord("w", "n"), ("b",)), np.array([[0.0, 1.0]]))
         >>> means.nearest(np.array([[1.0, 3.0]]), ["a", "b"])
         ['b']
         """
@@ -123,22 +125,22 @@ Right = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """What one system did: for each word whether it was right, and whether it answered at all."""
+class ProbedSystem:
+    """The results of one system: for each word whether it was right, and whether it answered."""
 
     right: Right
     answered: Right
 
     @property
     def accuracy(self) -> float:
-        """Share of all words that it got right."""
+        """The share of all words that it got right."""
         return float(self.right.mean())
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of the shares of all words and of the answered ones that were right.
+        """The harmonic mean of precision (over answered words) and recall (over all words).
 
-        >>> System(np.array([True, False, False]), np.array([True, True, False])).f1
+        >>> ProbedSystem(np.array([True, False, False]), np.array([True, True, False])).f1
         0.4
         """
         total = len(self.right) + int(self.answered.sum())
@@ -146,35 +148,34 @@ class System:
 
 
 @dataclass(slots=True)
-class Probed:
-    """One set of words and what each system did on it.
+class ProbeReport:
+    """The results of several systems on one set of words.
 
     Attributes:
-        sentences: The number of each word's sentence.
-        baselines: Names of the systems that look into nothing; the others are compared with the
-            first of them.
+        sentences: The index of each word's sentence.
+        baselines: Names of the baselines; the other systems are compared with the first of them.
         systems: By name, in the order in which they are shown.
-        families: Names of the systems that are compared among each other, such as the layers of one
+        families: Names of systems that are compared with each other, such as the layers of one
             model.
     """
 
     sentences: NDArray[np.int64]
     baselines: tuple[str, ...]
-    systems: dict[str, System] = field(default_factory=dict)
+    systems: dict[str, ProbedSystem] = field(default_factory=dict)
     families: list[list[str]] = field(default_factory=list)
 
     def add(self, name: str, right: Iterable[bool], answered: Iterable[bool] | None = None) -> None:
-        """One more system; where nothing else is said, it answered always."""
+        """Add a system; by default it answered every word."""
         correct = np.fromiter(right, dtype=np.bool_)
         given = np.ones_like(correct) if answered is None else np.fromiter(answered, np.bool_)
         if not len(correct) == len(given) == len(self.sentences):
             raise ValueError(f"{name} has {len(correct)} answers for {len(self.sentences)} words")
-        self.systems[name] = System(correct, given)
+        self.systems[name] = ProbedSystem(correct, given)
 
     def report(self) -> dict[str, Any]:
-        """Every system with its interval and its lead over the baseline, and the comparisons.
+        """Every system with its interval and its difference from the baseline, and the comparisons.
 
-        Intervals and chances are by drawing sentences; a chance is that of the other sign.
+        Sentences are resampled. A "chance" is the share of resamples with the other sign.
         """
         return {
             "n": len(self.sentences),
@@ -202,7 +203,7 @@ class Probed:
         return told
 
     def _compared(self, name: str, other: str) -> dict[str, Any]:
-        """By how much the one is better than the other."""
+        """The difference between two systems, with its interval."""
         found = compare_means(self.systems[name].right, self.systems[other].right, self.sentences)
         return {
             "difference": found.difference,

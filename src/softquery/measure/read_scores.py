@@ -1,4 +1,4 @@
-"""How good answers to questions are: exact match and F1, as SQuAD and CMRC 2018 count them."""
+"""How good a reader is: exact match and F1 as in SQuAD and CMRC 2018."""
 
 import re
 import string
@@ -21,12 +21,12 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _CHINESE_MARKS = set("-:_*^/\\~`+=，。：？！“”；’《》·、「」（）－～『』")
 _HAN = re.compile("[\u4e00-\u9fa5]")
 _FOREIGN = re.compile(r"\d+(?:[.,]\d+)+(?!\w)|\w+|\S")
-"""What stands between Chinese characters. CMRC's script cuts it with NLTK, which does the same to
-words and numbers."""
+"""Tokens between Chinese characters. CMRC's script uses NLTK, which cuts words and numbers
+alike."""
 
 
 def normalise_answer(text: str) -> str:
-    """An answer without case, punctuation, articles and needless space, as SQuAD compares it.
+    """An answer in lower case without punctuation, articles and extra space, as in SQuAD.
 
     >>> normalise_answer("The  U.S. (a country)")
     'us country'
@@ -36,7 +36,7 @@ def normalise_answer(text: str) -> str:
 
 
 def word_f1(predicted: str, gold: str) -> float:
-    """F1 of the words that both have, each as often as it occurs; 0 where neither has any.
+    """F1 over the words of both, counted with multiplicity; 0 where neither has any.
 
     >>> round(word_f1("the tall man", "a man who is tall"), 3)
     0.667
@@ -46,7 +46,7 @@ def word_f1(predicted: str, gold: str) -> float:
 
 
 def character_f1(predicted: str, gold: str) -> float:
-    """F1 of the longest run that both have in common, in Chinese characters and foreign words.
+    """F1 of the longest common run of Chinese characters and foreign words.
 
     >>> round(character_f1("光荣和ω-force", "光荣"), 3)
     0.667
@@ -56,7 +56,7 @@ def character_f1(predicted: str, gold: str) -> float:
 
 
 def chinese_segments(text: str) -> list[str]:
-    """Chinese characters one by one, and what else there is as words; CMRC's marks are left out.
+    """Chinese characters one by one and everything else as words, without punctuation.
 
     >>> chinese_segments("2018年，Ada胜出。")
     ['2018', '年', 'ada', '胜', '出']
@@ -79,7 +79,7 @@ def score_answer(
 ) -> tuple[float, float]:
     """Exact match and F1 of one answer, each the best over the references.
 
-    Where there is no reference, None is right and anything else is wrong, as in SQuAD 2.0.
+    Without a reference, None is right and any answer is wrong, as in SQuAD 2.0.
 
     >>> score_answer("in Rome", ["Rome", "the city of Rome"])
     (0.0, 0.6666666666666666)
@@ -97,7 +97,7 @@ def score_answer(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadReport:
-    """How answers did: build it with `ReadReport.of`."""
+    """The scores of answers; `ReadReport.of` makes one."""
 
     n: int
     f1: float
@@ -105,7 +105,7 @@ class ReadReport:
     exact_match: float
     exact_match_interval: Interval
     kinds: dict[str, dict[str, float]]
-    """The same for questions with and without an answer, where there are both."""
+    """The same for questions with and without an answer, where some have none."""
 
     @classmethod
     def of(
@@ -117,7 +117,7 @@ class ReadReport:
         num_samples: int = 1000,
         seed: int = 0,
     ) -> "ReadReport":
-        """Measure answers; None says that there is no answer, and so does an empty list of gold.
+        """Measure answers; None and an empty list of gold answers mean that there is no answer.
 
         >>> report = ReadReport.of(["Rome", "a cat"], [["in Rome", "Rome"], ["the dog"]])
         >>> report.exact_match, report.f1
@@ -156,7 +156,7 @@ def score_answers(
 ) -> Numbers:
     """Exact match and F1 of every answer: [N, 2].
 
-    As SQuAD 2.0's script does, references without any word are left out where the set has
+    As in the script of SQuAD 2.0, references without any word are omitted where the set has
     questions without an answer.
     """
     if len(predicted) != len(gold):
@@ -171,11 +171,11 @@ def score_answers(
 def choose_abstention(
     scores: ArrayLike, f1: ArrayLike, answerable: Sequence[bool]
 ) -> tuple[float, float]:
-    """The score under which to give no answer for the best mean F1, and that F1.
+    """The score below which to give no answer for the best mean F1, and that F1.
 
     Args:
-        scores: How sure each best span is.
-        f1: Of each best span, as if it were always given; 0 where there is nothing to find.
+        scores: The confidence in each best span.
+        f1: The F1 of each best span; 0 where there is no answer.
         answerable: Whether the context answers the question.
 
     >>> choose_abstention([0.9, 0.8, 0.2], [1.0, 0.5, 0.0], [True, True, False])
@@ -185,14 +185,14 @@ def choose_abstention(
     known: NDArray[np.bool_] = np.array(answerable, dtype=bool)
     require_same_length(scores=sure, f1=gained, answerable=known)
     order = np.argsort(-sure, kind="stable")
-    # Given to the first k, refused to the others: what is refused is right where nothing is there.
+    # The first k are answered, the others not, which is right where there is no answer.
     given = np.concatenate([[0.0], np.cumsum(np.where(known, gained, 0.0)[order])])
     refused = np.sum(~known) - np.concatenate([[0.0], np.cumsum(~known[order])])
     totals = given + refused
     falling = sure[order]
     splits = np.concatenate(
         [[True], falling[:-1] > falling[1:], [True]]
-    )  # equal scores go together
+    )  # equal scores are not split
     best = int(np.where(splits, totals, -np.inf).argmax())
     if best == 0:
         return 1.0, float(totals[0] / len(sure))
@@ -205,7 +205,7 @@ def _without_marks(text: str) -> str:
 
 
 def _longest_run(ours: Sequence[str], theirs: Sequence[str]) -> int:
-    """The length of the longest run of neighbours that two sequences share."""
+    """The length of the longest common contiguous run of two sequences."""
     longest, before = 0, [0] * (len(theirs) + 1)
     for one in ours:
         here = [0] * (len(theirs) + 1)

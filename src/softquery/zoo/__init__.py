@@ -1,4 +1,4 @@
-"""The models at hand: those shipped inside the package and those of this machine, by name."""
+"""Models by name: those shipped with the package and those of this machine."""
 
 from softquery.zoo.zoo import ZooEntry, home, local, local_folder, resolve, shipped, shipped_folder
 

@@ -137,7 +137,7 @@ def test_bilou_is_bioes_by_other_letters():
     [
         (["O", "B-X", "O"], "bioes", "'B-X' stands where bioes has 'S-X'"),
         (["I-X"], "iob2", "'I-X' stands where iob2 has 'B-X'"),
-        (["NOUN"], "iob2", "'NOUN' is no tag of iob2"),
+        (["NOUN"], "iob2", "'NOUN' is not a tag of iob2"),
     ],
 )
 def test_what_does_not_fit_is_told(tags, scheme, message):

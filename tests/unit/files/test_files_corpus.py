@@ -126,7 +126,7 @@ def test_what_is_too_long_for_a_word_is_counted(tmp_path):
 def test_remembered_pieces_change_nothing():
     lines = ["don't stop", "don't, stop!", "x" * 50, "don't stop", "", " a  b "]
     numbering, ids = CorpusIds(TEXT), []
-    numbering.number(lines, ids)
+    numbering.encode(lines, ids)
     expected = [WordTokenizer(TEXT).words(line) for line in lines]
     spelt_ = [numbering.words[number] if number != END else "/" for number in ids]
     assert spelt_ == [token for line in expected if line for token in [*line, "/"]]
