@@ -1,9 +1,17 @@
 """The soft query: one attention core for every model of this library."""
 
 from softquery.attention.attend import (
+    Additive,
     Attended,
+    Bilinear,
+    Concat,
+    Score,
+    Trilinear,
     attend,
+    cosine,
+    dot,
     masked_softmax,
+    scaled_dot,
 )
 from softquery.attention.fused import (
     fused_attend,
@@ -27,16 +35,6 @@ from softquery.attention.multi_head import (
 from softquery.attention.packed import (
     Packing,
     packed_attend,
-)
-from softquery.attention.scores import (
-    Additive,
-    Bilinear,
-    Concat,
-    Score,
-    Trilinear,
-    cosine,
-    dot,
-    scaled_dot,
 )
 
 __all__ = [

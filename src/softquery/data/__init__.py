@@ -30,9 +30,6 @@ from softquery.data.documents import (
     DocumentShape,
     document_slots,
 )
-from softquery.data.label_tensors import (
-    encode_labels,
-)
 from softquery.data.labelled_texts import (
     TextBatch,
     Texts,
@@ -80,15 +77,14 @@ from softquery.data.tokens import (
     PackedTokens,
     Sentences,
     Tokens,
+    WordIds,
+    build_lexicon,
+    encode_labels,
 )
 from softquery.data.translations import (
     TranslationBatch,
     Translations,
     encode_translations,
-)
-from softquery.data.word_ids import (
-    WordIds,
-    build_lexicon,
 )
 
 __all__ = [

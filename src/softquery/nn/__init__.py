@@ -34,6 +34,7 @@ from softquery.nn.embedding import (
     Positions,
     Tie,
     TokenEmbedder,
+    VariationalDropout,
     WordEmbedding,
     WordTables,
     sinusoids,
@@ -47,8 +48,6 @@ from softquery.nn.pooling import (
     LayerMix,
     LearnedQuery,
     PooledStates,
-    max_pool,
-    mean_pool,
 )
 from softquery.nn.projected_lstm import (
     LstmStack,
@@ -64,6 +63,8 @@ from softquery.nn.recurrent import (
     RecurrentEncoder,
     RecurrentOutput,
     beside,
+    max_pool,
+    mean_pool,
     reverse_within,
 )
 from softquery.nn.recurrent_layer import (
@@ -77,7 +78,6 @@ from softquery.nn.scheduled_sampling import (
 from softquery.nn.small_layers import (
     LayerNorm,
     Maxout,
-    VariationalDropout,
 )
 from softquery.nn.softmax import (
     AdaptiveSoftmax,
