@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from quickened import draw_curves_once, flush_nothing
+
 TESTS = Path(__file__).parent
 
 CHECKED = [
@@ -47,6 +49,8 @@ def pytest_configure(config):
         "markers", "endurance: far more of what quick tests do; run by its name"
     )
     gc.disable()
+    flush_nothing()
+    draw_curves_once()
 
 
 FIRST = ("architecture", "end_to_end", "recipes", "shipped", "parity", "contract", "unit")

@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
+from quickened import draw_curves_once, flush_nothing, some_picture
+
 LOADED = (
     "torch",
     "torch.utils.tensorboard",
@@ -226,6 +228,9 @@ if __name__ == "__main__":
     for name in LOADED:
         with suppress(Exception):  # what is missing here is missing in the commands as well
             import_module(name)
+    flush_nothing()
+    with suppress(Exception):  # likewise
+        draw_curves_once(some_picture())
     threads = Path("/proc/self/task")
     assert not threads.exists() or len(list(threads.iterdir())) == 1, "a fork would lack threads"
     gc.freeze()
