@@ -16,7 +16,7 @@ encoder state, H of a decoder state, G of all gates of a layer.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -64,31 +64,6 @@ class DecoderSizes(NamedTuple):
     """Width of the states that words are predicted from."""
     readout: Callable[[], nn.Module]
     """Makes the layer before the prediction."""
-
-
-@runtime_checkable
-class RecurrentDecoder(Protocol):
-    """What the model asks of each of the three."""
-
-    @property
-    def layers(self) -> "DecoderLayers":
-        """The recurrent layers."""
-
-    def decode(self, words: Float[Tensor, "B T D"], source: RecurrentSource) -> DecoderOutputs:
-        """All steps over known targets."""
-
-    def initial_state(self, source: RecurrentSource) -> RecurrentState:
-        """The state before the first step."""
-
-    def step(
-        self, share: Float[Tensor, "N G"], state: RecurrentState, source: RecurrentSource
-    ) -> tuple[RecurrentState, DecoderOutputs]:
-        """One step, from what the word adds to the gates of the first layer."""
-
-    def output_states(
-        self, outputs: DecoderOutputs, words: Float[Tensor, "*N D"]
-    ) -> Float[Tensor, "*N F"]:
-        """The states that the next words are predicted from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +151,8 @@ class PlainDecoder:
         """The states, or a maxout layer over state, word and summary."""
         if outputs.context is None:
             return outputs.states
-        return read_out(self.readout, outputs.states, words, outputs.context)
+        parts = [outputs.states, words, outputs.context]
+        return self.readout(torch.cat(parts, dim=-1))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +199,8 @@ class BahdanauDecoder:
         Differs from Appendix A.2.2, which reads s_{i-1}: s_i is read here, as in Eq. 4.
         """
         assert outputs.context is not None
-        return read_out(self.readout, outputs.states, words, outputs.context)
+        parts = [outputs.states, words, outputs.context]
+        return self.readout(torch.cat(parts, dim=-1))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,19 +272,11 @@ def ask(
     return context, weights
 
 
-def read_out(
-    readout: nn.Module,
-    states: Float[Tensor, "*N H"],
-    words: Float[Tensor, "*N D"],
-    context: Float[Tensor, "*N E"],
-) -> Float[Tensor, "*N F"]:
-    """The output layer over state, word and context."""
-    read: Tensor = readout(torch.cat([states, words, context], dim=-1))
-    return read
+RecurrentDecoder = PlainDecoder | BahdanauDecoder | LuongDecoder
 
 
 def in_steps(
-    decoder: RecurrentDecoder, shares: Float[Tensor, "B T G"], source: RecurrentSource
+    decoder: BahdanauDecoder | LuongDecoder, shares: Float[Tensor, "B T G"], source: RecurrentSource
 ) -> DecoderOutputs:
     """All steps of a decoder, one after the other, from what the words add to the gates."""
     state, steps = decoder.initial_state(source), []
