@@ -157,7 +157,9 @@ class PlainDecoder:
 
 @dataclass(frozen=True, slots=True)
 class BahdanauDecoder:
-    """s_i = f(s_{i-1}, y_{i-1}, c_i): the previous state asks, then moves (Section 3.1).
+    """s_i = f(s_{i-1}, y_{i-1}, c_i): the previous state asks, then moves.
+
+    Bahdanau et al. (2015), Section 3.1; section and equation numbers below are theirs.
 
     Query: s_{i-1}. Key, value: the encoder's states h_j. What comes back is the context
     c_i = Σ_j α_ij h_j (Eq. 5) with α_ij = softmax_j a(s_{i-1}, h_j) (Eq. 6); the first layer reads
@@ -205,7 +207,9 @@ class BahdanauDecoder:
 
 @dataclass(frozen=True, slots=True)
 class LuongDecoder:
-    """h_t = f(h_{t-1}, y_{t-1}), and the current state asks after it has moved (Section 3.1).
+    """h_t = f(h_{t-1}, y_{t-1}), and the current state asks after it has moved.
+
+    Luong et al. (2015), Section 3.1; section and equation numbers below are theirs.
 
     Query: h_t. Key, value: the encoder's states. The context c_t that comes back makes, with the
     state, the attentional state h̃_t = tanh(W_c [c_t; h_t]) (Eq. 5), from which words are
@@ -264,7 +268,7 @@ class LuongDecoder:
 def ask(
     attention: PreparedAttention, query: Float[Tensor, "*N H"], source: RecurrentSource
 ) -> tuple[Float[Tensor, "*N E"], Float[Tensor, "*N S"]]:
-    """The context that the source answers one state of each row with, or many, and the weights."""
+    """The context for one query per row, or for one per step, and the weights."""
     many = query if query.dim() == 3 else query.unsqueeze(1)
     context, weights = attention(many, source.keys, source.states, source.mask)
     if query.dim() == 2:
