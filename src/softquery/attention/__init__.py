@@ -1,20 +1,40 @@
 """The soft query: one attention core for every model of this library."""
 
-from softquery.attention.attend import Attended, attend, masked_softmax
-from softquery.attention.fused import fused_attend
-from softquery.attention.hard import hard_attend, hard_weights, straight_through, tempered
-from softquery.attention.masks import both, causal_mask, padding_mask, window_mask
-from softquery.attention.multi_head import KeyValueCache, MultiHead
-from softquery.attention.packed import Packing, packed_attend
-from softquery.attention.scores import (
+from softquery.attention.attend import (
     Additive,
+    Attended,
     Bilinear,
     Concat,
     Score,
     Trilinear,
+    attend,
     cosine,
     dot,
+    masked_softmax,
     scaled_dot,
+)
+from softquery.attention.fused import (
+    fused_attend,
+)
+from softquery.attention.hard import (
+    hard_attend,
+    hard_weights,
+    straight_through,
+    tempered,
+)
+from softquery.attention.masks import (
+    both,
+    causal_mask,
+    padding_mask,
+    window_mask,
+)
+from softquery.attention.multi_head import (
+    KeyValueCache,
+    MultiHead,
+)
+from softquery.attention.packed import (
+    Packing,
+    packed_attend,
 )
 
 __all__ = [

@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from softquery.attention.attend import Attended, masked_softmax
-from softquery.attention.scores import Score, scaled_dot
+from softquery.attention.attend import Attended, Score, masked_softmax, scaled_dot
 
 
 def tempered(score: Score, temperature: float) -> Score:

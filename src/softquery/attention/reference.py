@@ -16,9 +16,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from softquery.attention.attend import Attended
+from softquery.attention.attend import Additive, Attended, Bilinear, Concat, Trilinear
 from softquery.attention.multi_head import MultiHead
-from softquery.attention.scores import Additive, Bilinear, Concat, Trilinear
 
 PairScore: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """One query [D] and one key [E] to one number []."""

@@ -1,7 +1,19 @@
 """Rows to typed, length-bucketed batches of tensors."""
 
-from softquery.data.buckets import Slot, bucketed, budgeted, in_order, round_up
-from softquery.data.corpus import Corpus, corpus_fingerprint, is_corpus, read_corpus, write_corpus
+from softquery.data.buckets import (
+    Slot,
+    bucketed,
+    budgeted,
+    in_order,
+    round_up,
+)
+from softquery.data.corpus import (
+    Corpus,
+    corpus_fingerprint,
+    is_corpus,
+    read_corpus,
+    write_corpus,
+)
 from softquery.data.document_corpus import (
     DocumentCorpus,
     document_fingerprint,
@@ -9,11 +21,29 @@ from softquery.data.document_corpus import (
     read_documents,
     write_documents,
 )
-from softquery.data.document_text import DocumentText
-from softquery.data.documents import DocumentBatch, Documents, DocumentShape, document_slots
-from softquery.data.label_tensors import encode_labels
-from softquery.data.labelled_texts import TextBatch, Texts, encode_ids, encode_words
-from softquery.data.masking import NONE, MaskedBatch, MaskedText, Masking, bin_rows, bin_slots
+from softquery.data.document_text import (
+    DocumentText,
+)
+from softquery.data.documents import (
+    DocumentBatch,
+    Documents,
+    DocumentShape,
+    document_slots,
+)
+from softquery.data.labelled_texts import (
+    TextBatch,
+    Texts,
+    encode_ids,
+    encode_words,
+)
+from softquery.data.masking import (
+    NONE,
+    MaskedBatch,
+    MaskedText,
+    Masking,
+    bin_rows,
+    bin_slots,
+)
 from softquery.data.pairs import (
     PairBatch,
     Pairs,
@@ -31,11 +61,31 @@ from softquery.data.piece_rows import (
     encode_piece_pages,
     joined_rows,
 )
-from softquery.data.questions import NO_ANSWER, QuestionBatch, Questions, encode_pages
-from softquery.data.streams import StreamBatch, Streams, StreamSlots, Windows
-from softquery.data.tokens import PackedTokens, Sentences, Tokens
-from softquery.data.translations import TranslationBatch, Translations, encode_translations
-from softquery.data.word_ids import WordIds, build_lexicon
+from softquery.data.questions import (
+    NO_ANSWER,
+    QuestionBatch,
+    Questions,
+    encode_pages,
+)
+from softquery.data.streams import (
+    StreamBatch,
+    Streams,
+    StreamSlots,
+    Windows,
+)
+from softquery.data.tokens import (
+    PackedTokens,
+    Sentences,
+    Tokens,
+    WordIds,
+    build_lexicon,
+    encode_labels,
+)
+from softquery.data.translations import (
+    TranslationBatch,
+    Translations,
+    encode_translations,
+)
 
 __all__ = [
     "Corpus",

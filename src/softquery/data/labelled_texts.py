@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from softquery.data.tokens import Sentences, Tokens
-from softquery.data.word_ids import WordIds
+from softquery.data.tokens import Sentences, Tokens, WordIds
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline
 

@@ -9,9 +9,7 @@ import torch
 from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 
-from softquery.data.label_tensors import distributions, parsed_label, softened
-from softquery.data.tokens import Sentences, Tokens
-from softquery.data.word_ids import WordIds
+from softquery.data.tokens import Sentences, Tokens, WordIds, distributions, parsed_label, softened
 from softquery.files import Row
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.buckets import round_up
-from softquery.data.tokens import Sentences, Tokens
-from softquery.data.word_ids import build_lexicon
+from softquery.data.tokens import Sentences, Tokens, build_lexicon
 from softquery.nn import Lexicon
 from softquery.text import TextPipeline, reserved_tokens
 

@@ -1,20 +1,35 @@
-"""Token ids of many sentences: kept without padding, padded for a batch, or packed end to end.
+"""Text and labels as tensors, before they are batches.
+
+Token ids of many sentences are kept without padding, padded for a batch, or packed end to end.
+Words as they come become rows of a lexicon, whether a vocabulary knows them or not. Labels are
+classes, grades, or a teacher's distributions in their place.
 
 B sentences of a batch, T padded length, N sentences in all; of a packed batch, N tokens of S
 sequences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.attention import Packing
+from softquery.errors import InputError
+from softquery.files import Row
+from softquery.nn import Lexicon
+from softquery.text import (
+    BOS_ID,
+    EOS_ID,
+    TextPipeline,
+    reserved_tokens,
+    spell_vocabulary,
+    visible_form,
+)
 
 
 class Tokens(NamedTuple):
@@ -102,3 +117,121 @@ class PackedTokens(NamedTuple):
             parts = torch.tensor(list(chain.from_iterable(segments)), dtype=torch.int64)
         packing = Packing.of([len(sequence) for sequence in sequences])
         return cls(ids, packing.positions(len(ids)), parts, packing)
+
+
+def build_lexicon(words: Iterable[str], pipeline: TextPipeline, *, max_characters: int) -> Lexicon:
+    """The table of distinct words, behind the four reserved rows.
+
+    Args:
+        words: Each once.
+        pipeline: Knows which of them the model's table has.
+        max_characters: Characters per word, the two marks at its ends included.
+    """
+    types = list(words)
+    first = list(reserved_tokens("words"))
+    seen = [visible_form(word, pipeline.config) for word in types]
+    ids = [*range(len(first)), *pipeline.look_up(types)]
+    return Lexicon(
+        torch.from_numpy(spell_vocabulary([*first, *seen], max_characters)),
+        torch.tensor(ids, dtype=torch.int64),
+    )
+
+
+class WordIds:
+    """Rows of a lexicon for the words of any sentences; no word is unknown.
+
+    Args:
+        pipeline: Cuts texts into words, and knows which of them a model's table has.
+    """
+
+    def __init__(self, pipeline: TextPipeline) -> None:
+        self.pipeline = pipeline
+        self.rows: dict[str, int] = {}
+        self._first = len(reserved_tokens("words"))
+
+    @property
+    def words(self) -> list[str]:
+        """The words that were met, in the order of their rows."""
+        return list(self.rows)
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The rows of sentences that are lists of words."""
+        return [
+            [self.rows.setdefault(word, self._first + len(self.rows)) for word in sentence]
+            for sentence in sentences
+        ]
+
+    def encode_with_ends(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The same, between the two ends of a sentence where the pipeline's texts have them.
+
+        >>> from softquery.text import TextConfig, pipeline_from_words
+        >>> WordIds(pipeline_from_words([], TextConfig(boundaries=True))).encode_with_ends([["a"]])
+        [[2, 4, 3]]
+        """
+        rows = self.encode(sentences)
+        if not self.pipeline.config.boundaries:
+            return rows
+        return [[BOS_ID, *sentence, EOS_ID] for sentence in rows]
+
+    def encode_texts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
+        """The rows of the words of texts, and how many words of each were cut off."""
+        words, cuts = self.pipeline.written_words_with_cuts(texts)
+        return self.encode_with_ends(words), cuts
+
+    def lexicon(self, *, max_characters: int) -> Lexicon:
+        """The table of the words that were met.
+
+        Args:
+            max_characters: Characters per word, the two marks at its ends included.
+        """
+        return build_lexicon(self.rows, self.pipeline, max_characters=max_characters)
+
+
+def encode_labels(
+    rows: list[Row],
+    *,
+    parse_label: Callable[[str], int],
+    parse_distribution: Callable[[str], list[float]] | None = None,
+) -> Shaped[Tensor, "N *C"]:
+    """The rows' `label` as class ids, or as distributions where some rows have `probabilities`.
+
+    Args:
+        rows: As `read_rows` gives them.
+        parse_label: From the label's text to a class id; a `ValueError` is reported with the row.
+        parse_distribution: Reads `probabilities`; omitted, they are ignored.
+    """
+    label = torch.tensor([parsed_label(row, parse_label) for row in rows], dtype=torch.int64)
+    if parse_distribution is None:
+        return label
+    taught = distributions(rows, parse_distribution)
+    return softened(label, taught) if taught else label
+
+
+def parsed_label(row: Row, parse_label: Callable[[str], int | float]) -> int | float:
+    """One label; an error names its row."""
+    try:
+        return parse_label(row.values["label"])
+    except ValueError as error:
+        raise InputError(str(error), source=row.source, row=row.number) from None
+
+
+def distributions(
+    rows: list[Row], parse: Callable[[str], list[float]], *, before: int = 0
+) -> dict[int, list[float]]:
+    """The distributions of those rows that have one, by place, counted on from `before`."""
+    found = {}
+    for place, row in enumerate(rows, before):
+        if row.values.get("probabilities", "").strip():
+            try:
+                found[place] = parse(row.values["probabilities"])
+            except ValueError as error:
+                raise InputError(str(error), source=row.source, row=row.number) from None
+    return found
+
+
+def softened(label: Int[Tensor, " N"], taught: Mapping[int, list[float]]) -> Tensor:
+    """Class ids as one-hot distributions, replaced by a teacher's where there is one."""
+    num_classes = len(next(iter(taught.values())))
+    soft = torch.nn.functional.one_hot(label, num_classes).float()
+    soft[torch.tensor(list(taught))] = torch.tensor(list(taught.values()))
+    return soft

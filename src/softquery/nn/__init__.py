@@ -15,8 +15,18 @@ from softquery.nn.characters import (
     Highway,
     SpellingConfig,
 )
-from softquery.nn.crf import Crf, Transitions, log_likelihood, log_partition, path_score
-from softquery.nn.elmo_embedder import BiLm, ElmoEmbedder, ElmoSettings
+from softquery.nn.crf import (
+    Crf,
+    Transitions,
+    log_likelihood,
+    log_partition,
+    path_score,
+)
+from softquery.nn.elmo_embedder import (
+    BiLm,
+    ElmoEmbedder,
+    ElmoSettings,
+)
 from softquery.nn.embedding import (
     Embedded,
     InputEmbedding,
@@ -24,13 +34,27 @@ from softquery.nn.embedding import (
     Positions,
     Tie,
     TokenEmbedder,
+    VariationalDropout,
     WordEmbedding,
     WordTables,
     sinusoids,
 )
-from softquery.nn.lexicon import KnownContexts, Lexicon, sentence_keys
-from softquery.nn.pooling import LayerMix, LearnedQuery, PooledStates, max_pool, mean_pool
-from softquery.nn.projected_lstm import LstmStack, LstmState, ProjectedLstm, Way
+from softquery.nn.lexicon import (
+    KnownContexts,
+    Lexicon,
+    sentence_keys,
+)
+from softquery.nn.pooling import (
+    LayerMix,
+    LearnedQuery,
+    PooledStates,
+)
+from softquery.nn.projected_lstm import (
+    LstmStack,
+    LstmState,
+    ProjectedLstm,
+    Way,
+)
 from softquery.nn.recurrent import (
     BiRecurrent,
     Bridge,
@@ -39,11 +63,22 @@ from softquery.nn.recurrent import (
     RecurrentEncoder,
     RecurrentOutput,
     beside,
+    max_pool,
+    mean_pool,
     reverse_within,
 )
-from softquery.nn.recurrent_layer import CellState, Recurrence, RecurrentCell
-from softquery.nn.scheduled_sampling import ScheduledSampling
-from softquery.nn.small_layers import LayerNorm, Maxout, VariationalDropout
+from softquery.nn.recurrent_layer import (
+    CellState,
+    Recurrence,
+    RecurrentCell,
+)
+from softquery.nn.scheduled_sampling import (
+    ScheduledSampling,
+)
+from softquery.nn.small_layers import (
+    LayerNorm,
+    Maxout,
+)
 from softquery.nn.softmax import (
     AdaptiveSoftmax,
     CharacterVectors,
@@ -53,7 +88,11 @@ from softquery.nn.softmax import (
     WordSoftmax,
     log_uniform,
 )
-from softquery.nn.span_head import NoAnswer, SpanHead, SpanOutput
+from softquery.nn.span_head import (
+    NoAnswer,
+    SpanHead,
+    SpanOutput,
+)
 from softquery.nn.transformer import (
     BlockActivation,
     DecoderBlock,

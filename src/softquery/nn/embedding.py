@@ -1,5 +1,7 @@
 """Vectors of tokens: tables of words, positions and segments, and the tables that predict words.
 
+Beside them, the dropout of such vectors that holds still in time.
+
 *B batch axes, B sentences, T tokens or positions, D and E widths, V words of the target.
 """
 
@@ -41,6 +43,34 @@ class TokenEmbedder(Protocol):
         self, ids: Int[Tensor, "B T"], lexicon: Lexicon | None = None
     ) -> Tensor | Embedded:
         """The vectors of all tokens; with a lexicon, ids are its rows."""
+
+
+class VariationalDropout(nn.Module):
+    """Drops the same features at every step of a sequence (Gal & Ghahramani 2016, Section 4).
+
+    Drawing a new mask at each step, as plain dropout does, lets noise accumulate in a recurrent
+    state; one mask per sentence does not.
+
+    Args:
+        dropout: The share of features to drop, in [0, 1).
+    """
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be in [0, 1), got {dropout}")
+        self.dropout = dropout
+
+    def forward(self, inputs: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Scale what is kept by 1 / (1 - dropout); do nothing in evaluation."""
+        if not self.training or self.dropout == 0:
+            return inputs
+        ones = inputs.new_ones(inputs.shape[0], 1, inputs.shape[2])
+        return inputs * F.dropout(ones, self.dropout, training=True)
+
+    def extra_repr(self) -> str:
+        """Show the probability when the module is printed."""
+        return f"dropout={self.dropout}"
 
 
 class WordEmbedding(nn.Module):

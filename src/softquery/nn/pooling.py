@@ -1,4 +1,4 @@
-"""From a sequence of states, or from the layers of a deep model, to one vector.
+"""From a sequence of states, or from the layers of a deep model, to one vector by learned weights.
 
 B sentences, T tokens, D width, E width of a query, J layers. Padding never counts; a sentence
 without tokens pools to zeros.
@@ -12,29 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import attend, dot
-
-
-def mean_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-    """The mean over real tokens.
-
-    >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
-    >>> mean_pool(states, torch.tensor([[True, True, False]])).tolist()
-    [[2.0]]
-    """
-    total = (states * mask.unsqueeze(-1)).sum(dim=1)
-    return total / mask.sum(dim=1, keepdim=True).clamp(min=1)
-
-
-def max_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-    """The largest value of each feature over real tokens.
-
-    >>> states = torch.tensor([[[-1.0], [-3.0], [9.0]]])
-    >>> max_pool(states, torch.tensor([[True, True, False]])).tolist()
-    [[-1.0]]
-    """
-    lowest = torch.finfo(states.dtype).min
-    largest = states.masked_fill(~mask.unsqueeze(-1), lowest).amax(dim=1)
-    return largest * mask.any(dim=1, keepdim=True)
 
 
 class PooledStates(NamedTuple):

@@ -1,4 +1,6 @@
-"""Recurrent encoders: they read padded sentences from one end or from both.
+"""Recurrent encoders: they read padded sentences from one end or from both, into states that pool.
+
+Padding never counts; a sentence without tokens pools to zeros.
 
 B sentences, T tokens, D input width, H width of one direction, E width of a state (both directions
 together).
@@ -232,3 +234,26 @@ class Bridge(nn.Module):
             return tuple(CellState(hidden) for hidden in hiddens)
         cells = [bring(state.cell) for bring, state in zip(self.cell, last, strict=True)]
         return tuple(CellState(*both) for both in zip(hiddens, cells, strict=True))
+
+
+def mean_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+    """The mean over real tokens.
+
+    >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
+    >>> mean_pool(states, torch.tensor([[True, True, False]])).tolist()
+    [[2.0]]
+    """
+    total = (states * mask.unsqueeze(-1)).sum(dim=1)
+    return total / mask.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def max_pool(states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+    """The largest value of each feature over real tokens.
+
+    >>> states = torch.tensor([[[-1.0], [-3.0], [9.0]]])
+    >>> max_pool(states, torch.tensor([[True, True, False]])).tolist()
+    [[-1.0]]
+    """
+    lowest = torch.finfo(states.dtype).min
+    largest = states.masked_fill(~mask.unsqueeze(-1), lowest).amax(dim=1)
+    return largest * mask.any(dim=1, keepdim=True)
