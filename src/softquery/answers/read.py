@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.answers.windows import ContextWindows, SlidingWindow, WindowedContext
+from softquery.answers.context_windows import ContextWindows, SlidingWindow, WindowedContext
 
 NoAnswer = Literal["never", "learnt"]
 Counting = Literal["squad", "cmrc"]

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from softquery.measure.agreement import macro_f1
 from softquery.measure.arrays import (
     Labels,
     Numbers,
@@ -24,7 +25,6 @@ from softquery.measure.arrays import (
 )
 from softquery.measure.bootstrap import Interval, interval
 from softquery.measure.match_scores import MatchReport
-from softquery.measure.metrics import macro_f1
 
 OTHER = "Other"
 """The label of rows without any of the relations."""

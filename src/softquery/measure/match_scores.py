@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softquery.errors import InputError
-from softquery.measure.arrays import (
-    Numbers,
-    as_labels,
-    as_numbers,
-    require_ids_below,
-    require_same_length,
-)
-from softquery.measure.bootstrap import Interval, interval, mean_interval
-from softquery.measure.metrics import (
+from softquery.measure.agreement import (
     auc,
     confusion_matrix,
     f1_by_label,
@@ -26,6 +18,14 @@ from softquery.measure.metrics import (
     spearman,
     spearman_of_codes,
 )
+from softquery.measure.arrays import (
+    Numbers,
+    as_labels,
+    as_numbers,
+    require_ids_below,
+    require_same_length,
+)
+from softquery.measure.bootstrap import Interval, interval, mean_interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

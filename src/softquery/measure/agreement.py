@@ -1,4 +1,4 @@
-"""Metrics of correlation (Pearson, Spearman), classification and ranking."""
+"""Agreement of predictions with gold: correlation, classification and ranking metrics."""
 
 import math
 from collections.abc import Mapping, Sequence
