@@ -3,7 +3,7 @@
 Plain functions over numpy arrays, without models and tensor libraries.
 """
 
-from softquery.measure.agreement import (
+from softquery.measure.basic_metrics import (
     accuracy,
     auc,
     confusion_matrix,

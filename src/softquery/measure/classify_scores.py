@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softquery.measure.agreement import macro_f1
 from softquery.measure.arrays import (
     Labels,
     Numbers,
@@ -23,6 +22,7 @@ from softquery.measure.arrays import (
     require_ids_below,
     require_same_length,
 )
+from softquery.measure.basic_metrics import macro_f1
 from softquery.measure.bootstrap import Interval, interval
 from softquery.measure.match_scores import MatchReport
 

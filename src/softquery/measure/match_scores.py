@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softquery.errors import InputError
-from softquery.measure.agreement import (
+from softquery.measure.arrays import (
+    Numbers,
+    as_labels,
+    as_numbers,
+    require_ids_below,
+    require_same_length,
+)
+from softquery.measure.basic_metrics import (
     auc,
     confusion_matrix,
     f1_by_label,
@@ -17,13 +24,6 @@ from softquery.measure.agreement import (
     pearson,
     spearman,
     spearman_of_codes,
-)
-from softquery.measure.arrays import (
-    Numbers,
-    as_labels,
-    as_numbers,
-    require_ids_below,
-    require_same_length,
 )
 from softquery.measure.bootstrap import Interval, interval, mean_interval
 

@@ -1,4 +1,4 @@
-"""Agreement of predictions with gold: correlation, classification and ranking metrics."""
+"""Basic metrics: correlation, classification and ranking."""
 
 import math
 from collections.abc import Mapping, Sequence
