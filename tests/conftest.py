@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quickened import draw_curves_once, flush_nothing
+from quickened import draw_curves_once, flush_nothing, parse_with_one_parser
 
 TESTS = Path(__file__).parent
 
@@ -50,6 +50,7 @@ def pytest_configure(config):
     )
     gc.disable()
     flush_nothing()
+    parse_with_one_parser()
     draw_curves_once()
 
 

@@ -26,7 +26,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from quickened import draw_curves_once, flush_nothing, some_picture
+from quickened import draw_curves_once, flush_nothing, parse_with_one_parser, some_picture
 
 LOADED = (
     "torch",
@@ -229,6 +229,8 @@ if __name__ == "__main__":
         with suppress(Exception):  # what is missing here is missing in the commands as well
             import_module(name)
     flush_nothing()
+    with suppress(Exception):  # likewise
+        parse_with_one_parser(import_module("softquery.cli").app)
     with suppress(Exception):  # likewise
         draw_curves_once(some_picture())
     threads = Path("/proc/self/task")
