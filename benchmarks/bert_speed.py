@@ -33,8 +33,7 @@ from softquery.data import (
     bin_rows,
     bin_slots,
 )
-from softquery.interop.bert_config import published_config
-from softquery.interop.bert_names import names, prefixed
+from softquery.interop.bert_config import names, prefixed, published_config
 from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
 from softquery.recipes.bert import bert_mini

@@ -107,7 +107,7 @@ def write(
 def draw_calibration(fitted: CalibrationFit, folder: Path) -> None:
     """The picture of the calibration, where it can be drawn."""
     try:
-        from softquery.explain.reliability import draw_reliability
+        from softquery.explain.plots import draw_reliability
 
         draw_reliability(fitted.before, fitted.after, folder / "reliability.png")
     except MissingExtra as error:

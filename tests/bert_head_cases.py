@@ -12,7 +12,7 @@ from registered import registered_heads
 from softquery import __version__
 from softquery.answers import ContextWindow, ReadingRules, TagSet
 from softquery.bundle import Bundle, BundleConfig, read_bundle, write_bundle
-from softquery.data import PiecePairs, Sentences, WordPieces, encode_ids, encode_piece_pages
+from softquery.data import PiecePairs, Sentences, WordPieces, encode_ids, encode_piece_windows
 from softquery.runtime.torch_models import config_of
 from softquery.tasks import PairClassification, SpanReading, Tagging, TextClassification
 from softquery.text import TextConfig, TextPipeline, pipeline_from_pieces
@@ -95,9 +95,9 @@ class HeadCase:
         if self.kind == "matcher":
             return PiecePairs(Sentences.pack(first), Sentences.pack(second), label)
         if self.kind == "reader":
-            pages = [ContextWindow(*each) for each in zip(QUESTIONS, CONTEXTS, strict=True)]
+            windows = [ContextWindow(*each) for each in zip(QUESTIONS, CONTEXTS, strict=True)]
             spans = [(-1, -1), *SPANS[1:]] if self.settings.get("no_answer") == "learnt" else SPANS
-            return encode_piece_pages(pages, pipeline(), labels=spans)
+            return encode_piece_windows(windows, pipeline(), labels=spans)
         # Words of two pieces, but for the last.
         places = [list(range(1, len(ids) + 1, 2)) for ids in TEXTS]
         size = self.task.output_size

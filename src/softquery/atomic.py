@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: written beside, then renamed."""
+"""Atomic files and folders: written under a temporary name, then renamed into place."""
 
 import bz2
 import errno
@@ -19,14 +19,14 @@ from typing import IO, Any, Literal, cast, overload
 from softquery.errors import InputError
 
 _PACKERS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
-    # No name and no time inside, so that equal contents give equal files.
+    # No file name and no time in the header, so that equal contents give equal files.
     ".gz": lambda raw: cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=raw, mtime=0)),
     ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),  # noqa: SIM115  (`_layers` closes it)
     ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
 }
 
 _WHILE_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
-"""Faults of the disk; other `OSError`s in a caller's block are not about our file."""
+"""Faults of the disk; any other `OSError` in a caller's block is not about the file written."""
 
 _REASONS = {
     errno.ENOSPC: "no space left on the disk",
@@ -42,69 +42,69 @@ _REASONS = {
 
 
 @overload
-def write_whole(
+def write_atomically(
     path: str | PathLike[str], mode: Literal["w"] = "w"
 ) -> AbstractContextManager[IO[str]]: ...
 @overload
-def write_whole(
+def write_atomically(
     path: str | PathLike[str], mode: Literal["wb"]
 ) -> AbstractContextManager[IO[bytes]]: ...
-def write_whole(
+def write_atomically(
     path: str | PathLike[str], mode: Literal["w", "wb"] = "w"
 ) -> AbstractContextManager[IO[Any]]:
-    r"""Write a file so that it appears complete or not at all.
+    r"""Write a file atomically: it appears complete or not at all.
 
-    The contents go to a temporary file in the same folder, reach the disk, and only then take the
-    name. After any exception the temporary file is gone and an older file is as it was. Text is
-    UTF-8 with `\n`; a name ending in .gz, .xz or .bz2 is compressed on the way. Devices and pipes
-    (`/dev/stdout`) are written directly.
+    The contents go to a temporary file in the same folder, which is synced to the disk and then
+    renamed. After any exception the temporary file is removed and an older file is untouched.
+    Text is UTF-8 with `\n`; a name ending in .gz, .xz or .bz2 is compressed on the way. Devices and
+    pipes (`/dev/stdout`) are written directly.
 
     Args:
         path: The file to write; its folder must exist.
         mode: `"w"` for text, `"wb"` for bytes.
 
     Raises:
-        InputError: If the disk refuses: full, read-only, no such folder, no permission.
+        InputError: If the file cannot be written: disk full, no such folder, no permission.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with write_whole(folder + "/answer.txt") as handle:
+    ...     with write_atomically(folder + "/answer.txt") as handle:
     ...         _ = handle.write("yes")
     ...     os.listdir(folder)
     ['answer.txt']
     """
     if mode not in ("w", "wb"):
         raise ValueError(f'mode must be "w" or "wb", got {mode!r}')
-    return _write_whole(fspath(path), mode)
+    return _write_atomically(fspath(path), mode)
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:
-    """Write a text file whole."""
-    with write_whole(path) as handle:
+    """Write a text file atomically."""
+    with write_atomically(path) as handle:
         handle.write(text)
 
 
 def write_bytes(path: str | PathLike[str], contents: bytes) -> None:
-    """Write a file of bytes whole."""
-    with write_whole(path, "wb") as handle:
+    """Write a file of bytes atomically."""
+    with write_atomically(path, "wb") as handle:
         handle.write(contents)
 
 
 def write_json(path: str | PathLike[str], value: object) -> None:
-    """Write readable JSON whole; NaN and infinity, which JSON has not, raise a `ValueError`."""
+    """Write indented JSON atomically; NaN and infinity, which JSON lacks, raise a `ValueError`."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 @contextmanager
-def whole_folder(path: str | PathLike[str], *, replace: bool = False) -> Iterator[Path]:
-    """Build a folder beside its place and rename it into place when it is complete.
+def atomic_folder(path: str | PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+    """Build a folder under a temporary name and rename it into place when it is complete.
 
     Args:
-        path: The folder to make; the one around it must exist. An empty folder may stand there.
-        replace: Whether a folder that stands there gives way; until the end it is untouched.
+        path: The folder to create; its parent must exist. It may exist already if it is empty.
+        replace: Whether to replace an existing folder; it is untouched until the end.
 
     Raises:
-        InputError: If the target stands in the way, or the disk refuses.
+        InputError: If the target exists, or cannot be written.
     """
     source = fspath(path)
     target = os.path.realpath(source)
@@ -125,7 +125,7 @@ def whole_folder(path: str | PathLike[str], *, replace: bool = False) -> Iterato
 
 
 @contextmanager
-def _write_whole(source: str, mode: str) -> Iterator[IO[Any]]:
+def _write_atomically(source: str, mode: str) -> Iterator[IO[Any]]:
     if _is_special(source):
         with _disk_faults(source), open(source, "wb") as raw, _layers(raw, source, mode) as handle:
             yield handle
@@ -135,7 +135,7 @@ def _write_whole(source: str, mode: str) -> Iterator[IO[Any]]:
         if os.path.isdir(target):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         temporary = _beside(target)
-        # Opened by hand: O_EXCL never meets another writer's file, and the umask applies as usual.
+        # O_EXCL never opens another writer's file, and the umask applies as usual.
         raw = os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb")
     try:
         with _disk_faults(source, within=temporary), raw, _layers(raw, source, mode) as handle:
@@ -152,7 +152,7 @@ def _write_whole(source: str, mode: str) -> Iterator[IO[Any]]:
 
 @contextmanager
 def _layers(raw: IO[bytes], source: str, mode: str) -> Iterator[IO[Any]]:
-    """Compression and text around raw bytes; when it ends well, all of it is on the disk."""
+    """Compression and text encoding around raw bytes; on success everything is synced."""
     pack = _PACKERS.get(os.path.splitext(source)[1].lower())
     packed = raw if pack is None else pack(raw)
     handle = packed if mode == "wb" else TextIOWrapper(packed, encoding="utf-8", newline="\n")
@@ -164,11 +164,11 @@ def _layers(raw: IO[bytes], source: str, mode: str) -> Iterator[IO[Any]]:
         if packed is not raw:
             packed.close()
         raw.flush()
-        # A device or pipe has no disk to reach.
+        # A device or pipe cannot be synced.
         with suppress(OSError) if _is_special(source) else nullcontext():
             os.fsync(raw.fileno())
     except BaseException:
-        # Closing now keeps a full disk from being reported once more when the handle is collected.
+        # Closed here, so that a full disk is not reported again when the handle is collected.
         for layer in (handle, packed, raw):
             with suppress(OSError, ValueError):
                 layer.close()
@@ -177,12 +177,12 @@ def _layers(raw: IO[bytes], source: str, mode: str) -> Iterator[IO[Any]]:
 
 @contextmanager
 def _disk_faults(source: str, *, within: str | None = None) -> Iterator[None]:
-    """Tell what the disk refuses in one line.
+    """Turn an `OSError` about the target into an `InputError` of one line.
 
     Args:
         source: The target, for the error.
-        within: Set around a caller's block: only faults of the disk itself count there, and those
-            of files inside this path, not what befalls other files that the caller touches.
+        within: Given around a caller's block: only faults of the disk itself and of files inside
+            this path are converted, not those of other files that the caller uses.
     """
     try:
         yield
@@ -208,7 +208,7 @@ def _is_special(path: str) -> bool:
 
 
 def _beside(target: str) -> str:
-    """A free name in the target's folder, hidden and short enough for any file system."""
+    """An unused hidden name in the target's folder, short enough for any file system."""
     folder, name = os.path.split(target)
     return os.path.join(folder, f".{name[:40]}.{secrets.token_hex(8)}.tmp")
 
@@ -229,7 +229,7 @@ def _refuse_standing(target: str, source: str, *, replace: bool) -> None:
 
 
 def _move_folder(building: str, target: str) -> None:
-    """Put the new folder in place; an old one steps aside first and comes back if that fails."""
+    """Rename the new folder into place; an old one is moved away, and back if that fails."""
     old = _beside(target)
     stood = os.path.isdir(target)
     if stood:
@@ -253,7 +253,7 @@ def _sync_tree(folder: str) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make a rename lasting; systems that cannot open folders (Windows) do so by themselves."""
+    """Sync a rename to the disk; systems that cannot open folders (Windows) need no sync."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,20 +1,19 @@
-"""What a user did wrong, said in one line.
+"""Errors that a user can cause, each told in one line.
 
-Every error that a user can cause derives from `SoftqueryError`; the command line prints it as one
-line and leaves with exit code 2. Anything else that is raised is a bug of ours and keeps its
-traceback.
+They derive from `SoftqueryError`; the command line prints them as one line and exits with code 2.
+Any other exception is a bug in softquery and keeps its traceback.
 """
 
 from os import PathLike, fspath
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """So many of something, as every line to a user counts.
+    """A number with its noun, as every message to a user counts.
 
     Args:
         number: How many.
-        noun: What one of them is called.
-        plural: What several are called; the noun with an s by default.
+        noun: The singular.
+        plural: The plural; the noun with an s by default.
 
     >>> counted(1, "text"), counted(2_000, "text"), counted(0, "entry", "entries")
     ('1 text', '2,000 texts', '0 entries')
@@ -23,7 +22,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 class SoftqueryError(Exception):
-    """A mistake in what was asked, never in how it was computed."""
+    """A mistake in what was asked for, never in how it was computed."""
 
 
 class InputError(SoftqueryError):
@@ -32,7 +31,7 @@ class InputError(SoftqueryError):
     Args:
         message: What was found and what was expected, without a final full stop.
         source: The file (or a word such as `"the iterable"`) that holds the input.
-        row: The 1-based number of the row, as a text editor counts lines.
+        row: The number of the row, counted from 1 as a text editor counts lines.
 
     >>> print(InputError("expected 3 columns, found 2", source="pairs.tsv", row=7))
     pairs.tsv, row 7: expected 3 columns, found 2
@@ -51,11 +50,11 @@ class InputError(SoftqueryError):
 
 
 class ConfigError(SoftqueryError):
-    """A setting that does not exist or does not fit."""
+    """A setting that is unknown or does not fit."""
 
 
 class BundleError(SoftqueryError):
-    """A model folder that is missing, damaged, or from a version we cannot read."""
+    """A model folder that is missing, damaged, or from a version that cannot be read."""
 
 
 class MissingExtra(SoftqueryError):  # noqa: N818  (it names what is missing, not what went wrong)

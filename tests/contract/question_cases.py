@@ -8,7 +8,7 @@ from torch import nn
 
 from registered import registered
 from softquery.answers import ContextWindow, ReadingRules
-from softquery.data import NO_ANSWER, QuestionBatch, encode_pages
+from softquery.data import NO_ANSWER, QuestionBatch, encode_windows
 from softquery.models import SpellingConfig
 from softquery.tasks import SpanReading
 from softquery.text import TextConfig, pipeline_from_words
@@ -72,24 +72,24 @@ class QuestionCase:
             )
         )
 
-    def labels(self, pages: list[ContextWindow]) -> list[tuple[int, int]]:
-        """Some legal span of each page; none of the last one where that is learnt."""
-        made = [(len(page.words) // 2, len(page.words) - 1) for page in pages]
+    def labels(self, windows: list[ContextWindow]) -> list[tuple[int, int]]:
+        """Some legal span of each window; none of the last one where that is learnt."""
+        made = [(len(window.words) // 2, len(window.words) - 1) for window in windows]
         return [*made[:-1], (NO_ANSWER, NO_ANSWER)] if self.learns_none else made
 
     def batch(
         self,
-        pages: list[ContextWindow] = RAGGED,
+        windows: list[ContextWindow] = RAGGED,
         *,
         extra_pad: int = 0,
         labels: list[tuple[int, int]] | None = None,
     ) -> QuestionBatch:
-        """Pages as a batch, as long as the longest of them, and `extra_pad`."""
-        given = self.labels(pages) if labels is None else labels
-        made = encode_pages(pages, PIPELINE, max_characters=LONGEST, labels=given)
-        length = max(len(page.words) for page in pages) + extra_pad
-        asked = max(1, *(len(page.question) for page in pages)) + extra_pad
-        return made.batch(torch.arange(len(pages)), length, question_length=asked)
+        """Windows as a batch, as long as the longest of them, and `extra_pad`."""
+        given = self.labels(windows) if labels is None else labels
+        made = encode_windows(windows, PIPELINE, max_characters=LONGEST, labels=given)
+        length = max(len(window.words) for window in windows) + extra_pad
+        asked = max(1, *(len(window.question) for window in windows)) + extra_pad
+        return made.batch(torch.arange(len(windows)), length, question_length=asked)
 
 
 CASES = [

@@ -22,7 +22,7 @@ every_model = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def scores_of(model, batch):
-    """Both scores at every real word, page by page."""
+    """Both scores at every real word, window by window."""
     with torch.inference_mode():
         output = model(batch)
     pairs = torch.stack([output.start, output.end], dim=-1)
@@ -96,8 +96,8 @@ def test_order_and_company_in_the_batch_change_nothing(case):
     together = scores_of(model, case.batch())
     shuffled = scores_of(model, case.batch([RAGGED[place] for place in order]))
     assert_same(shuffled, [together[place] for place in order])
-    for row, page in enumerate(RAGGED):
-        assert_same(scores_of(model, case.batch([page])), together[row : row + 1])
+    for row, window in enumerate(RAGGED):
+        assert_same(scores_of(model, case.batch([window])), together[row : row + 1])
 
 
 @every_model

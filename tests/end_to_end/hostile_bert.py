@@ -211,7 +211,7 @@ IMPORT_BERT = [
         command=TO,
         damage=tensor(QUERY, "not finite"),
         said=f"{WEIGHTS}: the tensor encoder.layer.0.attention.self.query.weight "
-        "holds what is no number",
+        "holds values that are not finite numbers",
     ),
     Case(
         title="another kind of model",

@@ -68,7 +68,7 @@ TRAIN_HEADS = [
         title="an answer outside the context",
         command="train bert-read --data asked --output new --init base",
         damage=asked(start=900),
-        said=f'asked/train.json, row 1: {ANY} answer "{ANY}" at 900 stands outside the context, '
+        said=f'asked/train.json, row 1: {ANY} answer "{ANY}" at 900 lies outside the context, '
         f"{ANY}",
         needs=BASE,
     ),

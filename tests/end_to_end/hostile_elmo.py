@@ -225,7 +225,7 @@ IMPORT_ELMO = [
         title="an array that is not finite",
         command=TO,
         damage=array("char_embed", float("nan")),
-        said=f"{WEIGHTS}: the array char_embed holds what is no number",
+        said=f"{WEIGHTS}: the array char_embed holds values that are not finite numbers",
     ),
     Case(
         title="weights that break off",

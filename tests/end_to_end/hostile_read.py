@@ -61,14 +61,14 @@ TRAINING = [
         title="an answer outside the context",
         command=TRAIN,
         damage=spoilt("data/train.json", answer(answer_start=900)),
-        said=f'data/train.json, row 1: {SECOND}: answer "{ANY}" at 900 stands outside the context, '
+        said=f'data/train.json, row 1: {SECOND}: answer "{ANY}" at 900 lies outside the context, '
         f"which has {ANY} characters",
     ),
     Case(
         title="an answer that stands elsewhere",
         command=TRAIN,
         damage=spoilt("data/train.json", answer(answer_start=1)),
-        said=f'data/train.json, row 1: {SECOND}: answer "{ANY}" is not what stands at 1: "{ANY}"',
+        said=f'data/train.json, row 1: {SECOND}: answer "{ANY}" is not the text at 1: "{ANY}"',
     ),
     Case(
         title="an answer without a start",
@@ -118,7 +118,7 @@ TRAINING = [
         title="answers that stand nowhere",
         command=TRAIN,
         damage=no_answer_anywhere,
-        said="data/train.json: no answer of any question lies on a page whole",
+        said="data/train.json: no answer to any question lies within one window",
     ),
     Case(
         title="a bad row of JSONL",
@@ -189,7 +189,7 @@ TRAINING = [
     Case(
         title="`--columns` for SQuAD's JSON",
         command=f"{TRAIN} --columns context=passage",
-        said="--columns: SQuAD's JSON has names of its own",
+        said="--columns: SQuAD's JSON has fixed names",
     ),
     Case(
         title="sub-words in place of words",
@@ -399,7 +399,7 @@ READING = [
         title="`evaluate` with an answer outside the context",
         command=EVALUATE,
         damage=spoilt("questions.json", answer(answer_start=900)),
-        said=f'questions.json, row 1: {SECOND}: answer "{ANY}" at 900 stands outside the context, '
+        said=f'questions.json, row 1: {SECOND}: answer "{ANY}" at 900 lies outside the context, '
         f"which has {ANY} characters",
     ),
     Case(

@@ -104,7 +104,8 @@ TRAIN_TAGGER = [
         title="a file of one column",
         command=PLAIN,
         damage=file(TRAIN_FILE, "Ada\nreads\n\nBo\n"),
-        said="tagged/train.txt, row 1: expected a column for tokens and tags each, found 1 in all",
+        said="tagged/train.txt, row 1: expected one column each for tokens and tags, "
+        "found 1 in all",
     ),
     Case(
         title="one column for words and tags",
@@ -245,7 +246,7 @@ EVALUATE_TAGGER = [
         command=EVALUATED,
         needs=TAGGER,
         damage=file("test.conll", "Ada x PROPN\nreads x VERB\n"),
-        said="test.conll, row 1: 'PROPN' is no tag of iob2",
+        said="test.conll, row 1: 'PROPN' is not a tag of iob2",
     ),
     Case(
         title="tags of several schemes",

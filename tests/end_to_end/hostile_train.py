@@ -217,7 +217,8 @@ COLUMN = [
                 for place, label in enumerate(["same", "different"] * 40)
             ),
         ),
-        said=f"data/train.tsv, row {ANY}: probabilities '{{\"same\": 0.4}}' are not shares of 1",
+        said=f"data/train.tsv, row {ANY}: probabilities '{{\"same\": 0.4}}' are not numbers "
+        "from 0 to 1 that sum to 1",
     ),
     Case(
         title="a label in dev that no training row has",

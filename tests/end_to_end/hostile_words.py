@@ -227,7 +227,7 @@ VECTORS = [
         title="a file without graded pairs",
         command=SIMILARITY,
         damage=file("pairs.tsv", "# nothing\n"),
-        said="pairs.tsv: holds no pairs: two words and a number a line, separated by tabs",
+        said="pairs.tsv: holds no pairs: two words and a number per line, separated by tabs",
     ),
     Case(
         title="a map without a place to go",

@@ -231,7 +231,7 @@ def test_limits_are_told_in_pieces(trained):
     told = softquery("tag", text, "--model", exported(trained["tag"]))
     assert re.search(r"1 sentence longer than \d+ pieces, read in parts", told.err), told.err
     told = softquery("read", "Who?", "--context", text, "--model", exported(trained["read"]))
-    assert re.search(r"1 context longer than \d+ pieces, read in pages", told.err), told.err
+    assert re.search(r"1 context longer than \d+ pieces, read in windows", told.err), told.err
 
 
 @pytest.mark.parametrize("odd", ["\u200b", "\u00ad", "\x07", "x" * 300, "\U0001f600"])

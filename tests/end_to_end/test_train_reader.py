@@ -205,13 +205,13 @@ def test_long_contexts_are_read_in_pages(place):
     answer = train("reader", place, "paged", "--set", "text.max_tokens=12", "--set",
                    "reading.step=6", **SHORT)  # fmt: skip
     assert answer.code == 0, answer.err
-    assert "train: 70 contexts are longer than 12 words; read in pages" in answer.err
+    assert "train: 70 contexts are longer than 12 words; read in windows" in answer.err
     counts = re.search(r"(\d+) questions to train on, (\d+) held back", answer.err)
     given = list(read_questions(place / "data" / "train.json"))
-    assert counts is not None  # questions, and not the pages that they are asked of
+    assert counts is not None  # questions, and not the windows that they are asked of
     assert sum(map(int, counts.groups())) == len(given)
     told = softquery("read", "Who?", "--context", "Ada sang. " * 40, "--model", place / "paged")
-    assert "1 context longer than 12 words, read in pages" in told.err
+    assert "1 context longer than 12 words, read in windows" in told.err
 
 
 @pytest.mark.parametrize("no_answer", ["never", "learnt"])
@@ -224,7 +224,7 @@ def test_questions_that_are_left_out_are_not_trained_on(no_answer, tmp_path):
     answer = train("reader", tmp_path, "model", **SHORT, training__max_steps=1,
                    reading__no_answer=no_answer)  # fmt: skip
     assert answer.code == 0, answer.err
-    left_out = re.search(r"train: (\d+) questions are left out; no page holds", answer.err)
+    left_out = re.search(r"train: (\d+) questions are left out; no window holds", answer.err)
     counts = re.search(r"(\d+) questions to train on, (\d+) held back", answer.err)
     assert left_out is not None
     assert counts is not None

@@ -12,7 +12,7 @@ from bert_cases import PIECES, SEQUENCES, packed, tokens
 from softquery.bundle import read_bundle
 from softquery.data import NONE, MaskedBatch
 from softquery.interop import import_bert, publish_bert
-from softquery.interop.bert_names import names, plain
+from softquery.interop.bert_config import names, plain
 from softquery.runtime.torch_models import config_of, load_encoder
 from softquery.tasks import MaskedLanguageModel
 

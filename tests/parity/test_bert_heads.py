@@ -15,7 +15,7 @@ from bert_head_cases import CASES, HeadCase
 from softquery.bundle import read_bundle
 from softquery.export import export_bert_head
 from softquery.files import Row
-from softquery.interop.bert_names import names
+from softquery.interop.bert_config import names
 from softquery.runtime.bert.backends import open_bert
 from softquery.runtime.bert.rows import BertRow
 

@@ -10,7 +10,7 @@ import torch
 
 from softquery.answers import ContextWindow, ReadingRules
 from softquery.attention import Trilinear
-from softquery.data import encode_pages
+from softquery.data import encode_windows
 from softquery.models import BiDaf, BiDafConfig
 from softquery.nn import SpellingConfig, TwoWayAttention
 from softquery.tasks import SpanReading
@@ -177,18 +177,18 @@ def test_the_whole_model_is_its_equations():
     model = BiDaf(config).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    pages = [
+    windows = [
         ContextWindow(["who", "slept"], ["ada", "slept", "well", "who"]),
         ContextWindow(["who"], ["ada"]),
     ]
     labels = [(0, 1), (0, 0)]
-    questions = encode_pages(pages, PIPELINE, max_characters=3, labels=labels)
+    questions = encode_windows(windows, PIPELINE, max_characters=3, labels=labels)
     batch = questions.batch(torch.tensor([0, 1]), 6, question_length=3)
     output = model(batch)
     losses = []
-    for row, (page, label) in enumerate(zip(pages, labels, strict=True)):
-        context = both_ways(model.encoder, embedded(model, page.words))
-        question = both_ways(model.encoder, embedded(model, page.question))
+    for row, (window, label) in enumerate(zip(windows, labels, strict=True)):
+        context = both_ways(model.encoder, embedded(model, window.words))
+        question = both_ways(model.encoder, embedded(model, window.question))
         score = pair_score(model.meeting, "trilinear")
         aware = attention_flow(score, torch.stack(context), torch.stack(question))
         states = list(aware)

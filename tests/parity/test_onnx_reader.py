@@ -62,17 +62,19 @@ def small(tmp_path_factory):
     return load_reader(folder / "float32"), load_reader(folder / "int8")
 
 
-def pages_of(reader, pairs):
-    from softquery.answers import lay_out
+def windows_of(reader, pairs):
+    from softquery.answers import make_windows
 
-    return lay_out(pairs, reader.pipeline, reader.paging).pages
+    return make_windows(pairs, reader.pipeline, reader.window).windows
 
 
 def test_scores_are_those_of_torch(both):
     theirs, ours = both
     assert (theirs.backend.name, ours.backend.name) == ("torch on cpu", "onnx")
-    pages = [*pages_of(ours, random_questions(40)), ContextWindow([], ["w1", "w2"])]
-    for one, other in zip(ours.backend.scores(pages), theirs.backend.scores(pages), strict=True):
+    windows = [*windows_of(ours, random_questions(40)), ContextWindow([], ["w1", "w2"])]
+    for one, other in zip(
+        ours.backend.scores(windows), theirs.backend.scores(windows), strict=True
+    ):
         np.testing.assert_allclose(one.start, other.start, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(one.end, other.end, rtol=1e-4, atol=1e-4)
         assert one.none == other.none
@@ -80,13 +82,13 @@ def test_scores_are_those_of_torch(both):
 
 def test_meetings_are_those_of_torch(both):
     theirs, ours = both
-    for page in [
-        *pages_of(ours, random_questions(6)),
+    for window in [
+        *windows_of(ours, random_questions(6)),
         ContextWindow([], ["w1"]),
         ContextWindow(["naïve"], ["w1"]),
     ]:
-        one, other = (reader.backend.meeting(page) for reader in (ours, theirs))
-        assert one.shape == (len(page.words), len(page.question))
+        one, other = (reader.backend.meeting(window) for reader in (ours, theirs))
+        assert one.shape == (len(window.words), len(window.question))
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
@@ -99,38 +101,38 @@ def test_answers_are_those_of_torch(both):
 
 
 words = st.lists(st.sampled_from([*WORDS[:8], "Unheard", "é"]), min_size=1, max_size=20)
-pages = st.lists(st.builds(ContextWindow, st.lists(st.sampled_from(WORDS[:5]), max_size=8), words),
-                 min_size=1, max_size=6)  # fmt: skip
+questions = st.lists(st.sampled_from(WORDS[:5]), max_size=8)
+windows = st.lists(st.builds(ContextWindow, questions, words), min_size=1, max_size=6)
 
 
 @few
-@given(pages)
+@given(windows)
 def test_padding_and_company_never_change_a_score(small, some):
     """Neither in float32 nor in int8: alone, in any batch, in any order."""
     for reader, close in zip(small, (2e-5, 2e-5), strict=True):
         together = reader.backend.scores(some)
         backwards = reader.backend.scores(some[::-1])[::-1]
-        for place, page in enumerate(some):
-            (alone,) = reader.backend.scores([page])
+        for place, window in enumerate(some):
+            (alone,) = reader.backend.scores([window])
             for other in (together[place], backwards[place]):
                 np.testing.assert_allclose(alone.start, other.start, rtol=0, atol=close)
                 np.testing.assert_allclose(alone.end, other.end, rtol=0, atol=close)
 
 
 @hypothesis_settings(max_examples=5, deadline=None)
-@given(pages)
+@given(windows)
 def test_padding_never_changes_a_score_in_torch(both, some):
     theirs, _ = both
     together = theirs.backend.scores(some)
-    for place, page in enumerate(some):
-        (alone,) = theirs.backend.scores([page])
+    for place, window in enumerate(some):
+        (alone,) = theirs.backend.scores([window])
         np.testing.assert_allclose(alone.start, together[place].start, rtol=0, atol=2e-5)
         np.testing.assert_allclose(alone.end, together[place].end, rtol=0, atol=2e-5)
 
 
 def test_int8_is_close(small):
     plain, quantised = small
-    some = pages_of(plain, random_questions(40))
+    some = windows_of(plain, random_questions(40))
     pairs = zip(plain.backend.scores(some), quantised.backend.scores(some), strict=True)
     gaps = [np.abs(one.start - other.start).max() for one, other in pairs]
     spread = np.std(np.concatenate([each.start for each in plain.backend.scores(some)]))
@@ -138,7 +140,7 @@ def test_int8_is_close(small):
 
 
 def test_threads_change_nothing(small):
-    some = pages_of(small[1], random_questions(60, longest=20))
+    some = windows_of(small[1], random_questions(60, longest=20))
     one, two = (
         load_reader(small[1].bundle, threads=threads).backend.scores(some) for threads in (1, 3)
     )

@@ -1,21 +1,21 @@
-"""What answers look like, without torch: labels, grades, tags, spans, and who matched."""
+"""The answers of every task as values, without torch: labels, grades, tags, spans and texts."""
 
-from softquery.answers.answer import Answer, candidates, settle
 from softquery.answers.calibration import Calibration
-from softquery.answers.classified import Classified
-from softquery.answers.generated import Generated, generated_record
+from softquery.answers.classify import Classified
+from softquery.answers.generate import Generated, generated_record
 from softquery.answers.labels import parse_class, parse_distribution, parse_grade
 from softquery.answers.match import Match
-from softquery.answers.pages import (
-    ContextWindow,
-    ContextWindows,
-    Paging,
-    TokenSpan,
-    WindowedContext,
-    lay_out,
+from softquery.answers.read import (
+    Answer,
+    ReadingRules,
+    SpanChoice,
+    SpanScores,
+    best_spans,
+    candidates,
+    choose_answers,
 )
-from softquery.answers.reading_rules import ReadingRules
-from softquery.answers.schemes import (
+from softquery.answers.tag import TagError, Tagged, TagSet
+from softquery.answers.tag_schemes import (
     Scheme,
     Span,
     converted,
@@ -24,9 +24,14 @@ from softquery.answers.schemes import (
     spans_of,
     tags_of,
 )
-from softquery.answers.span_choice import SpanChoice, SpanScores, best_spans
-from softquery.answers.tag_set import TagError, TagSet
-from softquery.answers.tagged import Tagged
+from softquery.answers.windows import (
+    ContextWindow,
+    ContextWindows,
+    SlidingWindow,
+    WindowedContext,
+    WindowPlace,
+    make_windows,
+)
 
 __all__ = [
     "Answer",
@@ -34,9 +39,9 @@ __all__ = [
     "Classified",
     "Match",
     "ContextWindow",
-    "Paging",
+    "SlidingWindow",
     "WindowedContext",
-    "TokenSpan",
+    "WindowPlace",
     "ReadingRules",
     "Scheme",
     "ContextWindows",
@@ -51,12 +56,12 @@ __all__ = [
     "candidates",
     "converted",
     "detect_scheme",
-    "lay_out",
+    "make_windows",
     "misfit",
     "parse_class",
     "parse_distribution",
     "parse_grade",
-    "settle",
+    "choose_answers",
     "spans_of",
     "tags_of",
     "generated_record",

@@ -1,4 +1,4 @@
-"""What makes a score mean something: a temperature, a threshold, and the right to abstain."""
+"""Calibration: temperature, threshold, and the probability below which no answer is given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class Calibration:
     temperature: float = 1.0
     """Logits are divided by it (Guo et al. 2017, Section 4.2)."""
     bias: tuple[float, ...] | None = None
-    """Added to the scaled logits, one number a label."""
+    """Added to the scaled logits, one number per label."""
     growth: float = 0.0
-    """How much sharper larger logits are made; see `softquery.measure.Scaling`."""
+    """How much larger logits are sharpened; see `softquery.measure.Scaling`."""
     threshold: float | None = None
-    """With two labels: the second one is answered from this probability on."""
+    """With two labels: the second is answered from this probability on."""
     abstain_below: float | None = None
-    """No label is answered where the answer's probability is lower."""
+    """No label is answered where the probability of the answer is lower."""
 
     def __post_init__(self) -> None:
         if not (_is_number(self.temperature) and 1e-6 <= self.temperature <= 1e6):
@@ -62,7 +62,7 @@ class Calibration:
         return shares
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The column answered in each row: by the threshold where there is one, else the likeliest.
+        """The label of each row: by the threshold where there is one, otherwise the likeliest.
 
         >>> Calibration(threshold=0.7).decide(np.array([[0.4, 0.6], [0.2, 0.8]])).tolist()
         [0, 1]
@@ -74,12 +74,12 @@ class Calibration:
         return likeliest
 
     def is_sure(self, probability: float) -> bool:
-        """Whether an answer of that probability is given."""
+        """Whether an answer of this probability is given rather than withheld."""
         return self.abstain_below is None or probability >= self.abstain_below
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any] | None) -> "Calibration":
-        """Read a bundle's `calibration.json`; what else stands there tells how it was fitted."""
+        """Parse a bundle's `calibration.json`; keys that say how it was fitted are ignored."""
         if data is None:
             return cls()
         names = ("temperature", "growth", "bias", "threshold", "abstain_below")

@@ -1,4 +1,4 @@
-"""Labels as they stand in files."""
+"""Parses labels of files: classes, grades and distributions."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def parse_class(text: str, labels: Sequence[str]) -> int:
-    """The place of a label, or `ValueError` naming the ones that are known.
+    """The index of a label; raises `ValueError` naming the known labels.
 
     >>> parse_class("1", ["0", "1"])
     1
@@ -18,7 +18,7 @@ def parse_class(text: str, labels: Sequence[str]) -> int:
 
 
 def parse_grade(text: str, low: float, high: float) -> float:
-    """A grade as its share of the scale, or `ValueError` naming the scale.
+    """A grade scaled to 0 to 1; raises `ValueError` naming the scale.
 
     >>> parse_grade("2.5", 0, 5)
     0.5
@@ -33,7 +33,7 @@ def parse_grade(text: str, low: float, high: float) -> float:
 
 
 def parse_distribution(text: str, labels: Sequence[str]) -> list[float]:
-    """A JSON object of label and probability, in the labels' order; labels left out have none.
+    """The probabilities of a JSON object in the order of the labels; omitted labels have 0.
 
     >>> parse_distribution('{"1": 0.75, "0": 0.25}', ["0", "1"])
     [0.25, 0.75]
@@ -48,5 +48,5 @@ def parse_distribution(text: str, labels: Sequence[str]) -> list[float]:
         parse_class(name, labels)
     total = sum(given.values())
     if not (all(0 <= share <= 1 for share in given.values()) and abs(total - 1) < 0.01):
-        raise ValueError(f"probabilities {text[:40]!r} are not shares of 1")
+        raise ValueError(f"probabilities {text[:40]!r} are not numbers from 0 to 1 that sum to 1")
     return [given.get(name, 0.0) / total for name in labels]

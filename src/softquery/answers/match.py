@@ -1,4 +1,4 @@
-"""The answer about one pair."""
+"""The answer of a matcher about one pair."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What two sentences are to each other.
+    """How two sentences relate to each other.
 
     With two classes, `score` is the probability of the second one (same meaning); with more, that
-    of the chosen label; with grades, the grade itself, and there is no label. A model that was
-    given the right to abstain answers no label where it is not sure enough.
+    of the chosen label; with grades, the grade itself, and there is no label. A model that
+    may abstain answers no label where it is not sure enough.
     """
 
     label: str | None
@@ -18,7 +18,7 @@ class Match:
     probabilities: dict[str, float]
 
     def record(self, sentence1: str, sentence2: str) -> dict[str, Any]:
-        """The answer as JSON gives it: repeating its input, numbers to six digits."""
+        """The answer as a JSON record that repeats its input, numbers to six decimals."""
         shares = {name: round(value, 6) for name, value in self.probabilities.items()}
         return {
             "sentence1": sentence1,

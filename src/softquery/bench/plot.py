@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from softquery.atomic import write_whole
+from softquery.atomic import write_atomically
 from softquery.bench.match import MatchBench
 from softquery.errors import MissingExtra
 
@@ -24,7 +24,7 @@ def draw(bench: MatchBench, path: Path) -> None:
         axes.bar_label(bars, labels=[f" {_shown(value)} ms" for value in times])
         axes.set(xscale="log", title=title, xlabel="milliseconds, median")
         axes.set_xlim(min(times) / 3, 30 * max(times))  # room for the longest bar's label
-    with write_whole(path, "wb") as handle:
+    with write_atomically(path, "wb") as handle:
         figure.savefig(handle, dpi=120, format="png")
 
 

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from softquery.atomic import whole_folder
+from softquery.atomic import atomic_folder
 from softquery.bundle.config import BundleConfig
 from softquery.bundle.folder_layout import (
     CALIBRATION,
@@ -114,7 +114,7 @@ def _place_whole(
     target: Path, contents: Mapping[str, bytes], records: Path | None, *, replace: bool
 ) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with whole_folder(target, replace=replace) as fresh:
+    with atomic_folder(target, replace=replace) as fresh:
         for name, content in contents.items():
             (fresh / name).parent.mkdir(exist_ok=True)
             (fresh / name).write_bytes(content)

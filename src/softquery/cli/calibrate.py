@@ -52,7 +52,7 @@ def calibrate(
     save_calibration(matcher.bundle, fitted)
     picture = matcher.bundle.path / RECORDS / "reliability.png"
     try:
-        from softquery.explain.reliability import draw_reliability
+        from softquery.explain.plots import draw_reliability
 
         picture.parent.mkdir(exist_ok=True)
         draw_reliability(fitted.before, fitted.after, picture)

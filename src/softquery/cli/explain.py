@@ -86,7 +86,7 @@ def _write(shown: "PairAlignment | TextWeights", output: Path | None, as_json: b
 
 
 def _title(shown: "PairAlignment | TextWeights") -> str:
-    from softquery.explain.answer import answer_kind, headline
+    from softquery.explain.layout import answer_kind, headline
 
     if answer_kind(shown) == "grade":
         return f"grade {shown.score:.4f}"

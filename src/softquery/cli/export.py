@@ -128,12 +128,12 @@ def _publish(bundle: "Bundle", form: str, output: Path | None, as_json: bool) ->
 
 def _publish_elmo(bundle: "Bundle", folder: Path) -> Path:
     """Both files of a published ELMo, whole or not at all."""
-    from softquery.files import whole_folder
+    from softquery.files import atomic_folder
     from softquery.interop import publish_elmo
 
     if folder.exists():
         raise InputError("already exists; name another --output", source=folder)
-    with whole_folder(folder) as fresh:
+    with atomic_folder(folder) as fresh:
         publish_elmo(bundle, weights=fresh / "lm_weights.hdf5", options=fresh / "options.json")
     return folder
 

@@ -11,7 +11,7 @@ from softquery.cli.console import note, print_json, print_table
 from softquery.errors import ConfigError, InputError, MissingExtra, counted
 
 if TYPE_CHECKING:
-    from softquery.measure.probed import Probed
+    from softquery.measure.probe_scores import ProbeReport
     from softquery.runtime.probe.layers import WordLayers
 
 probe = typer.Typer(
@@ -131,7 +131,7 @@ def _fresh(name: str, taken: dict[str, Any]) -> str:
     return fresh
 
 
-def _show(found: dict[str, "Probed"], *, as_json: bool, plot: Path | None, label: str) -> None:
+def _show(found: dict[str, "ProbeReport"], *, as_json: bool, plot: Path | None, label: str) -> None:
     reports = {name: probed.report() for name, probed in found.items()}
     if plot is not None:
         _draw(reports, plot, label)
@@ -184,7 +184,7 @@ def _span(interval: list[float], form: str) -> str:
 
 
 def _draw(reports: dict[str, Any], path: Path, label: str) -> None:
-    from softquery.explain.bars import Bar, BarPanel, draw_bars
+    from softquery.explain.plots import Bar, BarPanel, draw_bars
 
     panels = []
     for name, report in reports.items():

@@ -159,8 +159,8 @@ def _spaced(text: str) -> str:
 
 def _note_pages(count: int, reader: "Reader") -> None:
     if count:
-        limit = f"{reader.paging.size} {reader.pipeline.config.noun}"
-        note(f"{counted(count, 'context')} longer than {limit}, read in pages")
+        limit = f"{reader.window.size} {reader.pipeline.config.noun}"
+        note(f"{counted(count, 'context')} longer than {limit}, read in windows")
 
 
 def _many(

@@ -144,7 +144,7 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Draw a map of words: the plane in which they differ most."""
-    from softquery.explain.word_map import draw_word_map, require_png
+    from softquery.explain.plots import draw_word_map, require_png
     from softquery.runtime import load_vectors
 
     if output is None and not as_json:

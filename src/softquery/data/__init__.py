@@ -54,18 +54,18 @@ from softquery.data.pairs import (
 )
 from softquery.data.piece_rows import (
     PieceBatch,
-    PiecePages,
     PiecePairs,
+    PieceWindows,
     WordPieceBatch,
     WordPieces,
-    encode_piece_pages,
+    encode_piece_windows,
     joined_rows,
 )
 from softquery.data.questions import (
     NO_ANSWER,
     QuestionBatch,
     Questions,
-    encode_pages,
+    encode_windows,
 )
 from softquery.data.streams import (
     StreamBatch,
@@ -103,7 +103,7 @@ __all__ = [
     "PairBatch",
     "Pairs",
     "PieceBatch",
-    "PiecePages",
+    "PieceWindows",
     "PiecePairs",
     "QuestionBatch",
     "Questions",
@@ -131,9 +131,9 @@ __all__ = [
     "document_slots",
     "encode_ids",
     "encode_labels",
-    "encode_pages",
+    "encode_windows",
     "encode_pairs",
-    "encode_piece_pages",
+    "encode_piece_windows",
     "encode_translations",
     "encode_words",
     "first_sentence",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from softquery.data.streams import Streams
 from softquery.errors import BundleError, InputError
-from softquery.files import LONGEST_LINE, fingerprint, whole_folder, write_json
+from softquery.files import LONGEST_LINE, atomic_folder, fingerprint, write_json
 from softquery.text import (
     MAX_CHARACTERS,
     TextConfig,
@@ -30,7 +30,7 @@ from softquery.text import (
     pipeline_from_words,
     spell_vocabulary,
 )
-from softquery.text.vocabulary import ALWAYS_RESERVED
+from softquery.text.text_config import ALWAYS_RESERVED
 
 CHUNK = 4096
 """Texts that are tokenised at a time."""
@@ -102,7 +102,7 @@ def write_corpus(
     words = [*known, *counted.vocabulary()]
     words += dict.fromkeys(word for text in valid() for word in counted.words([text])[0])
     pipeline = pipeline_from_words(words, whole)
-    with whole_folder(folder) as fresh:
+    with atomic_folder(folder) as fresh:
         counts = np.zeros(pipeline.vocab_size, dtype=np.int64)
         totals = {}
         for split, texts in (("train", train), ("valid", valid)):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from softquery.data.document_text import DocumentText
 from softquery.errors import BundleError, ConfigError, InputError
-from softquery.files import LONGEST_LINE, DocumentLine, fingerprint, whole_folder, write_json
+from softquery.files import LONGEST_LINE, DocumentLine, atomic_folder, fingerprint, write_json
 from softquery.text import TextConfig, TextPipeline
 
 CHUNK: Final = 4096
@@ -71,7 +71,7 @@ def write_documents(
     """
     whole = replace(pipeline.config, boundaries=False, max_tokens=LONGEST_LINE)
     cutter = TextPipeline(_unmarked(pipeline), whole)
-    with whole_folder(folder) as fresh:
+    with atomic_folder(folder) as fresh:
         totals = {}
         for split, lines in splits.items():
             totals[split] = _Writer(fresh, split, cutter).write(lines())

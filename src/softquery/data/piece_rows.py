@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from softquery.answers import ContextWindow, ContextWindows
 from softquery.data.questions import shared_sentences
 from softquery.data.tokens import Sentences, Tokens
-from softquery.text import TextPipeline, WordCutting
+from softquery.text import PieceEncoder, TextPipeline
 
 
 class PieceBatch(NamedTuple):
@@ -83,14 +83,14 @@ class PiecePairs:
 
 
 @dataclass(frozen=True, slots=True)
-class PiecePages:
+class PieceWindows:
     """A whole set of context windows, each in one row with its question."""
 
     question: Sentences
     context: Sentences
     label: Int[Tensor, "N 2"] | None = None
     """The first and the last piece of the answer in the window; `NO_ANSWER` twice for none."""
-    sheet: ContextWindows | None = None
+    windowed: ContextWindows | None = None
     """Where the windows come from."""
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ class PiecePages:
         """Pieces of each row."""
         return self.question.lengths + self.context.lengths - 1
 
-    def to(self, device: torch.device | str) -> "PiecePages":
+    def to(self, device: torch.device | str) -> "PieceWindows":
         """The same windows on another device."""
         return replace(
             self,
@@ -142,26 +142,26 @@ def joined_rows(
     return PieceBatch(Tokens(ids.masked_fill(~mask, 0), mask), segments)
 
 
-def encode_piece_pages(
-    pages: Sequence[ContextWindow],
+def encode_piece_windows(
+    windows: Sequence[ContextWindow],
     pipeline: TextPipeline,
     *,
     labels: Sequence[tuple[int, int]] | None = None,
-) -> PiecePages:
+) -> PieceWindows:
     """Context windows as ids of pieces.
 
     Args:
-        pages: The windows, as `softquery.answers.lay_out` makes them with a pipeline of pieces.
+        windows: As `softquery.answers.make_windows` makes them with a pipeline of pieces.
         pipeline: That pipeline.
         labels: The first and last piece of the answer in each window, `NO_ANSWER` twice for none.
     """
-    cutting = WordCutting(pipeline)
+    cutting = PieceEncoder(pipeline)
     label = None
     if labels is not None:
         label = torch.tensor(labels, dtype=torch.int64).reshape(-1, 2)
-    return PiecePages(
-        shared_sentences([page.question for page in pages], cutting.marked),
-        shared_sentences([page.words for page in pages], cutting.marked),
+    return PieceWindows(
+        shared_sentences([window.question for window in windows], cutting.marked),
+        shared_sentences([window.words for window in windows], cutting.marked),
         label,
     )
 

@@ -45,7 +45,7 @@ class Questions:
     context: Sentences
     lexicon: Lexicon
     label: Int[Tensor, "N 2"] | None = None
-    sheet: ContextWindows | None = None
+    windowed: ContextWindows | None = None
     """Where the windows come from."""
 
     def __len__(self) -> int:
@@ -80,8 +80,8 @@ class Questions:
         )
 
 
-def encode_pages(
-    pages: Sequence[ContextWindow],
+def encode_windows(
+    windows: Sequence[ContextWindow],
     pipeline: TextPipeline,
     *,
     max_characters: int,
@@ -90,14 +90,14 @@ def encode_pages(
     """Context windows as rows of a lexicon of their own words.
 
     Args:
-        pages: The windows, as `softquery.answers.lay_out` makes them; a list of words that several
-            of them share is stored once.
+        windows: As `softquery.answers.make_windows` makes them; a list of words that several of
+            them share is stored once.
         pipeline: Knows which words the model's table has.
         max_characters: Characters per word, the two marks at its ends included.
         labels: The first and last word of the answer in each window, `NO_ANSWER` twice for none.
 
     >>> from softquery.text import TextConfig, pipeline_from_words
-    >>> made = encode_pages([ContextWindow(["who"], ["Ada", "slept"])],
+    >>> made = encode_windows([ContextWindow(["who"], ["Ada", "slept"])],
     ...                     pipeline_from_words(["who"], TextConfig()), max_characters=5)
     >>> made.batch(torch.tensor([0]), 3, question_length=1).context.ids.tolist()
     [[5, 6, 0]]
@@ -108,8 +108,8 @@ def encode_pages(
     def ids_of(words: Sequence[str]) -> list[int]:
         return [types.setdefault(word, first + len(types)) for word in words]
 
-    questions = shared_sentences([page.question for page in pages], ids_of)
-    contexts = shared_sentences([page.words for page in pages], ids_of)
+    questions = shared_sentences([window.question for window in windows], ids_of)
+    contexts = shared_sentences([window.words for window in windows], ids_of)
     lexicon = build_lexicon(types, pipeline, max_characters=max_characters)
     label = None
     if labels is not None:

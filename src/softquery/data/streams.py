@@ -19,7 +19,7 @@ from torch import Tensor
 
 from softquery.data.buckets import Slot
 from softquery.text import UNK_ID
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 TYPES_MULTIPLE = 8
 """Distinct types are padded to a multiple of it, which suits matrix products on GPUs."""

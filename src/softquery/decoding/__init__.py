@@ -1,4 +1,4 @@
-"""From scores to answers: greedy, beam, sampling and Viterbi, and rules that texts keep to."""
+"""Decoding: greedy, beam search, sampling and Viterbi, and rules for generated texts."""
 
 from softquery.decoding.beam import Beam, beam_search
 from softquery.decoding.couplet import (
@@ -9,15 +9,14 @@ from softquery.decoding.couplet import (
     couplet_rules,
 )
 from softquery.decoding.decode import Strategy, decode
-from softquery.decoding.greedy import Greedy, greedy, likelihood
+from softquery.decoding.greedy_and_sampling import Greedy, Sampling, greedy, likelihood, sample
 from softquery.decoding.hypothesis import Hypothesis, Ranking
-from softquery.decoding.phrase_rules import AllOf, BannedPhrases
-from softquery.decoding.rules import Constraint, Rules
-from softquery.decoding.sample import Sampling, sample
+from softquery.decoding.rules import AllOf, BannedPhrases, Constraint, Rules
 from softquery.decoding.step import (
     Candidates,
     Step,
     StepRequest,
+    WatchedStep,
     WholeStep,
     all_tokens,
     candidates_of,
@@ -25,7 +24,6 @@ from softquery.decoding.step import (
     with_watched,
 )
 from softquery.decoding.viterbi import Path, viterbi
-from softquery.decoding.watched import WatchedStep
 
 __all__ = [
     "COUPLET_RULES",

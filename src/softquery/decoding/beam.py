@@ -1,7 +1,7 @@
-"""The best few texts side by side, and the best of them in the end.
+"""Beam search: the best few texts of each sentence, extended side by side.
 
-A sentences that are not done, K rows of each (the beam), N = A·K rows, C candidates of a row, W
-required tokens.
+A unfinished sentences, K rows of each (the beam), N = A·K rows, C candidates per row, W required
+tokens.
 """
 
 from collections.abc import Sequence
@@ -10,27 +10,25 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
-from softquery.decoding.hypothesis import Hypothesis, Ranking
-from softquery.decoding.paths import Ended, Paths
-from softquery.decoding.rule_book import RuleBook
-from softquery.decoding.rules import Rules
+from softquery.decoding.hypothesis import FinishedRow, Hypothesis, Paths, Ranking
+from softquery.decoding.rules import RuleBook, Rules
 from softquery.decoding.step import Candidates, Floats, Ids, Mask, State, Step, StepRequest
 from softquery.text import EOS_ID
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Beam:
-    """How wide a search is, what it ranks by, and when it stops."""
+    """The width of the search, its ranking, and when it stops."""
 
     size: int = 5
-    """Texts that are kept at every step; 1 is greedy."""
+    """Texts per sentence that are kept at every step; 1 is greedy."""
     num_best: int = 1
-    """Texts that are returned for each sentence, at most `size`."""
+    """Texts per sentence that are returned, at most `size`."""
     ranking: Ranking = Ranking()
     patience: float = 1.0
     """A sentence is done once `patience · size` of its texts have ended (Kasai et al. 2022, Section
-    3) and no unfinished one scores higher, as it stands, than those that would be returned; with
-    infinity, once no unfinished one could ever do so."""
+    3) and no unfinished text currently scores higher than those that would be returned; with
+    infinity, once none could ever score higher."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.num_best <= self.size:
@@ -48,26 +46,26 @@ def beam_search(
     rules: Rules | Sequence[Rules] | None = None,
     source_mask: Mask | None = None,
 ) -> list[list[Hypothesis]]:
-    """Keep the likeliest beginnings of each sentence, and rank what has ended.
+    """Keep the likeliest beginnings of each sentence, and rank the finished texts.
 
-    Unfinished texts are equally long and compete by probability; finished ones by `Ranking`. A text
-    has ended if its end is among the `size` likeliest continuations of its sentence.
+    Unfinished texts are equally long and compete by probability, finished ones by `Ranking`. A text
+    is finished if its end token is among the `size` likeliest continuations of its sentence.
 
-    Where tokens are required, the beam is shared out among texts that hold none of them, one, two,
-    and so on, so that those which hold more, and are less likely for it, stay in (Post & Vilar
-    2018, Section 3, with equal shares). A beam too narrow for that does as `greedy` does.
+    Where tokens are required, the beam is divided among texts that hold none, one, two and so on of
+    them, so that texts with more of them, which are less likely, survive (Post & Vilar 2018,
+    Section 3, with equal shares). A beam too narrow for that handles them as `greedy` does.
 
     Args:
         step: The decoder.
         state: Its state before the first token, a row for each sentence.
         num_sentences: Sentences.
-        settings: How wide, ranked by what.
+        settings: Width, ranking and patience.
         rules: What texts must keep to, for all sentences or for each.
         source_mask: Real tokens of the sources, which a coverage penalty needs.
 
     Returns:
-        The best texts of each sentence, highest score first; fewer, or none, where the rules leave
-        no more.
+        The best texts of each sentence, highest score first; fewer or none where the rules allow no
+        more.
     """
     settings = settings or Beam()
     book = RuleBook(rules or Rules(), num_sentences, step.vocab_size)
@@ -75,12 +73,12 @@ def beam_search(
 
 
 class _Ranked(NamedTuple):
-    """Continuations of each sentence's texts [A, K·C], those to keep first."""
+    """Continuations of the texts of each sentence [A, K·C], those to keep first."""
 
     totals: Floats
     tokens: Ids
     rows: Ids
-    """Which row they continue."""
+    """The row that each continues."""
 
 
 class _Search(Generic[State]):
@@ -89,14 +87,14 @@ class _Search(Generic[State]):
     ) -> None:
         self.step, self.book, self.settings = step, book, settings
         self.judged_by = settings.ranking, source_mask
-        # What a row's share of the beam takes: `size` that go on, and the end.
+        # At most `size` continuations of a row survive, besides its end.
         self.num_candidates = settings.size + 1
-        self.ended: list[list[Ended]] = [[] for _ in book.rules]
+        self.ended: list[list[FinishedRow]] = [[] for _ in book.rules]
 
     def run(self, state: State, num_sentences: int) -> list[list[Hypothesis]]:
         paths = Paths.begin(np.arange(num_sentences))
         trail = paths.trail
-        while len(paths):  # every text ends at its longest length
+        while len(paths):  # every text ends at its maximal length
             shared = self._is_shared(paths.sentences)
             found = self.step(state, paths.last, self._wanted(paths, shared))
             paths = paths.looked(found.attention)
@@ -111,11 +109,11 @@ class _Search(Generic[State]):
             for ended, rules in zip(self.ended, self.book.rules, strict=True)
         ]
 
-    def _best(self, ended: list[Ended]) -> list[Ended]:
+    def _best(self, ended: list[FinishedRow]) -> list[FinishedRow]:
         return sorted(ended, key=lambda each: -each.score)[: self.settings.num_best]
 
     def _is_shared(self, sentences: Ids) -> Mask:
-        """Rows [N] of sentences whose beam has a place for every number of required tokens."""
+        """Rows [N] of sentences whose beam has room for every number of required tokens."""
         num_required = self.book.num_required(sentences)
         return (num_required > 0) & (self.settings.size > num_required)
 
@@ -144,9 +142,9 @@ class _Search(Generic[State]):
         )
 
     def _without_early_ends(self, paths: Paths, tokens: Ids, values: Floats) -> Floats:
-        """No row ends while tokens are missing; where it would, only these may come.
+        """Forbid rows to end while required tokens are missing; a row that would gets one of these.
 
-        A shared beam was not even shown that end.
+        A shared beam does not see the end token in this case.
         """
         missing = self.book.missing(paths.sentences, paths.tokens)
         values = values.copy()
@@ -158,7 +156,7 @@ class _Search(Generic[State]):
         return values
 
     def _shared_out(self, order: Ids, paths: Paths, tokens: Ids, shared: Mask) -> Ids:
-        """Put first what stands within the share of those that hold as many required tokens."""
+        """Put first the continuations within the share of their number of required tokens."""
         missing = self.book.missing(paths.sentences, paths.tokens)
         is_missing = (tokens[:, :, None] == self.book.required) & missing[:, None]
         num_missing = missing.sum(axis=1)[:, None] - is_missing.any(axis=2)  # [N, C]
@@ -176,7 +174,7 @@ class _Search(Generic[State]):
         return order
 
     def _collect(self, paths: Paths, ranked: _Ranked) -> None:
-        """Note the texts whose end is among the best continuations."""
+        """Record the texts whose end token is among the best continuations."""
         size = self.settings.size
         ends = (ranked.tokens[:, :size] == EOS_ID) & np.isfinite(ranked.totals[:, :size])
         for place, rank in zip(*np.nonzero(ends), strict=True):
@@ -185,7 +183,7 @@ class _Search(Generic[State]):
             self.ended[ended.sentence].append(ended)
 
     def _kept(self, paths: Paths, ranked: _Ranked) -> tuple[Ids, Ids, Floats]:
-        """Rows to go on from, their next tokens and totals; as many for every sentence."""
+        """The rows to continue, with their next tokens and totals; equally many per sentence."""
         goes_on = (ranked.tokens != EOS_ID) & np.isfinite(ranked.totals)
         goes_on &= goes_on.cumsum(axis=1) <= self.settings.size
         for place, live in enumerate(goes_on):
@@ -196,13 +194,13 @@ class _Search(Generic[State]):
         width = int(goes_on.sum(axis=1).max(initial=0))
         first = np.argsort(~goes_on, axis=1, kind="stable")[:, :width]
         totals, tokens, rows = (np.take_along_axis(part, first, axis=1) for part in picked)
-        # Sentences with fewer texts than others are filled up with impossible ones.
+        # Sentences with fewer texts than others are padded with impossible ones.
         fills = ~np.take_along_axis(goes_on, first, axis=1)
         totals = np.where(fills, -np.inf, totals)
         return rows.reshape(-1), tokens.reshape(-1), totals.reshape(-1)
 
     def _is_done(self, paths: Paths, rows: Ids, totals: Floats) -> bool:
-        """Whether these unfinished texts of a sentence, which continue its rows, may be dropped."""
+        """Whether the search of a sentence may stop, given its unfinished texts."""
         if not len(rows):
             return True
         settings, sentence = self.settings, int(paths.sentences[rows[0]])

@@ -32,19 +32,19 @@ COUPLET_RULES: tuple[CoupletRule, ...] = get_args(CoupletRule)
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """What the entries of a vocabulary are."""
+    """Properties of the entries of a vocabulary, for the rules of couplets."""
 
     entries: tuple[str, ...]
     numbers: dict[str, int]
     is_han: Mask
-    """[V]"""
+    """[V]: one Chinese character."""
     is_word: Mask
     """[V]: neither a sign nor reserved."""
     tones: dict[Tone, Mask]
 
     @classmethod
     def of(cls, entries: Sequence[str], num_reserved: int) -> "Characters":
-        """Look at every entry once.
+        """Classify every entry of a vocabulary.
 
         >>> Characters.of(["<pad>", "春", "，"], 1).is_word.tolist()
         [False, True, False]
@@ -69,17 +69,17 @@ def couplet_rules(
     banned: tuple[int, ...] = (),
     required: tuple[int, ...] = (),
 ) -> Rules:
-    """What a lower line must keep to; whichever rules hold, it is as long as the upper line.
+    """Rules for a lower line; under any of them it is as long as the upper line.
 
-    A required token that the rules keep from coming raises an `InputError`.
+    A required token that the rules exclude raises an `InputError`.
 
     Args:
-        upper: The tokens of the upper line as they are spelt, known to the model or not.
-        characters: Of the vocabulary.
+        upper: The tokens of the upper line as written, known to the model or not.
+        characters: Those of the vocabulary.
         rules: Which rules hold.
         prefix: Tokens that the lower line begins with.
-        banned: Tokens it may not hold.
-        required: Tokens it must hold.
+        banned: Tokens that it must not hold.
+        required: Tokens that it must hold.
 
     >>> characters = Characters.of(["<pad>", "<unk>", "<bos>", "<eos>", "春", "秋", "，"], 4)
     >>> made = couplet_rules(["春", "，", "春"], characters)
@@ -100,7 +100,7 @@ def couplet_rules(
             for place in range(len(upper))
         )
         if not any(admitted):
-            raise InputError(f"token {token} is required, but may not come")
+            raise InputError(f"token {token} is required, but not allowed")
     return Rules(
         min_length=len(upper),
         max_length=len(upper),
@@ -116,8 +116,8 @@ class CoupletForm:
     """Which characters may come next in a lower line; see `Constraint`.
 
     Args:
-        upper: The tokens of the upper line as they are spelt.
-        characters: Of the vocabulary.
+        upper: The tokens of the upper line as written.
+        characters: Those of the vocabulary.
         rules: Which rules hold.
     """
 
@@ -134,11 +134,11 @@ class CoupletForm:
         self.tone, self.tone_place = self._tone(upper)
 
     def __call__(self, tokens: Ids) -> Mask:
-        """From lines so far [N, T] to what may stand at place T of each: [N, V]."""
+        """The tokens allowed at place T of each unfinished line [N, T]: [N, V]."""
         place = tokens.shape[1]
         shape = (len(tokens), len(self.characters.entries))
         if place >= len(self.signs) or self.signs[place]:
-            return np.ones(shape, np.bool_)  # only `places` and the end have a say here
+            return np.ones(shape, np.bool_)  # decided by `places` and the length alone
         if "repeats" in self.rules and self.first[place] < place:
             before = tokens[:, self.first[place]]
             forced: Mask = np.arange(shape[1]) == before[:, None]
@@ -150,7 +150,7 @@ class CoupletForm:
         return found
 
     def admits(self, place: int, token: int) -> bool:
-        """Whether a token may stand at a place, whatever came before.
+        """Whether a token is allowed at a place, regardless of the tokens before it.
 
         >>> characters = Characters.of(["<pad>", "<unk>", "<bos>", "<eos>", "春", "秋"], 4)
         >>> form = CoupletForm(["春"], characters, ["repeats"])
@@ -160,7 +160,7 @@ class CoupletForm:
         return self.signs[place] or bool(self._at(place)[token])
 
     def _at(self, place: int) -> Mask:
-        """What may stand at a place, whatever came before."""
+        """The tokens allowed at a place, regardless of the tokens before it: [V]."""
         characters = self.characters
         mask = characters.is_han if self.han[place] else characters.is_word
         if "repeats" in self.rules:
@@ -170,7 +170,7 @@ class CoupletForm:
         return mask
 
     def _tone(self, upper: Sequence[str]) -> tuple[Tone | None, int]:
-        """The tone that the end must have, and where the token that ends the line is chosen."""
+        """The tone that the line must end in, and the place where that character is chosen."""
         end = last_word(upper)
         if "tones" not in self.rules or end is None:
             return None, -1

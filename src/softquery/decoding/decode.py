@@ -1,12 +1,11 @@
-"""Every search behind one door, so that the way to decode can be a setting."""
+"""One entry point for every search, so that the way to decode can be a setting."""
 
 from collections.abc import Sequence
 
 from softquery.decoding.beam import Beam, beam_search
-from softquery.decoding.greedy import Greedy, greedy
+from softquery.decoding.greedy_and_sampling import Greedy, Sampling, greedy, sample
 from softquery.decoding.hypothesis import Hypothesis
 from softquery.decoding.rules import Rules
-from softquery.decoding.sample import Sampling, sample
 from softquery.decoding.step import Mask, State, Step
 
 Strategy = Greedy | Beam | Sampling
@@ -22,9 +21,9 @@ def decode(
     source_mask: Mask | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Texts for each sentence, best first: `greedy`, `beam_search` or `sample`, by its settings.
+    """The texts of each sentence, best first, by the search that belongs to the strategy.
 
-    `numbers` tells which sentences these are among all, where texts are drawn.
+    `numbers` are the indices of the sentences among all, on which sampled texts depend.
     """
     if isinstance(strategy, Sampling):
         return sample(

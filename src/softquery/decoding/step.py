@@ -1,12 +1,11 @@
-"""One step of a decoder as every search sees it: what is wanted, and what comes back.
+"""One step of a decoder, the interface between searches and models.
 
-A step takes the state after some tokens and the last of these tokens, and says which tokens may
-come next. It returns the likeliest few of them instead of the whole vocabulary: on a GPU only those
-need to cross to the host, and the state stays where it is. Searches are written against this alone,
-so that one implementation serves torch and ONNX Runtime.
+A step takes the state after some tokens and the last of these tokens, and returns the likeliest few
+next tokens instead of the whole vocabulary: on a GPU only those need to be copied to the host, and
+the state stays on the device. One implementation of each search thus serves torch and ONNX Runtime.
 
-N rows (hypotheses), V tokens of the vocabulary, C candidates of a row, W watched tokens, S tokens
-of the source.
+N rows (hypotheses), V tokens of the vocabulary, C candidates per row, W watched tokens, S tokens of
+the source.
 """
 
 from collections.abc import Callable
@@ -29,29 +28,29 @@ class StepRequest:
     """What a search asks of a step."""
 
     allowed: Mask
-    """[N, V], or [1, V] where all rows may take the same tokens; True for what may come next."""
+    """[N, V], or [1, V] where all rows are alike: True for tokens that may come next."""
     num_candidates: int
-    """C: how many of the likeliest allowed tokens of each row; V or more for all tokens."""
+    """C: how many of the likeliest allowed tokens per row; V or more for all tokens."""
     watched: Ids = field(default_factory=lambda: NOTHING)
-    """[W]: tokens that are reported for every row, however unlikely they are."""
+    """[W]: tokens that are returned for every row, however unlikely they are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidates(Generic[State]):
-    """What may come next, and the state from which to go on once one of it is taken.
+    """The candidates for the next token, and the state after this step.
 
     Tokens that are not allowed have a log-probability of minus infinity. Probabilities are those of
-    the model: leaving tokens out does not make the others likelier.
+    the model, not renormalised over the allowed tokens.
     """
 
     tokens: Ids
-    """[N, C + W]: the likeliest first, then the watched ones. If all tokens are wanted, they come
-    unsorted, in the order of the vocabulary."""
+    """[N, C + W]: the likeliest first, then the watched ones. All tokens, if requested, come in the
+    order of the vocabulary."""
     log_probabilities: Floats
-    """[N, C + W]; a watched token that stands among the likeliest counts there alone."""
+    """[N, C + W]; a watched token that is among the likeliest has its probability only there."""
     state: State
     attention: Floats | None = None
-    """[N, ..., S]: where each row looked, for models that can say; heads and layers in between."""
+    """[N, ..., S]: the attention of each row, if the model gives it; layers and heads between."""
 
 
 class Step(Protocol[State]):
@@ -59,13 +58,13 @@ class Step(Protocol[State]):
 
     @property
     def vocab_size(self) -> int:
-        """V."""
+        """The size V of the vocabulary."""
 
     def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
-        """What may follow the last token [N] of every row."""
+        """The candidates after the last token [N] of every row."""
 
     def reorder(self, state: State, rows: Ids) -> State:
-        """The state whose rows are these rows of the given one, some left out, some repeated."""
+        """The state of the given rows, which may omit and repeat rows."""
 
 
 class WholeStep(Generic[State]):
@@ -74,13 +73,13 @@ class WholeStep(Generic[State]):
     Args:
         advance: From a state and the last tokens [N] to log-probabilities [N, V], the next state,
             and attention [N, ..., S] or None.
-        reorder: From a state and row numbers to the state of those rows.
-        vocab_size: V.
+        reorder: From a state and row indices to the state of those rows.
+        vocab_size: The size V of the vocabulary.
 
     >>> def advance(state, tokens):
     ...     return np.log([[0.1, 0.6, 0.3]] * len(tokens)), state, None
     >>> step = WholeStep(advance, lambda state, rows: state, 3)
-    >>> wanted = Wanted(allowed=np.array([[True, False, True]]), num_candidates=1)
+    >>> wanted = StepRequest(allowed=np.array([[True, False, True]]), num_candidates=1)
     >>> step(None, np.array([2]), wanted).tokens.tolist()
     [[2]]
     """
@@ -95,27 +94,27 @@ class WholeStep(Generic[State]):
 
     @property
     def vocab_size(self) -> int:
-        """V."""
+        """The size V of the vocabulary."""
         return self._vocab_size
 
     def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
-        """What may follow the last token of every row."""
+        """The candidates after the last token of every row."""
         log_probabilities, after, attention = self._advance(state, tokens)
         found, values = candidates_of(log_probabilities, wanted)
         return Candidates(tokens=found, log_probabilities=values, state=after, attention=attention)
 
     def reorder(self, state: State, rows: Ids) -> State:
-        """The state of these rows."""
+        """The state of the given rows."""
         return self._reorder(state, rows)
 
 
 def candidates_of(log_probabilities: Floats, wanted: StepRequest) -> tuple[Ids, Floats]:
     """Candidates [N, C + W] and their log-probabilities from those [N, V] of the vocabulary.
 
-    Of equals the lower number comes first. Not a number counts as impossible.
+    Of equal values the lower id comes first. NaN counts as impossible.
     """
     values = np.where(wanted.allowed, log_probabilities, -np.inf)
-    if np.isnan(values.max(initial=-np.inf)):  # one look at all is cheaper than one at each
+    if np.isnan(values.max(initial=-np.inf)):  # one reduction is cheaper than a test of every value
         values = np.where(np.isnan(values), -np.inf, values)
     if wanted.num_candidates >= values.shape[1]:
         return all_tokens(values, wanted.watched)
@@ -125,7 +124,7 @@ def candidates_of(log_probabilities: Floats, wanted: StepRequest) -> tuple[Ids, 
 
 
 def all_tokens(values: Floats, watched: Ids) -> tuple[Ids, Floats]:
-    """Every token [N, V] with its value, in order; watched ones are among them."""
+    """Every token [N, V] with its value, in the order of the vocabulary."""
     tokens = np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return with_watched(tokens, values, watched, values[:, watched])
 
@@ -133,7 +132,7 @@ def all_tokens(values: Floats, watched: Ids) -> tuple[Ids, Floats]:
 def with_watched(
     tokens: Ids, values: Floats, watched: Ids, watched_values: Floats
 ) -> tuple[Ids, Floats]:
-    """Put watched tokens [W] with their values [N, W] behind the likeliest ones, none twice."""
+    """Append watched tokens [W] and their values [N, W] to the likeliest, without duplicates."""
     if not len(watched):
         return tokens, values
     is_there = np.stack([(tokens == token).any(axis=1) for token in watched], axis=1)  # [N, W]
@@ -143,7 +142,7 @@ def with_watched(
 
 
 def likeliest(values: Floats, count: int) -> Ids:
-    """Places of the `count` largest values of each row, falling; of equals the first comes first.
+    """Columns of the `count` largest values of each row, descending; ties in order of the columns.
 
     >>> likeliest(np.array([[1.0, 3.0, 3.0, 2.0]]), 2).tolist()
     [[1, 2]]
@@ -153,9 +152,9 @@ def likeliest(values: Floats, count: int) -> Ids:
     if count == 1:
         best: Ids = values.argmax(axis=1, keepdims=True)
         return best
-    if 2 * count >= size:  # sorting all is no dearer
+    if 2 * count >= size:  # sorting everything costs no more
         return np.argsort(-values, axis=1, kind="stable")[:, :count]
-    # A partition finds the largest in linear time, but takes any of equals where they are too many.
+    # A partition finds the largest in linear time, but picks arbitrarily among ties.
     places = np.sort(np.argpartition(-values, count - 1, axis=1)[:, :count], axis=1)
     found = np.take_along_axis(values, places, axis=1)
     smallest = found.min(axis=1, keepdims=True)
@@ -164,3 +163,29 @@ def likeliest(values: Floats, count: int) -> Ids:
     found = np.take_along_axis(values, places, axis=1)
     order = np.argsort(-found, axis=1, kind="stable")
     return np.take_along_axis(places, order, axis=1)
+
+
+class WatchedStep(Generic[State]):
+    """A step that also reports the last token of every row, to show a text while it is decoded.
+
+    Args:
+        step: The decoder.
+        tell: Called with the tokens [N] that the step continues from.
+    """
+
+    def __init__(self, step: Step[State], tell: Callable[[Ids], object]) -> None:
+        self.step, self.tell = step, tell
+
+    @property
+    def vocab_size(self) -> int:
+        """The size V of the vocabulary."""
+        return self.step.vocab_size
+
+    def __call__(self, state: State, tokens: Ids, wanted: StepRequest) -> Candidates[State]:
+        """The candidates after the last token of every row."""
+        self.tell(tokens)
+        return self.step(state, tokens, wanted)
+
+    def reorder(self, state: State, rows: Ids) -> State:
+        """The state of the given rows."""
+        return self.step.reorder(state, rows)

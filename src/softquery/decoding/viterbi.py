@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
 BATCH = 256
-"""Sentences of like length that are decoded together."""
+"""How many sentences of similar length are decoded together."""
 
 
 class Path(NamedTuple):
-    """The labels of a sentence, and what they score together."""
+    """The labels of a sentence, and their total score."""
 
     labels: list[int]
     score: float
 
 
 def viterbi(scores: Sequence[Floats], between: Floats, start: Floats, end: Floats) -> list[Path]:
-    """The best labels of each sentence; of equal ones, those that come first.
+    """The best labels of each sentence; of equal scores, the labels with lower ids.
 
     Args:
-        scores: [T, L] for each sentence; T may be 0.
-        between: [L, L], from a label to the next.
-        start: [L], of the first label.
-        end: [L], of the last label.
+        scores: [T, L] per sentence; T may be 0.
+        between: [L, L]: scores of transitions from a label to the next.
+        start: [L]: scores of the first label.
+        end: [L]: scores of the last label.
 
     >>> scores = np.array([[1.0, 0.0], [0.0, 0.5]])
     >>> viterbi([scores], np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros(2), np.zeros(2))

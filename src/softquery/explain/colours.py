@@ -1,7 +1,7 @@
-"""The colours of weights: one ramp for each sentence, told apart by hue, read by lightness.
+"""The colours of weights: one colour ramp per sentence.
 
-The hue says who asks. Lightness alone says how much, so that a grey print reads the same: on paper
-more weight is darker, on a dark screen it is brighter.
+The hue says which sentence asks. Lightness alone says how much, so that a greyscale print reads the
+same: more weight is darker in the light scheme and brighter in the dark one.
 """
 
 from typing import Literal
@@ -13,10 +13,10 @@ Side = Literal["first", "second"]
 Scheme = Literal["light", "dark"]
 
 NUM_LEVELS = 24
-"""How many steps a ramp has beyond its ground."""
+"""How many steps a ramp has above its lowest one."""
 
 EXPONENT = 0.65
-"""Below 1, so that a tenth of the weight can be told from none; the legend shows the same bend."""
+"""Below 1, so that a weight of 0.1 can be told from 0; the legend uses the same curve."""
 
 _STOPS: dict[tuple[Side, Scheme], tuple[str, ...]] = {
     ("first", "light"): ("#f3f4fd", "#ccd2fa", "#97a1f0", "#5c60d9", "#3a33a8", "#1e1a5c"),
@@ -38,7 +38,7 @@ def level_of(weight: float) -> int:
 
 
 def level_class(side: Side, weight: float) -> str:
-    """The class of an area that shows a weight; `ink-` before it is the class of text on it.
+    """The CSS class of an area that shows a weight; `ink-` before it is the class of text on it.
 
     >>> level_class("second", 0.5)
     'b15'
@@ -47,7 +47,7 @@ def level_class(side: Side, weight: float) -> str:
 
 
 def ramp(side: Side, scheme: Scheme) -> list[str]:
-    """The colour of each level, from the ground to the full weight.
+    """The colour of each level, from a weight of 0 to one of 1.
 
     >>> ramp("first", "light")[0], ramp("first", "light")[-1]
     ('#f3f4fd', '#1e1a5c')
@@ -61,7 +61,7 @@ def ramp(side: Side, scheme: Scheme) -> list[str]:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever can be read better on a colour.
+    """Black or white, whichever is more readable on a colour.
 
     >>> ink_on("#f3f4fd"), ink_on("#1e1a5c")
     ('#191626', '#ffffff')
@@ -87,7 +87,7 @@ def luminance(colour: str) -> float:
 
 
 def ramp_css() -> str:
-    """Classes for areas and for the text on them, in both ramps and both schemes."""
+    """CSS classes for areas and for the text on them, in both ramps and both schemes."""
     return f"{_rules('light')}@media (prefers-color-scheme: dark) {{\n{_rules('dark')}}}\n"
 
 

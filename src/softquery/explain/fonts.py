@@ -1,4 +1,4 @@
-"""Fonts for PNG: matplotlib's own has no Chinese, so one is looked for among those installed."""
+"""Fonts for PNG: matplotlib's own lacks Chinese, so the installed fonts are searched for one."""
 
 import warnings
 from collections.abc import Iterable
@@ -30,18 +30,18 @@ _WITH_HAN = (
     "SimSun",
     "Noto Serif CJK SC",
 )
-"""Families that hold Han characters, the better looking first."""
+"""Families with Han characters, in order of preference."""
 
 _FILE_NAMES = (
     *("cjk", "sourcehan", "notosanssc", "pingfang", "hei", "msyh", "simsun", "wqy"),
     *("droidsansfallback", "arialuni"),
 )
-"""Parts of the names of their files, in small letters and without hyphens."""
+"""Parts of the names of their files, in lower case and without hyphens."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fonts:
-    """Families that can draw a picture, and what they cannot draw."""
+    """The font families of a picture, and the characters that none of them has."""
 
     families: tuple[str, ...]
     """matplotlib takes each character from the first family that has it."""
@@ -52,13 +52,13 @@ class Fonts:
         return text.translate(dict.fromkeys(self.missing, _BOX)) if self.missing else text
 
     def families_for(self, text: str) -> list[str]:
-        """Only matplotlib's own family where it suffices: it alone surely has a bold face."""
+        """Matplotlib's own family where it suffices, as only it is sure to have a bold face."""
         own = _needed([text]) <= _characters(_OWN)
         return [_OWN] if own else list(self.families)
 
 
 def choose_fonts(texts: Iterable[str]) -> Fonts:
-    """Find families that together can draw the texts; warn, in one line, where none can."""
+    """Find families that together can draw the texts; warn about characters that none has."""
     missing = _needed(texts) - _characters(_OWN)
     families = [_OWN]
     if missing:
@@ -106,5 +106,5 @@ def _add_new_fonts() -> None:
         if path not in known and any(part in name for part in _FILE_NAMES):
             try:
                 fontManager.addfont(path)
-            except (OSError, RuntimeError):  # a damaged font is no reason to draw nothing
+            except (OSError, RuntimeError):  # a damaged font is skipped
                 continue

@@ -1,9 +1,8 @@
-"""Where each token of an answer looked in its source: as data, and as pictures.
+"""The attention of each generated token to the tokens of the source.
 
-T tokens of the answer, S tokens of the source, L layers, H heads.
+T generated tokens, S tokens of the source, L layers, H heads.
 """
 
-import json
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,17 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.explain.data import shortest_floats
-from softquery.explain.strongest import StrongestLinks, strongest_partners
+from softquery.explain.alignment import StrongestLinks, shortest_floats, strongest_partners
 
 Weights = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class GenerationAlignment:
-    """What every token of an answer asked of the source, the end of the answer included.
+    """The attention of every generated token, the end token included, to the source.
 
-    >>> alignment = WrittenAlignment(
+    >>> alignment = GenerationAlignment(
     ...     source="ein Mann", text="a man", source_tokens=("ein", "Mann"), tokens=("a", "man"),
     ...     weights=np.array([[0.9, 0.1], [0.2, 0.8]]), score=-0.5,
     ... )
@@ -31,9 +29,9 @@ class GenerationAlignment:
     """
 
     source: str
-    """As given."""
+    """The source text, as given."""
     text: str
-    """The answer."""
+    """The generated text."""
     source_tokens: tuple[str, ...]
     tokens: tuple[str, ...]
     weights: Weights
@@ -53,14 +51,14 @@ class GenerationAlignment:
 
     @property
     def mean(self) -> Weights:
-        """[T, S]: over layers and heads."""
+        """[T, S]: the weights averaged over layers and heads."""
         if self.weights.ndim == 2:
             return self.weights
         found: Weights = self.weights.mean(axis=(0, 1))
         return found
 
     def heads(self) -> list[tuple[str, Weights]]:
-        """Every layer and head by its name; nothing where there are none."""
+        """The weights of every layer and head, with a name; empty where there is only one map."""
         if self.weights.ndim == 2:
             return []
         return [
@@ -70,11 +68,11 @@ class GenerationAlignment:
         ]
 
     def strongest(self, top: int = 3) -> tuple[StrongestLinks, ...]:
-        """For each token of the answer, whom it asked most."""
+        """For each generated token, the source tokens that it attended to most."""
         return strongest_partners(self.tokens, self.source_tokens, self.mean, top=top)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, floats and strings, ready for JSON."""
+        """Plain lists, floats and strings under the names of the fields, ready for JSON."""
         return {
             "source": self.source,
             "text": self.text,
@@ -86,25 +84,10 @@ class GenerationAlignment:
         }
 
     def plot(self, path: str | PathLike[str]) -> Path:
-        """Write a picture (.svg, .png), a page (.html) or the data (.json), whole."""
-        from softquery.atomic import write_text
-        from softquery.explain.generation_picture import (
-            generation_html,
-            generation_png,
-            generation_svg,
-        )
-        from softquery.explain.write import require_ending
+        """Write a picture (.svg, .png), a page (.html) or data (.json), atomically."""
+        from softquery.explain.write import write_explanation  # imports this module
 
-        require_ending(path)
-        target = Path(path)
-        ending = target.suffix.lower()
-        if ending == ".png":
-            generation_png(self, target)
-        elif ending == ".json":
-            write_text(target, json.dumps(self.to_dict(), ensure_ascii=False) + "\n")
-        else:
-            write_text(target, generation_html(self) if ending == ".html" else generation_svg(self))
-        return target
+        return write_explanation(self, path)
 
 
 def _nested(weights: Weights) -> list[Any]:

@@ -7,27 +7,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.explain.colours import NUM_LEVELS, Side, level_class, level_of
-from softquery.explain.lettering import fitted, text_width
-from softquery.explain.markup import escaped, isolated, shortened, visible_token
+from softquery.explain.lettering import (
+    escaped,
+    fitted,
+    isolated,
+    shortened,
+    text_width,
+    visible_token,
+)
 
 LEGEND_WIDTH = 120.0
 LEGEND_TICKS = (0.0, 0.1, 0.25, 0.5, 1.0)
 
 _LARGEST_CELL, _SMALLEST_CELL = 34.0, 14.0
 _ROOM = 400.0
-"""The side that a map keeps to for as long as its cells can shrink."""
+"""The longest side of a map whose cells can still shrink."""
 _LONGEST_LABEL = 7.5
-"""In heights of its font."""
+"""The most width of a label, in multiples of its font size."""
 _NUMBER_FROM = 25.0
-"""The smallest cell that can hold a number."""
+"""The smallest cell that shows a number."""
 _LEAST_NUMBER = 0.045
-"""The least weight that is worth one."""
+"""The smallest weight that is shown as a number."""
 _EVERY_CELL_UP_TO = 2500
-"""Larger maps leave out cells that show no weight: what is not seen should not weigh megabytes."""
+"""Larger maps omit cells without visible weight, which would take megabytes."""
 
 
 def cell_size(num_tokens: int) -> float:
-    """The side of a cell in a map whose longer sentence has so many tokens.
+    """The side of a cell in a map whose longer sentence has this many tokens.
 
     >>> cell_size(3), cell_size(20), cell_size(400)
     (34.0, 20.0, 14.0)
@@ -48,12 +54,12 @@ class HeatMap:
 
     @property
     def title_parts(self) -> tuple[str, str, str, str]:
-        """The question that the map answers; the second and fourth part name the sentences."""
+        """The title in four parts; the second and the fourth name the sentences."""
         return ("Each word of the ", f"{self.side} sentence", " asks the ", self.other)
 
     @property
     def nothing(self) -> str:
-        """What is written where there are no cells."""
+        """The text shown in place of a map without cells."""
         return f"there is no word that {'is asked' if self.askers else 'asks'}"
 
     @property
@@ -63,22 +69,22 @@ class HeatMap:
 
     @property
     def font_size(self) -> float:
-        """The size of the labels: as large as rows allow."""
+        """The font size of the labels, as large as the rows allow."""
         return min(14.0, max(10.5, self.cell * 0.6))
 
     @property
     def row_labels(self) -> list[str]:
-        """The tokens that ask, as far as they fit."""
+        """The tokens that ask, cut to the room there is."""
         return [self._label(each) for each in self.askers]
 
     @property
     def column_labels(self) -> list[str]:
-        """The tokens that are asked, as far as they fit."""
+        """The tokens that are asked, cut to the room there is."""
         return [self._label(each) for each in self.asked]
 
     @property
     def angle(self) -> int:
-        """How far column labels are turned: not at all where each fits over its column."""
+        """The rotation of column labels in degrees; 0 where each fits over its column."""
         if all(self._length(label) <= self.cell - 1 for label in self.column_labels):
             return 0
         return 45 if self.cell >= 24 else 60
@@ -98,7 +104,7 @@ class HeatMap:
 
     @property
     def width(self) -> float:
-        """The width of labels and cells, with what turned labels need beyond the last column."""
+        """The width of labels and cells, and of rotated labels beyond the last column."""
         angle = self.angle
         lean = float(np.cos(np.radians(angle))) if angle else 0.0
         ends = [
@@ -108,17 +114,17 @@ class HeatMap:
         return self.left + max(len(self.asked) * self.cell, *ends, 0.0)
 
     def height(self, top: float) -> float:
-        """The height of labels and cells where column labels are given this height."""
+        """The height of labels and cells, given the height of the column labels."""
         return top + max(len(self.askers), 1) * self.cell
 
     @property
     def has_number(self) -> NDArray[np.bool_]:
-        """Which cells show their weight as a number: those with any to speak of, if it fits."""
+        """Which cells show their weight as a number: those large and heavy enough."""
         shown: NDArray[np.bool_] = np.vectorize(self._shows_number, otypes=[bool])(self.weights)
         return shown
 
     def number(self, row: int, column: int) -> str:
-        """A weight in the few digits that a cell holds."""
+        """A weight in two decimals, without the leading zero."""
         text = f"{float(self.weights[row, column]):.2f}"
         return text[1:] if text[0] == "0" else "1"
 
@@ -128,7 +134,7 @@ class HeatMap:
         return f'<g transform="translate({_n(self.left)} {_n(top)})">\n{body}</g>\n'
 
     def legend(self) -> str:
-        """The ramp, bent as the colours are: each weight stands where its colour does."""
+        """The colour ramp with ticks; each weight stands below its colour."""
         step = LEGEND_WIDTH / (NUM_LEVELS + 1)
         prefix = level_class(self.side, 0)[0]
         steps = "".join(
@@ -196,7 +202,7 @@ class HeatMap:
         )
 
     def _ground(self) -> str:
-        """What stands behind the cells that are left out."""
+        """The background of a row whose empty cells are omitted."""
         width, height = _n(len(self.asked) * self.cell - 1), _n(self.cell - 1)
         return (
             f'<rect class="{level_class(self.side, 0.0)}" x="0.5" y="0.5" width="{width}"'
@@ -230,5 +236,5 @@ def _named(token: str) -> str:
 
 
 def _n(value: float) -> str:
-    """A coordinate in as few digits as can be seen."""
+    """A coordinate with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

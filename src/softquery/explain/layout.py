@@ -1,17 +1,89 @@
-"""Where everything lies in the picture of one pair, whatever draws it.
+"""Where everything lies in the pictures of a pair and of a text, whatever draws them.
 
-Lengths are in pixels of a screen at rest (96 to the inch), from the upper left corner.
+Lengths are in CSS pixels (96 to the inch), from the upper left corner.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import chances
 from softquery.explain.colours import Side
 from softquery.explain.heat_map import HeatMap, cell_size
-from softquery.explain.lettering import text_width, wrapped
-from softquery.explain.markup import visible
+from softquery.explain.lettering import (
+    fitted,
+    shortened,
+    text_width,
+    visible,
+    visible_token,
+    wrapped,
+)
+from softquery.explain.text_weights import TextWeights
+
+_MOST_LABELS = 5
+
+
+class HasAnswer(Protocol):
+    """An explanation that is drawn with its answer on top."""
+
+    @property
+    def label(self) -> str | None:
+        """The answer; None for a grade, or where the model abstains."""
+
+    @property
+    def score(self) -> float:
+        """The probability of the label, or the grade."""
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """One per label; empty for a grade."""
+
+
+class Chance(NamedTuple):
+    """One label with its probability."""
+
+    label: str
+    probability: float
+    chosen: bool
+
+
+def answer_kind(alignment: HasAnswer) -> str:
+    """What the headline shows: `answer`, or `grade` where the model has no labels."""
+    return "answer" if alignment.label is not None or alignment.probabilities else "grade"
+
+
+def headline(alignment: HasAnswer) -> str:
+    """The answer in short: the label, the grade, or that there is no answer."""
+    if alignment.label is not None:
+        return alignment.label
+    return "no answer" if alignment.probabilities else f"{alignment.score:.2f}"
+
+
+def chances(alignment: HasAnswer) -> list[Chance]:
+    """The labels with their probabilities, as the model orders them.
+
+    Of more than five labels only the five likeliest are given, likeliest first.
+    """
+    named = [
+        Chance(label, probability, label == alignment.label)
+        for label, probability in alignment.probabilities.items()
+    ]
+    if len(named) <= _MOST_LABELS:
+        return named
+    return sorted(named, key=lambda each: -each.probability)[:_MOST_LABELS]
+
+
+def percent(probability: float) -> str:
+    """A probability as a percentage; only 0 and 1 are shown as 0% and 100%.
+
+    >>> percent(0.937), percent(0.99999), percent(0.0002), percent(1.0)
+    ('93.7%', '>99.9%', '<0.1%', '100%')
+    """
+    if 0 < probability < 0.001:
+        return "<0.1%"
+    if 0.999 < probability < 1:
+        return ">99.9%"
+    return f"{probability:.1%}" if 0 < probability < 1 else f"{min(probability, 1):.0%}"
+
 
 PADDING = 30.0
 SENTENCE_SIZE = 16.0
@@ -21,18 +93,18 @@ TITLE_AT, NOTE_AT, LEGEND_AT = 14.0, 34.0, (196.0, 26.0)
 """Heights of the texts above a map, and the corner of its legend."""
 NOTE = "rows ask, columns are asked"
 BAR_AT, BAR_WIDTH = 96.0, 118.0
-"""Where the bars begin within the answer, and how long a certain one is."""
+"""Where the bars begin within the answer, and the length of a bar for probability 1."""
 
 _GAP = 44.0
 _HEADING = 50.0
-"""What title and legend take above a map."""
+"""The height of title and legend above a map."""
 _SMALLEST_WIDTH = 720.0
 _FIRST_LINE, _LINE, _BETWEEN = 40.0, 22.0, 8.0
 _FIRST_BAR, _BAR_LINE = 64.0, 20.0
 
 
 class SentenceLine(NamedTuple):
-    """One line of a sentence; the first of each sentence carries its mark."""
+    """One line of a sentence; the first line of each sentence is marked with a dot."""
 
     side: Side
     text: str
@@ -59,7 +131,7 @@ class PairLayout:
 
 
 def arrange(alignment: PairAlignment) -> PairLayout:
-    """Give everything its place: sentences and answer above, the two maps side by side below."""
+    """Lay out a pair: sentences and answer above, the two maps side by side below."""
     left, right = heat_maps(alignment)
     top = max(left.top, right.top)
     left_width, right_width = _map_width(left), _map_width(right)
@@ -96,17 +168,17 @@ def heat_maps(alignment: PairAlignment) -> tuple[HeatMap, HeatMap]:
 
 
 def heading_at(corner: tuple[float, float]) -> tuple[float, float]:
-    """The upper left corner of what stands above a map."""
+    """The upper left corner of the heading above a map."""
     return corner[0], corner[1] - _HEADING
 
 
 def bar_at(row: int) -> float:
-    """The height of the text beside a bar; the first row is 0."""
+    """The baseline of the text beside the bar of a row, counted from 0."""
     return _FIRST_BAR + row * _BAR_LINE
 
 
 def _map_width(each: HeatMap) -> float:
-    bold = 1.12  # letters of titles are broader
+    bold = 1.12  # titles are set in bold
     return max(each.width, bold * text_width("".join(each.title_parts), TITLE_SIZE))
 
 
@@ -123,3 +195,98 @@ def _lines(alignment: PairAlignment, width: float) -> list[SentenceLine]:
             lines.append(SentenceLine(side, text, y + place * _LINE, place == 0))
         y += len(texts) * _LINE + _BETWEEN
     return lines
+
+
+TITLE = "Which words was the answer read off?"
+WORD_SIZE = 15.0
+WORD_HEIGHT, WORD_PAD = 26.0, 6.0
+SHARE_SIZE = 12.0
+SHARE_WIDTH = 56.0
+"""The width of the column with the weights of the sentences."""
+
+_WIDTH = 860.0
+_WORD_GAP, _WORD_LINE, _SENTENCE_GAP = 3.0, 30.0, 8.0
+_TEXT_LINE = 20.0
+_LONGEST_WORD = 300.0
+
+
+class PlacedWord(NamedTuple):
+    """One word and the coloured box behind it."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    weight: float
+    """Its weight within its sentence."""
+    strength: float
+    """What its colour shows, from 0 to 1."""
+
+
+class Share(NamedTuple):
+    """The weight of a sentence, beside its first line."""
+
+    y: float
+    height: float
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextLayout:
+    """The places of text, answer, words and sentences; see `PairLayout` for what both have."""
+
+    words: tuple[PlacedWord, ...]
+    shares: tuple[Share, ...]
+    lines: tuple[str, ...]
+    """The lines of the text that are shown above; long texts are cut."""
+    width: float
+    height: float
+    answer_at: float
+    rule_at: float
+
+
+def arrange_text(shown: TextWeights) -> TextLayout:
+    """Lay out a text: the text and the answer above, its words in lines below."""
+    answer_at = _WIDTH - PADDING - ANSWER_WIDTH
+    lines = wrapped(visible(shown.text), WORD_SIZE, answer_at - 2 * PADDING, max_lines=4) or ["∅"]
+    lowest = max(40 + (len(lines) - 1) * _TEXT_LINE, bar_at(len(chances(shown)) - 1))
+    rule_at = PADDING + lowest + 22
+    words, shares, bottom = _flow(shown, rule_at + 22)
+    return TextLayout(
+        words=tuple(words),
+        shares=tuple(shares),
+        lines=tuple(lines),
+        width=_WIDTH,
+        height=bottom + PADDING,
+        answer_at=answer_at,
+        rule_at=rule_at,
+    )
+
+
+def line_at(place: int) -> float:
+    """The baseline of a line of the text above."""
+    return 40 + place * _TEXT_LINE
+
+
+def _flow(shown: TextWeights, top: float) -> tuple[list[PlacedWord], list[Share], float]:
+    """Place words one after the other; each sentence begins a new line."""
+    has_shares = shown.sentence_weights is not None
+    left = PADDING + (SHARE_WIDTH if has_shares else 0.0)
+    words: list[PlacedWord] = []
+    shares: list[Share] = []
+    y = top
+    rows = zip(shown.sentences, shown.word_weights, shown.strengths(), strict=True)
+    for place, (tokens, weights, strengths) in enumerate(rows):
+        start, x = y, left
+        for token, weight, strength in zip(tokens, weights, strengths, strict=True):
+            text = fitted(shortened(visible_token(token)), WORD_SIZE, _LONGEST_WORD)
+            width = text_width(text, WORD_SIZE) + 2 * WORD_PAD
+            if x > left and x + width > _WIDTH - PADDING:
+                x, y = left, y + _WORD_LINE
+            words.append(PlacedWord(text, x, y, width, float(weight), float(strength)))
+            x += width + _WORD_GAP
+        if shown.sentence_weights is not None:
+            weight = float(shown.sentence_weights[place])
+            shares.append(Share(start, y - start + WORD_HEIGHT, weight))
+        y += _WORD_LINE + _SENTENCE_GAP
+    return words, shares, max(y - _SENTENCE_GAP, top)

@@ -1,4 +1,4 @@
-"""The picture as a PNG, drawn by matplotlib (extra `[plot]`), laid out as the SVG is."""
+"""PNG drawings by matplotlib (extra `[plot]`), laid out like those in SVG."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,60 +11,45 @@ import numpy as np
 
 from softquery.atomic import write_bytes
 from softquery.errors import MissingExtra
+from softquery.explain import layout as measures
 from softquery.explain.alignment import PairAlignment
-from softquery.explain.answer import HasAnswer, answer_kind, chances, headline, percent
 from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
 from softquery.explain.fonts import Fonts, choose_fonts
+from softquery.explain.generation import GenerationAlignment, Weights
 from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
-from softquery.explain.layout import (
-    ANSWER_WIDTH,
-    BAR_AT,
-    BAR_WIDTH,
-    LEGEND_AT,
-    NOTE,
-    NOTE_AT,
-    PADDING,
-    SENTENCE_SIZE,
-    TITLE_AT,
-    TITLE_SIZE,
-    PairLayout,
-    arrange,
-    bar_at,
-    heading_at,
-)
-from softquery.explain.lettering import fitted
-from softquery.explain.markup import visible
+from softquery.explain.lettering import fitted, visible, visible_token
+from softquery.explain.text_weights import TextWeights
 
 _UNITS_PER_INCH, _POINTS_PER_INCH = 96, 72
 _DOTS_PER_INCH = 192
 _MOST_DOTS = 40e6
-"""Beyond it the picture gets coarser: at 400 words a side it would take gigabytes."""
+"""A larger picture gets fewer dots per inch: 400 words per side would take gigabytes."""
 _TEXT, _QUIET, _CHOSEN, _BAR, _TRACK = "#1b1a2b", "#6a6a80", "#1f8a5b", "#a9abc0", "#eeeff6"
 _INK: dict[Side, str] = {"first": "#4038b4", "second": "#a14b10"}
 
 
 def to_png(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
-    """Draw who asked whom as a PNG, on white, written whole.
+    """Draw the attention between two sentences as a PNG on white, written atomically.
 
-    Warns where no installed font has the characters; SVG and HTML leave fonts to the reader.
+    Warns about characters that no installed font has; SVG and HTML use the reader's fonts.
 
     Raises:
         MissingExtra: If matplotlib is not installed.
-        InputError: If the disk refuses.
+        InputError: If the file cannot be written.
     """
     require_matplotlib()
-    layout = arrange(alignment)
+    layout = measures.arrange(alignment)
     canvas = new_canvas(layout.width, layout.height, _texts(alignment, layout))
     _draw_sentences(canvas, alignment, layout)
-    draw_answer(canvas.moved(layout.answer_at, PADDING), alignment)
+    draw_answer(canvas.moved(layout.answer_at, measures.PADDING), alignment)
     for each, corner in zip(layout.maps, layout.maps_at, strict=True):
-        _draw_heading(canvas.moved(*heading_at(corner)), each)
+        _draw_heading(canvas.moved(*measures.heading_at(corner)), each)
         _draw_map(canvas.moved(corner[0] + each.left, corner[1] + layout.top), each)
     return write_canvas(canvas, path)
 
 
 def require_matplotlib() -> None:
-    """Say which extra draws PNGs, where it is missing."""
+    """Raise `MissingExtra` where matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -72,7 +57,7 @@ def require_matplotlib() -> None:
 
 
 def new_canvas(width: float, height: float, texts: Iterable[str]) -> "Canvas":
-    """White paper of this size, with fonts that can write the texts."""
+    """A white canvas of this size, with fonts that can draw the texts."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width / _UNITS_PER_INCH, height / _UNITS_PER_INCH), facecolor="white")
@@ -83,7 +68,7 @@ def new_canvas(width: float, height: float, texts: Iterable[str]) -> "Canvas":
 
 
 def write_canvas(canvas: "Canvas", path: str | PathLike[str]) -> Path:
-    """Write what was drawn, whole or not at all."""
+    """Write the drawing to a file, atomically."""
     figure = canvas.axes.figure
     width, height = figure.get_size_inches()
     contents = BytesIO()
@@ -95,7 +80,7 @@ def write_canvas(canvas: "Canvas", path: str | PathLike[str]) -> Path:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Canvas:
-    """matplotlib's axes in the units of the layout, from a corner of one's own."""
+    """matplotlib's axes in the units of the layout, with an origin that can be moved."""
 
     axes: Any
     fonts: Fonts
@@ -103,7 +88,7 @@ class Canvas:
     y: float = 0.0
 
     def moved(self, x: float, y: float) -> "Canvas":
-        """The same paper from another corner."""
+        """The same canvas with its origin moved by (x, y)."""
         return Canvas(axes=self.axes, fonts=self.fonts, x=self.x + x, y=self.y + y)
 
     def text(
@@ -118,7 +103,7 @@ class Canvas:
         weight: str = "normal",
         angle: float = 0.0,
     ) -> None:
-        """Write on a baseline, as SVG does; dollar signs are no formulas here."""
+        """Draw text on a baseline, as SVG does; dollar signs do not start formulas."""
         drawable = self.fonts.drawable(text)
         families = self.fonts.families_for(drawable)
         self.axes.text(
@@ -129,7 +114,7 @@ class Canvas:
             color=colour,
             ha=anchor,
             va="baseline",
-            weight=weight if len(families) == 1 else "normal",  # few others have a bold face
+            weight=weight if len(families) == 1 else "normal",  # few other fonts have a bold face
             rotation=angle,
             rotation_mode="anchor",
             family=families,
@@ -137,54 +122,59 @@ class Canvas:
         )
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        """A filled area."""
+        """Draw a filled rectangle."""
         from matplotlib.patches import Rectangle
 
         corner = (self.x + x, self.y + y)
         self.axes.add_patch(Rectangle(corner, width, height, color=colour, linewidth=0))
 
 
-def _texts(alignment: PairAlignment, layout: PairLayout) -> list[str]:
-    """Everything that will be written and that a font may not know."""
+def _texts(alignment: PairAlignment, layout: measures.PairLayout) -> list[str]:
+    """All text of the picture for which a font must be chosen."""
     labels = [label for each in layout.maps for label in each.row_labels]
     named = [visible(each) for each in (alignment.model, *alignment.probabilities)]
-    return [line.text for line in layout.lines] + labels + named + [visible(headline(alignment))]
+    return (
+        [line.text for line in layout.lines]
+        + labels
+        + named
+        + [visible(measures.headline(alignment))]
+    )
 
 
-def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: PairLayout) -> None:
-    corner = canvas.moved(PADDING, PADDING)
+def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: measures.PairLayout) -> None:
+    corner = canvas.moved(measures.PADDING, measures.PADDING)
     model = f" · {visible(alignment.model)}" if alignment.model else ""
-    note = fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - PADDING - 40)
+    note = fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - measures.PADDING - 40)
     corner.text(0, 11, note, size=12, colour=_QUIET)
     for line in layout.lines:
         if line.is_first:
-            corner.text(0, line.y, "●", size=SENTENCE_SIZE, colour=_INK[line.side])
-        corner.text(20, line.y, line.text, size=SENTENCE_SIZE, colour=_INK[line.side])
-    rule = canvas.moved(PADDING, layout.rule_at)
-    rule.box(0, 0, layout.width - 2 * PADDING, 1, _TRACK)
+            corner.text(0, line.y, "●", size=measures.SENTENCE_SIZE, colour=_INK[line.side])
+        corner.text(20, line.y, line.text, size=measures.SENTENCE_SIZE, colour=_INK[line.side])
+    rule = canvas.moved(measures.PADDING, layout.rule_at)
+    rule.box(0, 0, layout.width - 2 * measures.PADDING, 1, _TRACK)
 
 
-def draw_answer(corner: Canvas, alignment: HasAnswer) -> None:
-    """The answer and the bars of its labels."""
-    corner.text(0, 11, answer_kind(alignment), size=12, colour=_QUIET)
-    word = fitted(visible(headline(alignment)), 22.0, ANSWER_WIDTH)
+def draw_answer(corner: Canvas, alignment: measures.HasAnswer) -> None:
+    """Draw the answer and a bar per label."""
+    corner.text(0, 11, measures.answer_kind(alignment), size=12, colour=_QUIET)
+    word = fitted(visible(measures.headline(alignment)), 22.0, measures.ANSWER_WIDTH)
     corner.text(0, 37, word, size=22, weight="bold")
-    for row, chance in enumerate(chances(alignment)):
-        y, weight = bar_at(row), "bold" if chance.chosen else "normal"
-        label = fitted(visible(chance.label), 12.5, BAR_AT - 8)
-        length = max(BAR_WIDTH * min(chance.probability, 1.0), 2.0)
+    for row, chance in enumerate(measures.chances(alignment)):
+        y, weight = measures.bar_at(row), "bold" if chance.chosen else "normal"
+        label = fitted(visible(chance.label), 12.5, measures.BAR_AT - 8)
+        length = max(measures.BAR_WIDTH * min(chance.probability, 1.0), 2.0)
         corner.text(0, y, label, size=12, weight=weight)
-        corner.box(BAR_AT, y - 9, BAR_WIDTH, 9, _TRACK)
-        corner.box(BAR_AT, y - 9, length, 9, _CHOSEN if chance.chosen else _BAR)
-        chance_text = percent(chance.probability)
-        corner.text(ANSWER_WIDTH, y, chance_text, size=12, anchor="right", weight=weight)
+        corner.box(measures.BAR_AT, y - 9, measures.BAR_WIDTH, 9, _TRACK)
+        corner.box(measures.BAR_AT, y - 9, length, 9, _CHOSEN if chance.chosen else _BAR)
+        chance_text = measures.percent(chance.probability)
+        corner.text(measures.ANSWER_WIDTH, y, chance_text, size=12, anchor="right", weight=weight)
 
 
 def _draw_heading(canvas: Canvas, drawing: HeatMap) -> None:
     title = "".join(drawing.title_parts)
-    canvas.text(0, TITLE_AT, title, size=TITLE_SIZE, colour=_INK[drawing.side])
-    canvas.text(0, NOTE_AT, NOTE, size=12, colour=_QUIET)
-    legend = canvas.moved(*LEGEND_AT)
+    canvas.text(0, measures.TITLE_AT, title, size=measures.TITLE_SIZE, colour=_INK[drawing.side])
+    canvas.text(0, measures.NOTE_AT, measures.NOTE, size=12, colour=_QUIET)
+    legend = canvas.moved(*measures.LEGEND_AT)
     step = LEGEND_WIDTH / (NUM_LEVELS + 1)
     for level, colour in enumerate(ramp(drawing.side, "light")):
         legend.box(level * step, 0, step + 0.3, 8, colour)
@@ -194,7 +184,7 @@ def _draw_heading(canvas: Canvas, drawing: HeatMap) -> None:
 
 
 def _draw_map(grid: Canvas, drawing: HeatMap) -> None:
-    """Draw labels and cells; the corner is that of the first cell."""
+    """Draw labels and cells; the origin of `grid` is the corner of the first cell."""
     if drawing.weights.size == 0:
         grid.text(0, drawing.cell / 2, drawing.nothing, size=12, colour=_QUIET)
         return
@@ -236,3 +226,85 @@ def _draw_cells(grid: Canvas, drawing: HeatMap) -> None:
         x, y = (column + 0.5) * drawing.cell, (row + 0.5) * drawing.cell + 4
         text, ink = drawing.number(row, column), ink_on(colours[levels[row, column]])
         grid.text(float(x), float(y), text, size=10.5, colour=ink, anchor="center")
+
+
+def text_to_png(shown: TextWeights, path: str | PathLike[str]) -> Path:
+    """Draw the weights of a text's words and sentences as a PNG on white, written atomically.
+
+    Raises:
+        MissingExtra: If matplotlib is not installed.
+        InputError: If the file cannot be written.
+    """
+    require_matplotlib()
+    layout = measures.arrange_text(shown)
+    named = [
+        visible(each) for each in (shown.model, measures.headline(shown), *shown.probabilities)
+    ]
+    texts = [*layout.lines, *(word.text for word in layout.words), *named]
+    canvas = new_canvas(layout.width, layout.height, texts)
+    _draw_text(canvas, shown, layout)
+    draw_answer(canvas.moved(layout.answer_at, measures.PADDING), shown)
+    _draw_words(canvas, layout)
+    return write_canvas(canvas, path)
+
+
+def _draw_text(canvas: Canvas, shown: TextWeights, layout: measures.TextLayout) -> None:
+    corner = canvas.moved(measures.PADDING, measures.PADDING)
+    model = f" · {visible(shown.model)}" if shown.model else ""
+    note = fitted(f"{measures.TITLE}{model}", 12.0, layout.answer_at - 2 * measures.PADDING)
+    corner.text(0, 11, note, size=12, colour=_QUIET)
+    for place, line in enumerate(layout.lines):
+        corner.text(0, measures.line_at(place), line, size=measures.WORD_SIZE)
+    canvas.box(measures.PADDING, layout.rule_at, layout.width - 2 * measures.PADDING, 1, _TRACK)
+
+
+def _draw_words(canvas: Canvas, layout: measures.TextLayout) -> None:
+    colours: dict[Side, list[str]] = {
+        "first": ramp("first", "light"),
+        "second": ramp("second", "light"),
+    }
+    if not layout.words:
+        canvas.text(
+            measures.PADDING, layout.rule_at + 40, "there is no word", size=12, colour=_QUIET
+        )
+    for word in layout.words:
+        colour = colours["first"][level_of(word.strength)]
+        canvas.box(word.x, word.y, word.width, measures.WORD_HEIGHT, colour)
+        place = (word.x + measures.WORD_PAD, word.y + 18)
+        canvas.text(*place, word.text, size=measures.WORD_SIZE, colour=ink_on(colour))
+    for share in layout.shares:
+        colour = colours["second"][level_of(share.weight)]
+        canvas.box(measures.PADDING, share.y, measures.SHARE_WIDTH - 12, share.height, colour)
+        middle = measures.PADDING + (measures.SHARE_WIDTH - 12) / 2
+        number, ink = f"{share.weight:.2f}", ink_on(colour)
+        canvas.text(
+            middle, share.y + 17, number, size=measures.SHARE_SIZE, colour=ink, anchor="center"
+        )
+
+
+def generation_png(alignment: GenerationAlignment, path: Path) -> None:
+    """Draw where an answer looked as a PNG: the mean first, then every layer and head."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    heads = alignment.heads()
+    maps: list[tuple[str, Weights]] = [("mean", alignment.mean), *heads] if heads else [
+        ("", alignment.mean)
+    ]  # fmt: skip
+    columns = 1 if not heads else alignment.weights.shape[1]
+    rows = 1 if not heads else 1 + alignment.weights.shape[0]
+    size = max(3.0, 0.28 * max(alignment.weights.shape[-2:]))
+    figure = Figure(figsize=(size * columns + 1, size * rows + 0.6), layout="constrained")
+    fonts = choose_fonts([alignment.source, alignment.text])
+    for place, (title, weights) in enumerate(maps):
+        at = 1 if place == 0 else columns + place
+        axes = figure.add_subplot(rows, columns, at)
+        axes.imshow(weights, vmin=0, vmax=1, cmap="Purples", aspect="auto")
+        axes.set_title(title, fontsize=8)
+        asked = [visible_token(each) for each in alignment.source_tokens]
+        askers = [visible_token(each) for each in alignment.tokens]
+        axes.set_xticks(range(len(asked)), asked, rotation=60, fontsize=7, family=fonts.families)
+        axes.set_yticks(range(len(askers)), askers, fontsize=7, family=fonts.families)
+    made = BytesIO()
+    figure.savefig(made, format="png", dpi=120)
+    write_bytes(path, made.getvalue())

@@ -1,4 +1,4 @@
-"""Which words of a text, and which of its sentences, an answer was read off."""
+"""The attention weights of a text's words and sentences, with the answer they led to."""
 
 from dataclasses import dataclass, field
 from os import PathLike
@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.explain.alignment import shortest_floats
+
 Weights = NDArray[np.float32]
 
 _SLACK = 1e-3
-"""By how much weights may exceed 1 together: softmax in half precision does."""
+"""Tolerance by which a sum of weights may exceed 1, for softmax in half precision."""
 
 
 class HeavyWord(NamedTuple):
-    """A word with its place and its weight."""
+    """A word with its position and its weight."""
 
     word: str
     sentence: int
@@ -25,10 +27,10 @@ class HeavyWord(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TextWeights:
-    """How much each word of a text had to say, with the answer that it led to.
+    """The weight of each word of a text, with the answer that the text was given.
 
     The weights of a sentence's words sum to 1, and so do those of the sentences where there are
-    any. Weights say where the model looked, which is not yet why it answered as it did.
+    any. Weights say where the model looked, which is not the same as why it answered.
 
     >>> shown = TextWeights(
     ...     text="Well made. Dull.",
@@ -42,11 +44,11 @@ class TextWeights:
     """
 
     text: str
-    """As given."""
+    """The text, as given."""
     sentences: tuple[tuple[str, ...], ...]
-    """What the model read of it."""
+    """The words that the model read, by sentence."""
     word_weights: tuple[Weights, ...]
-    """One array a sentence."""
+    """One array per sentence."""
     sentence_weights: Weights | None = None
     """None where the text is read as one sentence."""
     label: str | None
@@ -71,7 +73,7 @@ class TextWeights:
             put(self, "sentence_weights", found)
 
     def shares(self) -> list[Weights]:
-        """The share that each word has in the whole, its sentence's weight counted."""
+        """The weight of each word in the whole text: its own times that of its sentence."""
         if self.sentence_weights is None:
             return list(self.word_weights)
         return [
@@ -93,7 +95,7 @@ class TextWeights:
         return [words / most if most else words for words in found]
 
     def heaviest(self, top: int = 10) -> list[HeavyWord]:
-        """The words with the largest shares, the heaviest first."""
+        """The words with the largest shares, largest first."""
         words = [
             HeavyWord(self.sentences[row][place], row, place, float(share))
             for row, shares in enumerate(self.shares())
@@ -107,8 +109,8 @@ class TextWeights:
         return {
             "text": self.text,
             "sentences": [list(words) for words in self.sentences],
-            "word_weights": [_shortest(each) for each in self.word_weights],
-            "sentence_weights": None if sentences is None else _shortest(sentences),
+            "word_weights": [shortest_floats(each[None])[0] for each in self.word_weights],
+            "sentence_weights": None if sentences is None else shortest_floats(sentences[None])[0],
             "label": self.label,
             "score": self.score,
             "probabilities": dict(self.probabilities),
@@ -116,18 +118,18 @@ class TextWeights:
         }
 
     def plot(self, path: str | PathLike[str]) -> Path:
-        """Write a picture (.svg, .png), a page (.html) or the data (.json), whole.
+        """Write a picture (.svg, .png), a page (.html) or data (.json), atomically.
 
         Args:
             path: The file; its ending decides what is written.
 
         Raises:
-            InputError: If the ending is none of these, or the disk refuses.
+            InputError: If the ending is none of these, or the file cannot be written.
             MissingExtra: If a PNG is asked for without `[plot]`.
         """
-        from softquery.explain.write_text_weights import write_text_weights
+        from softquery.explain.write import write_explanation  # imports this module
 
-        return write_text_weights(self, path)
+        return write_explanation(self, path)
 
 
 def _checked(values: Any, length: int, name: str) -> Weights:
@@ -138,9 +140,3 @@ def _checked(values: Any, length: int, name: str) -> Weights:
         raise ValueError(f"{name} must hold weights of at least 0 that sum to at most 1")
     weights.setflags(write=False)
     return weights
-
-
-def _shortest(weights: Weights) -> list[float]:
-    """The shortest decimals that still give the same float32 back."""
-    plain: list[float] = weights.astype(np.str_).astype(np.float64).tolist()
-    return plain

@@ -1,60 +1,73 @@
-"""Explanations as files: the ending decides the form."""
+"""Writes explanations to files; the ending of a file decides its form."""
 
+import json
 from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from softquery.atomic import write_text
 from softquery.errors import InputError
-from softquery.explain.alignment import PairAlignment
-from softquery.explain.data import to_json
-from softquery.explain.page import to_html
-from softquery.explain.picture import to_svg
-from softquery.explain.png import require_matplotlib, to_png
+from softquery.explain.alignment import PairAlignment, one_line_json, to_json
+from softquery.explain.generation import GenerationAlignment
+from softquery.explain.html import generation_html, text_to_html, to_html
+from softquery.explain.png import generation_png, require_matplotlib, text_to_png, to_png
+from softquery.explain.svg import generation_svg, text_to_svg, to_svg
+from softquery.explain.text_weights import TextWeights
+
+Explanation: TypeAlias = PairAlignment | TextWeights | GenerationAlignment
 
 ENDINGS = (".html", ".svg", ".png", ".json")
 
 
-def write_explanation(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
-    """Write the alignment in the form that the path's ending names, whole or not at all."""
-    return write_form(
-        path,
-        html=lambda: to_html(alignment),
-        svg=lambda: to_svg(alignment),
-        json=lambda: to_json(alignment) + "\n",
-        png=lambda target: to_png(alignment, target),
-    )
+def text_to_json(shown: TextWeights) -> str:
+    """The weights as one JSON object on one line; Chinese stays readable."""
+    return one_line_json(shown.to_dict())
 
 
-def write_form(
-    path: str | PathLike[str],
-    *,
-    html: Callable[[], str],
-    svg: Callable[[], str],
-    json: Callable[[], str],
-    png: Callable[[Path], object],
-) -> Path:
-    """Write one of four forms by the path's ending; the others are not made.
+def _generation_to_json(alignment: GenerationAlignment) -> str:
+    return json.dumps(alignment.to_dict(), ensure_ascii=False)
 
-    Args:
-        path: The file.
-        html: Makes a page.
-        svg: Makes a picture.
-        json: Makes data.
-        png: Writes a picture there.
+
+class _Forms(NamedTuple):
+    """What makes each form of one kind of explanation; `png` writes the file itself."""
+
+    html: Callable[[Any], str]
+    svg: Callable[[Any], str]
+    json: Callable[[Any], str]
+    png: Callable[[Any, Path], object]
+
+
+_FORMS: dict[type[Explanation], _Forms] = {
+    PairAlignment: _Forms(to_html, to_svg, to_json, to_png),
+    TextWeights: _Forms(text_to_html, text_to_svg, text_to_json, text_to_png),
+    GenerationAlignment: _Forms(
+        generation_html, generation_svg, _generation_to_json, generation_png
+    ),
+}
+
+
+def write_explanation(shown: Explanation, path: str | PathLike[str]) -> Path:
+    """Write an explanation atomically, in the form that the path's ending names.
+
+    Raises:
+        InputError: If the ending names no form, or the file cannot be written.
+        MissingExtra: If a PNG is asked for and matplotlib is not installed.
     """
     require_ending(path)
-    target = Path(path)
+    target, forms = Path(path), _FORMS[type(shown)]
     ending = target.suffix.lower()
     if ending == ".png":
-        png(target)
+        forms.png(shown, target)
+    elif ending == ".json":
+        write_text(target, forms.json(shown) + "\n")
     else:
-        write_text(target, {".html": html, ".svg": svg, ".json": json}[ending]())
+        write_text(target, (forms.html if ending == ".html" else forms.svg)(shown))
     return target
 
 
 def require_ending(path: str | PathLike[str]) -> None:
-    """Refuse a name whose ending names no form; cheap, so it can be asked before any work.
+    """Refuse a file name whose ending names no form; cheap enough to call before any work.
 
     >>> require_ending("why.html")
     >>> require_ending("why.bmp")
@@ -67,10 +80,10 @@ def require_ending(path: str | PathLike[str]) -> None:
 
 
 def require_place(path: str | PathLike[str]) -> None:
-    """Refuse, before any work, a place where no explanation can go, or what nothing here can draw.
+    """Check, before any work, that an explanation can be drawn and written to this path.
 
     Raises:
-        InputError: If the ending names no form, there is no such folder, or the name is a folder's.
+        InputError: If the ending names no form, there is no such folder, or the path is a folder.
         MissingExtra: If a PNG is asked for and matplotlib is not installed.
     """
     require_ending(path)

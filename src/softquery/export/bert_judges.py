@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softquery.answers import lay_out
+from softquery.answers import make_windows
 from softquery.bundle import Bundle
 from softquery.runtime.bert.backends import BertReadBackend
 from softquery.runtime.bert.rows import BertRow
@@ -18,7 +18,7 @@ from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import load_reader
 from softquery.runtime.tag.evaluate import evaluate_tagger
 from softquery.runtime.tag.model import load_tagger
-from softquery.text import WordCutting
+from softquery.text import PieceEncoder
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +80,7 @@ def _pairs(bundle: Bundle) -> Judge:
 
 
 def _tags(bundle: Bundle) -> Judge:
-    cutting = WordCutting(fitting_pipeline(bundle))
+    cutting = PieceEncoder(fitting_pipeline(bundle))
     tags = load_tagger(bundle, backend="torch", device="cpu").tags
     return Judge(
         metric="f1" if tags.has_spans else "accuracy",
@@ -97,9 +97,9 @@ def _answers(bundle: Bundle) -> Judge:
 
     def made(rows: Sequence[Any]) -> list[BertRow]:
         pairs = [(row.question, row.context) for row in rows]
-        pages = lay_out(pairs, reader.pipeline, reader.paging).pages
+        windows = make_windows(pairs, reader.pipeline, reader.window).windows
         backend = reader.backend
-        return backend.rows(pages) if isinstance(backend, BertReadBackend) else []
+        return backend.rows(windows) if isinstance(backend, BertReadBackend) else []
 
     return Judge(
         metric="f1",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from softquery.answers import ContextWindow, SpanScores, lay_out
+from softquery.answers import ContextWindow, SpanScores, make_windows
 from softquery.bundle import Bundle
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.bidaf import ReadRanges, encode_graph, read_graph
@@ -53,15 +53,15 @@ def export_reader(
     model = _model(trained)
     config = replace(bundle.config, model={**bundle.config.model, "config": config_of(model)})
     weights = dequantised(bundle.read_weights())
-    pages = _pages(trained, rows[:CHECKED]) or _made_up(trained)
-    ranges = measure_read_ranges(trained, pages)
+    windows = _windows(trained, rows[:CHECKED]) or _made_up(trained)
+    ranges = measure_read_ranges(trained, windows)
     trial = Trial(
         bundle=bundle,
         config=config,
         graphs=lambda arranged: [
             make(arranged, config.model["config"], ranges) for make in (encode_graph, read_graph)
         ],
-        difference=lambda exported: _difference(trained, exported, pages),
+        difference=lambda exported: _difference(trained, exported, windows),
         score=lambda exported: _score(exported, rows),
         metric="f1",
         num_rows=len(rows),
@@ -92,8 +92,8 @@ def quantise_reader(weights: Weights) -> Weights:
     return {**weights, **quantise(large)}
 
 
-def measure_read_ranges(reader: Reader, pages: Sequence[ContextWindow]) -> ReadRanges:
-    """Watch a torch model read these pages."""
+def measure_read_ranges(reader: Reader, windows: Sequence[ContextWindow]) -> ReadRanges:
+    """Watch a torch model read these windows."""
     model = _model(reader)
     watched: list[tuple[str, nn.Module]] = [
         ("inputs", model.encoder),
@@ -114,7 +114,7 @@ def measure_read_ranges(reader: Reader, pages: Sequence[ContextWindow]) -> ReadR
 
     handles = [module.register_forward_pre_hook(watch(name)) for name, module in watched]
     try:
-        reader.backend.scores(pages)
+        reader.backend.scores(windows)
     finally:
         for handle in handles:
             handle.remove()
@@ -128,13 +128,13 @@ def _model(reader: Reader) -> BiDaf:
     return backend.model
 
 
-def _pages(reader: Reader, rows: Sequence[AskedQuestion]) -> list[ContextWindow]:
+def _windows(reader: Reader, rows: Sequence[AskedQuestion]) -> list[ContextWindow]:
     pairs = [(row.question, row.context) for row in rows]
-    return lay_out(pairs, reader.pipeline, reader.paging).pages
+    return make_windows(pairs, reader.pipeline, reader.window).windows
 
 
 def _made_up(reader: Reader) -> list[ContextWindow]:
-    """Pages of random words, known and unknown, where no data was given."""
+    """Windows of random words, known and unknown, where no data was given."""
     words = [*reader.pipeline.vocabulary(), "Unheard-of", "naïve", "漢字", "\U0001f44d"]
     generator = np.random.default_rng(0)
     return [
@@ -143,10 +143,10 @@ def _made_up(reader: Reader) -> list[ContextWindow]:
     ]
 
 
-def _difference(theirs: Reader, exported: Path, pages: Sequence[ContextWindow]) -> float:
+def _difference(theirs: Reader, exported: Path, windows: Sequence[ContextWindow]) -> float:
     """The largest difference in a word's probability between torch and the graphs."""
     ours = load_reader(exported, backend="onnx")
-    pairs = zip(ours.backend.scores(pages), theirs.backend.scores(pages), strict=True)
+    pairs = zip(ours.backend.scores(windows), theirs.backend.scores(windows), strict=True)
     return max(float(np.abs(_shares(one) - _shares(other)).max()) for one, other in pairs)
 
 

@@ -1,23 +1,28 @@
-"""Rows and word vectors from any file, and files that appear whole or not at all."""
+"""Rows, texts, annotations and word vectors from any file; files that are written atomically."""
 
-from softquery.atomic import whole_folder, write_bytes, write_json, write_text, write_whole
-from softquery.files.aligned import read_aligned
-from softquery.files.columns import parse_columns
+from softquery.atomic import atomic_folder, write_atomically, write_bytes, write_json, write_text
 from softquery.files.corpus_file import CorpusFile, open_corpus_file, write_corpus_file
-from softquery.files.document_lines import DocumentLine, read_lines
+from softquery.files.corpus_ids import Phrases
 from softquery.files.npz import NpzEntries
-from softquery.files.phrases import Phrases
-from softquery.files.row import Row, TaggedSentence, UntaggedText
-from softquery.files.rows import find_split, read_rows
+from softquery.files.plain_text import (
+    DocumentLine,
+    Sentence,
+    find_shards,
+    find_texts,
+    fingerprint,
+    read_lines,
+    read_sentences,
+    read_texts,
+)
+from softquery.files.row import Row, TaggedSentence, UntaggedText, parse_columns
+from softquery.files.row_files import find_split, read_aligned, read_rows
 from softquery.files.senses import (
-    Sensed,
     SensedSentence,
+    SenseMention,
     find_senses,
     read_semcor,
     read_sense_task,
 )
-from softquery.files.sentences import Sentence, read_sentences
-from softquery.files.shards import find_shards
 from softquery.files.squad import (
     NOWHERE,
     QUESTION_FORMS,
@@ -28,8 +33,7 @@ from softquery.files.squad import (
 from softquery.files.table import Coverage, fill_table
 from softquery.files.tagged_sentences import TAGGED_FORMS, read_tagged, read_untagged
 from softquery.files.text_lines import LONGEST_LINE, TextLines, open_text, running_text
-from softquery.files.text_rows import find_texts, fingerprint, read_texts
-from softquery.files.vectors import VectorTable, read_vectors, write_vectors
+from softquery.files.vector_files import VectorTable, read_vectors, write_vectors
 
 __all__ = [
     "read_aligned",
@@ -45,7 +49,7 @@ __all__ = [
     "CorpusFile",
     "Phrases",
     "Row",
-    "Sensed",
+    "SenseMention",
     "SensedSentence",
     "Sentence",
     "TaggedSentence",
@@ -72,11 +76,11 @@ __all__ = [
     "read_texts",
     "read_vectors",
     "running_text",
-    "whole_folder",
+    "atomic_folder",
     "write_bytes",
     "write_json",
     "write_corpus_file",
     "write_text",
     "write_vectors",
-    "write_whole",
+    "write_atomically",
 ]

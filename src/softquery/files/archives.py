@@ -1,22 +1,25 @@
-"""Bytes from any file, plain or compressed, with every fault told in one line."""
+"""Bytes from any file, plain or compressed, and texts from folders and tar archives."""
 
 import bz2
 import errno
 import gzip
 import lzma
 import os
+import re
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from os import PathLike, fspath
+from pathlib import Path
 from typing import IO, cast
 
 from softquery.errors import InputError
 
 BLOCK_SIZE = 1 << 18
-"""Bytes asked for at once; a block is what streaming keeps in memory."""
+"""Bytes per read; streaming keeps one block in memory."""
 
 _REASONS = {
     errno.ENOENT: "no such file",
@@ -30,7 +33,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """One way to compress a file: how it is named, recognised and undone."""
+    """A compression: its name, its first bytes, and how to open it."""
 
     name: str
     magic: bytes
@@ -44,11 +47,11 @@ COMPRESSIONS = {
     ".xz": Compression("xz", b"\xfd7zXZ\x00", lambda raw: lzma.LZMAFile(raw)),  # noqa: SIM115
     ".bz2": Compression("bzip2", b"BZh", lambda raw: bz2.BZ2File(raw)),
 }
-"""The endings that mean a compressed file."""
+"""Compressions by the ending of a file name."""
 
 
 def split_suffix(path: str | PathLike[str]) -> tuple[str, str]:
-    """The ending that names the form and the one that names the compression, in lower case.
+    """The endings for the format and for the compression, in lower case.
 
     >>> split_suffix("data/train.TSV.xz"), split_suffix("notes.txt")
     (('.tsv', '.xz'), ('.txt', ''))
@@ -77,14 +80,14 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def read_block(stream: IO[bytes], *, source: str | PathLike[str], row: int | None) -> bytes:
-    """The next bytes of a stream, empty at its end.
+    """The next bytes of a stream; empty at its end.
 
-    `read1` hands over what was decompressed before a fault, so that rows ahead of it still count.
+    `read1` returns what was decompressed before a fault, so that the rows before it are read.
 
     Args:
-        stream: What `open_bytes` gave.
+        stream: A stream of `open_bytes`.
         source: The file, for the error.
-        row: The row that is being read, for the error.
+        row: The current row, for the error.
     """
     try:
         return stream.read1(BLOCK_SIZE)  # type: ignore[attr-defined, no-any-return]
@@ -95,13 +98,13 @@ def read_block(stream: IO[bytes], *, source: str | PathLike[str], row: int | Non
         message = f"the compressed data is damaged ({error})"
         raise InputError(message, source=source, row=row) from error
     except OSError as error:
-        # bz2 reports damage as an OSError that carries no number.
+        # bz2 reports damage as an OSError without errno.
         what = "cannot be read" if error.errno else "the compressed data is damaged"
         raise InputError(f"{what} ({error.strerror or error})", source=source, row=row) from error
 
 
 def check_readable(path: str | PathLike[str]) -> None:
-    """Refuse a path that is missing, a folder or closed to us, before any work is done."""
+    """Refuse a path that is missing, a folder, or not readable, before any work."""
     _open_raw(path).close()
 
 
@@ -113,3 +116,67 @@ def _open_raw(path: str | PathLike[str]) -> BufferedReader:
         raise InputError(reason, source=path) from error
     except ValueError as error:  # a NUL byte inside the path
         raise InputError("no such file (the name holds a NUL byte)", source=path) from error
+
+
+ARCHIVE = re.compile(r"\.(tar(\.(gz|xz|bz2))?|tgz)$", re.IGNORECASE)
+
+
+def is_archive(path: str | PathLike[str]) -> bool:
+    """Whether a file name is that of a tar archive, compressed or not.
+
+    >>> is_archive("semcor3.0.tar.xz"), is_archive("semcor.zip")
+    (True, False)
+    """
+    return ARCHIVE.search(fspath(path)) is not None
+
+
+def read_members(path: str | PathLike[str], pattern: str) -> Iterator[tuple[str, str]]:
+    """The UTF-8 texts of a folder or a tar archive, in the order of their names.
+
+    Nothing is extracted to the disk.
+
+    Args:
+        path: A folder, or a .tar, .tar.gz, .tar.xz or .tar.bz2.
+        pattern: A regular expression that the end of a file's name must match.
+
+    Yields:
+        The name within the folder or the archive, and the text.
+    """
+    wanted = re.compile(rf"(?:^|/)(?:{pattern})$")
+    if Path(path).is_dir():
+        yield from _of_folder(Path(path), wanted)
+    else:
+        check_readable(path)
+        yield from _of_archive(path, wanted)
+
+
+def _of_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    names = (each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file())
+    for name in sorted(names):
+        if wanted.search(name):
+            check_readable(folder / name)
+            yield name, _decoded((folder / name).read_bytes(), source=folder / name)
+
+
+def _of_archive(path: str | PathLike[str], wanted: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    found: dict[str, bytes] = {}
+    try:
+        # Opened as a stream: random access to an .xz decompresses from the beginning each time.
+        with tarfile.open(path, "r|*") as archive:
+            for member in archive:
+                if member.isfile() and wanted.search(member.name):
+                    content = archive.extractfile(member)
+                    found[member.name] = b"" if content is None else content.read()
+    except (tarfile.TarError, EOFError, lzma.LZMAError, zlib.error, OSError) as error:
+        raise InputError(f"not a readable tar archive ({error})", source=path) from error
+    for name in sorted(found):
+        yield name, _decoded(found[name], source=f"{fspath(path)}/{name}")
+
+
+def _decoded(content: bytes, *, source: str | PathLike[str]) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        row = content.count(b"\n", 0, error.start) + 1
+        message = f"not valid UTF-8 (byte 0x{content[error.start]:02x})"
+        raise InputError(message, source=source, row=row) from error

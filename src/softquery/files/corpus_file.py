@@ -1,12 +1,12 @@
-"""A corpus of any size as word ids on the disk, read once and mapped into memory afterwards.
+"""A corpus of any size as word ids on the disk, memory-mapped for training.
 
-A first pass cuts the text into words, numbers them as they come and writes the numbers down; memory
-holds the distinct words, never the text. A second pass gives the words their places in the
-vocabulary, most frequent first, and drops the rare ones from the sentences, so that windows reach
-across them (Mikolov et al. 2013b do the same).
+A first pass tokenises the text and writes ids in order of first appearance; memory holds the
+distinct words, never the text. A second pass replaces them by ids of the vocabulary, most frequent
+first, and drops rare words from the sentences, so that windows reach across them (as in Mikolov et
+al. 2013b).
 
-Language models have a form of their own, `softquery.data.write_corpus`: every word keeps a number,
-lines stand in both reading directions between `<bos>` and `<eos>`, and spellings lie beside them.
+Language models have another format, `softquery.data.write_corpus`: every word keeps an id, lines
+are stored in both directions between `<bos>` and `<eos>`, and the characters of words beside them.
 """
 
 import json
@@ -25,8 +25,15 @@ from numpy.typing import NDArray
 from softquery.atomic import write_json
 from softquery.errors import InputError
 from softquery.files import corpus_ids
-from softquery.files.corpus_ids import END, Ids, Shard, answered, number_shard
-from softquery.files.phrases import Phrases, join_phrases
+from softquery.files.corpus_ids import (
+    END,
+    Ids,
+    Phrases,
+    Shard,
+    answered,
+    encode_shard,
+    join_phrases,
+)
 from softquery.text import TextConfig
 
 Counts = NDArray[np.int64]
@@ -34,36 +41,36 @@ Say = Callable[[str], None]
 
 IDS, NOTES = "corpus.ids", "corpus.json"
 REWRITTEN: Final = 1 << 22
-"""Ids that are looked at together."""
+"""How many ids are rewritten at a time."""
 WORTH_A_PROCESS: Final = 1 << 22
-"""Bytes of text, as they lie on the disk, from which a process of their own pays."""
+"""Bytes of text on the disk from which several processes pay off."""
 _DROPPED: Final = -2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CorpusFile:
-    """Sentences as ids in a file, `END` after each."""
+    """Sentences as ids in a file, with `END` after each."""
 
     path: Path
     words: list[str]
-    """By id, most frequent first, ties alphabetically."""
+    """Words by id, most frequent first, ties alphabetically."""
     counts: Counts
     num_read: int
-    """Words of the text, those that were dropped included."""
+    """Words of the text, including those that were dropped."""
     num_overlong: int
-    """Words that were left out because they are too long to be words."""
+    """Words that were omitted because they are too long."""
 
     @property
     def num_tokens(self) -> int:
-        """Words of the text that have a place in the vocabulary."""
+        """Words of the text that are in the vocabulary."""
         return int(self.counts.sum())
 
     def ids(self) -> Ids:
-        """The whole file, mapped: pages are read when they are needed."""
+        """The ids of the whole file, memory-mapped."""
         return np.asarray(np.memmap(self.path, dtype=np.int32, mode="r"))
 
     def stretches(self, size: int) -> NDArray[np.int64]:
-        """Where to cut the corpus into stretches of about `size` ids, between sentences."""
+        """Cuts of the corpus, between sentences, into stretches of about `size` ids."""
         cuts = [0]
         place = 0
         for ids in _blocks(self.path):
@@ -85,24 +92,24 @@ def write_corpus_file(
     processes: int = 1,
     say: Say = lambda line: None,
 ) -> CorpusFile:
-    """Read text files into a folder as a corpus.
+    """Encode text files and write them into a folder as a corpus.
 
     Args:
-        files: The text, in this order.
-        text: How it is cut; sentences longer than `max_tokens` are split, not shortened.
+        files: The text files, in order.
+        text: How they are tokenised; sentences longer than `max_tokens` are split, not cut.
         folder: Where the ids are written.
         min_count: Rarer words are dropped.
-        size: The most words that are kept.
-        phrases: Which neighbours become one word, if any shall.
-        processes: How many files are read at a time.
-        say: Told what happens.
+        size: The largest vocabulary.
+        phrases: How phrases are joined, if at all.
+        processes: How many files are encoded at a time.
+        say: Called with messages of progress.
 
     Raises:
-        InputError: For text that is not UTF-8, and where fewer than two words are left.
+        InputError: For text that is not UTF-8, and if fewer than two words are left.
     """
     with tempfile.TemporaryDirectory(prefix="reading.", dir=folder) as place:
         raw = Path(place) / "ids"
-        shards = _number(files, text, Path(place), processes, say)
+        shards = _encode(files, text, Path(place), processes, say)
         words, counts = _merge(shards, raw)
         num_read = int(counts.sum())
         for number, threshold in enumerate(phrases.thresholds if phrases else (), 1):
@@ -124,7 +131,7 @@ def write_corpus_file(
 
 
 def open_corpus_file(folder: Path) -> CorpusFile | None:
-    """What `write_corpus_file` left in a folder, or None where it did not come to its end."""
+    """The corpus that `write_corpus_file` wrote, or None if it was interrupted."""
     try:
         noted = json.loads((folder / NOTES).read_text(encoding="utf-8"))
         corpus = CorpusFile(
@@ -140,7 +147,7 @@ def open_corpus_file(folder: Path) -> CorpusFile | None:
 
 
 def _note(corpus: CorpusFile, folder: Path) -> None:
-    """Written last: a folder with this file is complete."""
+    """Write the notes, last: a folder with this file is complete."""
     facts = {
         "bytes": corpus.path.stat().st_size,
         "num_read": corpus.num_read,
@@ -151,29 +158,29 @@ def _note(corpus: CorpusFile, folder: Path) -> None:
     write_json(folder / NOTES, facts)
 
 
-def _number(
+def _encode(
     files: Sequence[Path], text: TextConfig, place: Path, processes: int, say: Say
 ) -> list[Shard]:
-    """Every file as numbers of its own, in this process or in several."""
+    """Encode every file with its own ids, in this process or in several."""
     outputs = [place / str(number) for number in range(len(files))]
     total = sum(path.stat().st_size for path in files)
     if processes > 1 and len(files) > 1 and total >= WORTH_A_PROCESS:
-        _number_apart(files, outputs, text, processes, say)
+        _encode_apart(files, outputs, text, processes, say)
         return [answered(ids) for ids in outputs]
     shards = []
     for path, ids in zip(files, outputs, strict=True):
         say(f"reading {path}")
-        shards.append(number_shard(path, text, ids))
+        shards.append(encode_shard(path, text, ids))
     return shards
 
 
-def _number_apart(
+def _encode_apart(
     files: Sequence[Path], outputs: Sequence[Path], text: TextConfig, processes: int, say: Say
 ) -> None:
-    """One process a file, so many at a time.
+    """One process per file, `processes` at a time.
 
-    They are started by name, not forked: the parent may hold threads, and a script that calls this
-    needs no guard around its main part.
+    They are started by module name, not forked, because the parent may hold threads; a calling
+    script needs no guard around its main part.
     """
     settings = json.dumps(text.to_dict())
     running: list[subprocess.Popen[bytes]] = []
@@ -199,13 +206,13 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def _merge(shards: Sequence[Shard], raw: Path) -> tuple[list[str], Counts]:
-    """One numbering for all shards: words and counts, and the ids in one file."""
+    """Common ids for all shards, written to one file; returns words and counts."""
     places: dict[str, int] = {}
     counts = np.zeros(0, dtype=np.int64)
     with raw.open("wb") as out:
         for shard in shards:
             own = [places.setdefault(word, len(places)) for word in shard.words]
-            numbers = np.array([*own, END], dtype=np.int32)  # END is -1 and finds itself
+            numbers = np.array([*own, END], dtype=np.int32)  # END is -1 and maps to itself
             counts = np.concatenate([counts, np.zeros(len(places) - len(counts), np.int64)])
             for ids in _blocks(shard.ids):
                 merged = numbers[ids]
@@ -216,7 +223,7 @@ def _merge(shards: Sequence[Shard], raw: Path) -> tuple[list[str], Counts]:
 
 
 def _ranked(words: list[str], counts: Counts, min_count: int, size: int | None) -> NDArray[np.intp]:
-    """The numbers of the words that are kept, in the order of the vocabulary."""
+    """The ids of the words that are kept, in the order of the vocabulary."""
     kept = np.flatnonzero(counts >= min_count).tolist()
     often: list[int] = counts.tolist()
     return np.array(sorted(kept, key=lambda n: (-often[n], words[n]))[:size], dtype=np.intp)
@@ -225,7 +232,7 @@ def _ranked(words: list[str], counts: Counts, min_count: int, size: int | None) 
 def _refuse_poor(
     order: NDArray[np.intp], words: list[str], min_count: int, files: Sequence[Path]
 ) -> None:
-    """Below two words there is nothing that one could be told apart from."""
+    """Refuse a vocabulary of fewer than two words."""
     source = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
     if not words:
         raise InputError("holds no words", source=source)
@@ -238,7 +245,7 @@ def _refuse_poor(
 
 
 def _place(raw: Path, order: NDArray[np.intp], num_words: int, path: Path) -> None:
-    """Rewrite numbers as places in the vocabulary, without what has none."""
+    """Rewrite ids as ids of the vocabulary, without dropped words."""
     places = np.full(num_words + 1, _DROPPED, dtype=np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
     places[END] = END
@@ -248,7 +255,7 @@ def _place(raw: Path, order: NDArray[np.intp], num_words: int, path: Path) -> No
             found = places[ids]
             left = found[found != _DROPPED]
             before = np.concatenate([[last], left[:-1]])
-            left = left[(left != END) | (before != END)]  # nothing is left of some sentences
+            left = left[(left != END) | (before != END)]  # some sentences are empty now
             left.tofile(out)
             last = int(left[-1]) if len(left) else last
 

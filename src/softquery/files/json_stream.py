@@ -1,4 +1,4 @@
-"""One large JSON object, read a part at a time: memory holds an item of a list, not the file."""
+"""Streams one large JSON object: memory holds an item of a list, not the file."""
 
 import json
 from bisect import bisect_right
@@ -10,31 +10,31 @@ from softquery.errors import InputError
 from softquery.files.text_lines import running_text
 
 LARGEST_ITEM = 1 << 26
-"""Characters that one item may take."""
+"""The most characters of one item."""
 _SPACE = " \t\r\n"
 
 
 class JsonText:
-    """A JSON text that is read as far as it is asked for.
+    """A JSON text that is read incrementally.
 
     Args:
-        path: The file, plain or .gz, .xz, .bz2; one endless line or many.
+        path: The file, plain or .gz, .xz, .bz2, in one line or many.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.source = fspath(path)
         self.row = 1
-        """Where what was read last begins, as an editor counts lines."""
+        """The row where the last value begins, as an editor counts lines."""
         self._blocks = running_text(path)
         self._decoder = json.JSONDecoder()
         self._text, self._place, self._before = "", 0, 0
         self._starts, self._rows = [0], [1]
 
     def items_of(self, key: str) -> Iterator[Any]:
-        """The items of the list under a key of the outermost object; other keys are passed over.
+        """The items of the list under a key of the outermost object; other keys are skipped.
 
         Raises:
-            InputError: The text is no such object, or no JSON; named by file and row.
+            InputError: If the text is not such an object; names file and row.
         """
         if not self._next():
             raise InputError("is empty", source=self.source)
@@ -69,7 +69,7 @@ class JsonText:
         self._expect("]", f'the end of the list "{key}"')
 
     def _another(self, end: str) -> bool:
-        """Whether a comma follows, and behind it something other than the end."""
+        """Whether a comma and another item follow."""
         if self._next() != ",":
             return False
         self._place += 1
@@ -84,7 +84,7 @@ class JsonText:
         self._place += 1
 
     def _next(self) -> str:
-        """The next visible character, or nothing at the end; `row` is then its row."""
+        """The next character that is not white space, empty at the end; sets `row` to its row."""
         while True:
             while self._place < len(self._text) and self._text[self._place] in _SPACE:
                 self._place += 1
@@ -96,7 +96,7 @@ class JsonText:
                 return ""
 
     def _value(self) -> Any:
-        """The value that begins here, with as much of the file as it takes."""
+        """The value that begins here; reads as much of the file as it needs."""
         self._next()
         while True:
             try:
@@ -109,12 +109,12 @@ class JsonText:
                 reason = getattr(error, "msg", str(error))
                 raise self.error(f"not valid JSON ({reason[:60]})") from None
             if end == len(self._text) and self._grow():
-                continue  # a number may go on
+                continue  # a number may continue
             self._place = end
             return value
 
     def _grow(self) -> bool:
-        """Drop what was read, and read at least as much again; False at the end of the file."""
+        """Drop what was parsed and read at least as much again; False at the end of the file."""
         self._before += self._place
         self._text, self._place = self._text[self._place :], 0
         if len(self._text) > LARGEST_ITEM:
@@ -127,7 +127,7 @@ class JsonText:
             for row, line in enumerate(block.lines, block.first):
                 if row in block.faults:
                     raise block.faults[row]
-                # No JSON needs its line ends, and no text inside of it holds any.
+                # Line ends are dropped: JSON does not need them, and its strings hold none.
                 self._starts.append(self._before + length)
                 self._rows.append(row)
                 parts.append(line)

@@ -1,9 +1,9 @@
-"""An .npz that grows array by array, in constant memory, and that can be gone on with.
+"""An .npz that grows array by array in constant memory, and that can be resumed.
 
 An .npz is a ZIP archive of .npy files. numpy writes one from arrays that are all in memory, and
-Python's ZIP writer keeps a record of every entry. Here the archive's directory waits in a file of
-its own until the end. Each entry carries a mark of 8 bytes in its header (in a private extra field,
-which readers skip), from which an interrupted writer can tell what the array was made of.
+Python's ZIP writer keeps a record of every entry. Here the directory of the archive is kept in
+a temporary file until the end. The header of each entry holds a mark of 8 bytes (in a private extra
+field, which readers skip), by which a resumed writer recognises what the array was made of.
 """
 
 import io
@@ -28,10 +28,10 @@ BLOCK = 1 << 20
 
 
 class NpzEntries:
-    """The arrays of one archive, named arr_0, arr_1 and on, as numpy names them.
+    """The arrays of one archive, named arr_0, arr_1 and so on, as numpy names them.
 
     Args:
-        write: Takes bytes to the end of the archive.
+        write: Appends bytes to the archive.
     """
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
@@ -39,7 +39,7 @@ class NpzEntries:
         self._directory = TemporaryFile()  # noqa: SIM115  (`close` closes it)
         self.count = 0
         self.size = 0
-        """Bytes of all entries."""
+        """The bytes of all entries."""
 
     def append(self, array: NDArray[Any], mark: bytes) -> None:
         """Add one array."""
@@ -50,14 +50,14 @@ class NpzEntries:
         self._note(zlib.crc32(data), len(data))
 
     def find(self, archive: IO[bytes], count: int) -> list[bytes] | None:
-        """The marks of the next entries of an archive that was begun; they count from now on.
+        """The marks of the next entries of an unfinished archive, which then count as written.
 
         Args:
-            archive: Opened, and standing behind the entries so far.
+            archive: The archive, positioned after the entries so far.
             count: How many entries.
 
         Returns:
-            None where there are not so many whole ones; the archive then stands where it stood.
+            None if there are fewer complete entries; the position is then unchanged.
         """
         start = archive.tell()
         found = []
@@ -97,7 +97,7 @@ class NpzEntries:
         return _HEADER.pack(_LOCAL, *fields) + name + extra
 
     def _note(self, checksum: int, size: int) -> None:
-        """Enter what was just written into the directory."""
+        """Add the entry that was just written to the directory."""
         name = _name(self.count)
         extra = struct.pack("<2HQ", 1, 8, self.size)  # ZIP64: where the entry begins
         self._directory.write(
@@ -116,7 +116,7 @@ def _name(place: int) -> bytes:
 
 
 def _read_entry(archive: IO[bytes], name: bytes) -> tuple[bytes, int, int] | None:
-    """Mark, checksum and size of the entry that begins here, if it is whole and has this name."""
+    """Mark, checksum and size of the entry that begins here, if complete and of this name."""
     head = archive.read(_HEADER.size)
     if len(head) < _HEADER.size or not head.startswith(_LOCAL):
         return None

@@ -1,6 +1,6 @@
-"""Text whose words are marked with their senses: SemCor, and the sets of word sense tasks.
+"""Text annotated with word senses: SemCor, and the data sets of word sense tasks.
 
-SemCor (Miller et al., 1993) is SGML with unquoted attributes, one word a line; the tasks of
+SemCor (Miller et al., 1993) is SGML with unquoted attributes, one word per line; the tasks of
 Senseval and SemEval are read in the unified XML of Raganato, Camacho-Collados and Navigli (EACL
 2017), with a file of gold keys beside it. A sense is one of WordNet's keys, `bank%1:17:01::`.
 """
@@ -14,17 +14,17 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from softquery.errors import InputError
-from softquery.files.columns import listed
-from softquery.files.members import is_archive, read_members
+from softquery.files.archives import is_archive, read_members
+from softquery.files.row import listed
 
 PARTS = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
-"""Part of speech by the first figure of a sense key; adjectives have two."""
+"""Part of speech by the first digit of a sense key; adjectives have two."""
 TASK_PARTS = {"NOUN": "n", "VERB": "v", "ADJ": "a", "ADV": "r"}
 PLAIN = {
     "``": '"', "''": '"',
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}",
 }  # fmt: skip
-"""What treebanks write in place of quotes and brackets."""
+"""What treebanks write for quotes and brackets."""
 KEYS, TEXT = ".gold.key.txt", ".data.xml"
 
 _MARK = re.compile(r"</?(?:contextfile|context|p|s)(?: [^<>]*)?>")
@@ -33,22 +33,22 @@ _FACT = re.compile(r" (\w+)=(\S+)")
 
 
 class SenseWord(NamedTuple):
-    """What has senses: a lemma as one part of speech (n, v, a or r)."""
+    """A word that has senses: a lemma with its part of speech (n, v, a or r)."""
 
     lemma: str
     part: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sensed:
-    """A word of a sentence, or several in a row, with the sense they have there.
+class SenseMention:
+    """One or several tokens of a sentence, annotated with their sense.
 
     Attributes:
-        start: Place of the first token.
-        end: Place after the last one.
+        start: Index of the first token.
+        end: Index after the last token.
         word: Lemma and part of speech.
         senses: Keys of the sense, or of several that fit equally.
-        numbers: WordNet's number of each, 1 for the commonest; empty where they are not told.
+        numbers: WordNet's number of each, 1 for the most common; empty where unknown.
     """
 
     start: int
@@ -60,26 +60,26 @@ class Sensed:
 
 @dataclass(frozen=True, slots=True)
 class SensedSentence:
-    """A sentence with those of its words whose sense is told."""
+    """A sentence with its annotated mentions."""
 
     document: str
     tokens: list[str]
-    sensed: list[Sensed]
+    sensed: list[SenseMention]
 
 
 @dataclass(frozen=True, slots=True)
 class SenseFiles:
-    """Where SemCor lies, and sets to be measured on beside it, by name."""
+    """The paths of SemCor and of further data sets by name."""
 
     semcor: Path
     others: dict[str, Path]
 
 
 def find_senses(folder: str | PathLike[str]) -> SenseFiles:
-    """SemCor (`semcor…`) and further sets in a folder, each a folder or a tar archive.
+    """Find SemCor (`semcor…`) and further data sets in a folder, each a folder or a tar archive.
 
     Raises:
-        InputError: Where there is no SemCor.
+        InputError: If there is no SemCor.
     """
     try:
         entries = sorted(Path(folder).iterdir())
@@ -101,12 +101,12 @@ def find_senses(folder: str | PathLike[str]) -> SenseFiles:
 def read_semcor(path: str | PathLike[str]) -> list[SensedSentence]:
     """Every sentence of SemCor, from its folder or its archive.
 
-    A word of several words, such as `took_place`, becomes as many tokens. Left out, though their
-    words stay in the text: names, which are marked as `person`, `group` or `location` in place of a
-    lemma of their own, and senses that WordNet no longer numbers (`wnsn=0`).
+    A multiword such as `took_place` becomes several tokens. Omitted as mentions, though their words
+    stay in the text: names, which are annotated as `person`, `group` or `location` instead of a
+    lemma, and senses that WordNet no longer numbers (`wnsn=0`).
 
     Raises:
-        InputError: For a line that is not SemCor's, named by file and row, and for no sentence.
+        InputError: For a line that is not SemCor's, naming file and row, and for no sentence.
     """
     sentences = [
         sentence
@@ -120,7 +120,7 @@ def read_semcor(path: str | PathLike[str]) -> list[SensedSentence]:
 
 
 def read_sense_task(path: str | PathLike[str]) -> list[SensedSentence]:
-    """Every sentence of a set in the unified form: `NAME.data.xml` and `NAME.gold.key.txt`.
+    """Every sentence of a data set in the unified format: `NAME.data.xml`, `NAME.gold.key.txt`.
 
     Raises:
         InputError: For a missing part, broken XML, or a word without its key.
@@ -171,7 +171,7 @@ def _add_word(
     if kept:
         keys, ranks = zip(*kept, strict=True)
         told = SenseWord(lemma, PARTS[senses[0][0]])
-        sentence.sensed.append(Sensed(start, len(sentence.tokens), told, keys, ranks))
+        sentence.sensed.append(SenseMention(start, len(sentence.tokens), told, keys, ranks))
 
 
 def _is_number(text: str) -> bool:
@@ -179,7 +179,7 @@ def _is_number(text: str) -> bool:
 
 
 def _tokens(word: str) -> list[str]:
-    """The tokens of a word that may be several."""
+    """The tokens of a word, which may be a multiword."""
     parts = [PLAIN.get(part, part) for part in re.split(r"[_\s]+", word.strip()) if part]
     return parts or [word]
 
@@ -230,4 +230,4 @@ def _add_task_word(
         message = f"the instance {name!r} lacks a gold key, a lemma, or a pos that has senses"
         raise InputError(message, source=source)
     told = SenseWord(word.get("lemma", "").lower(), part)
-    sentence.sensed.append(Sensed(start, len(sentence.tokens), told, gold[name]))
+    sentence.sensed.append(SenseMention(start, len(sentence.tokens), told, gold[name]))

@@ -1,4 +1,4 @@
-"""Questions about a context, with their answers: SQuAD's JSON, versions 1.1 and 2.0, and JSONL."""
+"""Questions about a context, with their answers: JSON of SQuAD 1.1 and 2.0, and JSONL."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,23 +9,23 @@ from typing import Any, Literal, NamedTuple
 from softquery.errors import InputError
 from softquery.files.archives import check_readable, split_suffix
 from softquery.files.json_stream import JsonText
-from softquery.files.records import sound_text
 from softquery.files.row import Report
+from softquery.files.row_formats import sound_text
 from softquery.files.text_lines import text_blocks, without_blank_end
 
 QUESTION_FORMS = (".json", ".jsonl")
 COLUMNS = ("id", "context", "question", "answers")
 Answers = Literal["read", "ignored"]
 _SHOWN = 60
-"""Characters of a text that an error shows."""
+"""The most characters of a text in an error."""
 
 
 NOWHERE = -1
-"""The `answer_start` of a reference that does not stand in the context word for word."""
+"""The `answer_start` of a reference that does not occur verbatim in the context."""
 
 
 class GoldAnswer(NamedTuple):
-    """An answer as it stands in the context, from `start` on, or `NOWHERE`."""
+    """A reference answer, and where it begins in the context, or `NOWHERE`."""
 
     text: str
     start: int
@@ -36,10 +36,10 @@ class AskedQuestion:
     """A question about a context.
 
     Attributes:
-        id: As the file has it; its number where the file has none.
-        question: What is asked.
-        context: Where the answer stands.
-        answers: All that were given; none where the context does not answer the question.
+        id: The id in the file, or the number of the question if it has none.
+        question: The question.
+        context: The text that may hold the answer.
+        answers: All references; none if the context does not answer the question.
         number: The row of the file, as an editor counts lines; in JSON that of its article.
         source: The file.
     """
@@ -62,18 +62,18 @@ def read_questions(
     """Stream the questions of a file, plain or .gz, .xz, .bz2.
 
     A .json is SQuAD's: `{"data": [{"paragraphs": [{"context": …, "qas": [{"id": …, "question": …,
-    "answers": [{"text": …, "answer_start": …}]}]}]}]}`. A .jsonl holds a question a line, with its
-    `context`, `question` and `answers`, as a list of such answers or as an object of lists, and an
-    `id` where there is one. A question without any answer must say `"is_impossible": true` in
-    JSON; in JSONL an empty list says so. An answer that does not stand in the context word for word
-    has an `answer_start` of -1; it is compared with, but nothing can be learnt from it.
+    "answers": [{"text": …, "answer_start": …}]}]}]}]}`. A .jsonl holds a question per line, with
+    `context`, `question` and `answers` (a list of such answers, or an object of lists), and
+    optionally `id`. A question without an answer needs `"is_impossible": true` in JSON; in JSONL an
+    empty list suffices. An answer that does not occur verbatim in the context has an `answer_start`
+    of -1; it is used for scoring, but not for training.
 
     Args:
         path: The file.
-        answers: `"ignored"` where they are not needed.
+        answers: `"ignored"` if they are not needed.
         rename: Our names to those of a JSONL.
-        on_bad: Takes each bad question instead of its error being raised. Faults of the whole file
-            are raised all the same.
+        on_bad: Called with the error of each bad question, instead of raising it. Faults of the
+            whole file are raised in any case.
 
     Raises:
         InputError: For any fault, naming file, row and place.
@@ -92,7 +92,7 @@ def read_questions(
     if form == ".jsonl":
         return _json_lines(source, answers, dict(rename or {}), told)
     if rename:
-        raise InputError("SQuAD's JSON has names of its own", source="--columns")
+        raise InputError("SQuAD's JSON has fixed names", source="--columns")
     return _squad(source, answers, told)
 
 
@@ -121,11 +121,11 @@ def _paragraphs(
     article: Any, place: str, error: Callable[[str], InputError]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(article, dict):
-        raise error(f"{place} is no JSON object")
+        raise error(f"{place} is not a JSON object")
     for number, paragraph in enumerate(_list(article, "paragraphs", place, error), 1):
         where = f"{place}, paragraph {number}"
         if not isinstance(paragraph, dict):
-            raise error(f"{where} is no JSON object")
+            raise error(f"{where} is not a JSON object")
         yield where, paragraph
 
 
@@ -186,16 +186,16 @@ def _question(
 ) -> AskedQuestion:
     if not isinstance(record, dict):
         raise InputError("expected a JSON object in braces")
-    passage = _text(context, "context")
+    context = _text(context, "context")
     question = _text(record.get("question"), "question")
     found: tuple[GoldAnswer, ...] = ()
     if answers == "read":
-        found = _answers(record, passage, must_say=must_say)
+        found = _answers(record, context, must_say=must_say)
     known = record.get("id")
     return AskedQuestion(
         id=number if known is None else str(known),
         question=question,
-        context=passage,
+        context=context,
         answers=found,
         number=row,
         source=source,
@@ -220,12 +220,12 @@ def _answers(record: Mapping[str, Any], context: str, *, must_say: bool) -> tupl
     if impossible and given:
         raise InputError("is_impossible, but has answers")
     if not given and not impossible and (must_say or "is_impossible" in record):
-        raise InputError("has no answers, and does not say that it is_impossible")
+        raise InputError("has no answers and is not marked is_impossible")
     return tuple(_answer(each, context) for each in given)
 
 
 def _listed(given: Any) -> Sequence[Any]:
-    """A list of answers; an object of lists, as some tools write it, is turned into one."""
+    """A list of answers; an object of lists, as some tools write it, is converted."""
     if given is None:
         raise InputError('no "answers"')
     if isinstance(given, dict):
@@ -251,12 +251,12 @@ def _answer(given: Any, context: str) -> GoldAnswer:
         return GoldAnswer(text, start)
     if start < 0 or start + len(text) > len(context):
         raise InputError(
-            f'answer "{_short(text)}" at {start:,} stands outside the context, '
+            f'answer "{_short(text)}" at {start:,} lies outside the context, '
             f"which has {len(context):,} characters"
         )
     there = context[start : start + len(text)]
     if there != text:
-        shown = f'"{_short(text)}" is not what stands at {start:,}: "{_short(there)}"'
+        shown = f'"{_short(text)}" is not the text at {start:,}: "{_short(there)}"'
         raise InputError(f"answer {shown}")
     return GoldAnswer(text, start)
 

@@ -1,4 +1,4 @@
-"""An embedding table filled from pretrained vectors, and how much of it they covered."""
+"""An embedding table filled from pretrained vectors, and the coverage of its vocabulary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from softquery.errors import InputError
-from softquery.files.vectors import VectorTable, read_vectors
+from softquery.files.vector_files import VectorTable, read_vectors
 
 _NUM_MISSING_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many words of a vocabulary a file of vectors knows.
+    """How many words of a vocabulary have a vector in a file.
 
     >>> print(Coverage(num_words=4, num_found=3, share=0.75, missing=("esim",)))
     3 of 4 words found (75.0 %); missing: esim
@@ -25,7 +25,7 @@ class Coverage:
     num_found: int
     share: float
     missing: tuple[str, ...]
-    """The first of the words that were not found, in the order of the vocabulary."""
+    """The first words that were not found, in the order of the vocabulary."""
 
     def __str__(self) -> str:
         found = f"{self.num_found:,} of {self.num_words:,} words found ({100 * self.share:.1f} %)"
@@ -41,18 +41,18 @@ def fill_table(
     size: int | None,
     seed: int,
 ) -> tuple[npt.NDArray[np.float32], list[Coverage]]:
-    """Make the embedding table of a vocabulary from files of word vectors, side by side.
+    """Build the embedding table of a vocabulary from files of word vectors, concatenated.
 
-    A word is looked up as it is, then in lower case. One that a file lacks is drawn from a normal
-    distribution as wide as that file's vectors, in the order of the vocabulary, so that the table
-    does not depend on the order of the file. Row 0 is the padding's and zero.
+    A word is looked up as it is, then in lower case. A word that a file lacks gets a random vector
+    with the standard deviation of that file's vectors, in the order of the vocabulary, so that the
+    table does not depend on the order of the file. Row 0, the padding, is zero.
 
     Args:
         vocabulary: The words by id; the first is the padding.
         files: Files of vectors; the table is as wide as all of them together.
-        size: The width that is expected; needed where there are no files, and then every row is
-            drawn, with a length of about one.
-        seed: For the words that are drawn.
+        size: The expected width. Required without files; every row is then random, with a length
+            of about one.
+        seed: For the random vectors.
 
     Returns:
         The table, float32 of shape [vocabulary, width], and the coverage of each file.
@@ -83,12 +83,12 @@ def _fill(
 ) -> tuple[npt.NDArray[np.float32], Coverage]:
     places = {word: place for place, word in enumerate(vectors.words)}
     found = np.array([places.get(w, places.get(w.lower(), -1)) for w in vocabulary], dtype=np.int64)
-    found[:1] = -1  # the padding has no vector, whatever the file says
+    found[:1] = -1  # the padding has no vector, even if the file has its word
     known = found >= 0
     rows = vectors.matrix[found[known]]
     # In the order of the vocabulary, so that rounding does not depend on the order of the file.
     deviation = float(rows.std(dtype=np.float64)) if rows.size else vectors.size**-0.5
-    # Every row is drawn, so that a word's draw does not depend on which other words were found.
+    # Every row is drawn, so that a word's vector does not depend on which others were found.
     part = _draw(generator, len(vocabulary), vectors.size, deviation)
     part[known] = rows
     return part, _coverage(vocabulary, known)

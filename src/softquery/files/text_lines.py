@@ -1,7 +1,7 @@
 r"""Lines of text from any file, strict about UTF-8 and exact about line numbers.
 
-Text travels in blocks of whole lines: a sound block is decoded, checked and split in one stroke
-each, and only a block with a fault is taken apart line by line to name the row.
+Text is read in blocks of complete lines. A block is decoded, checked and split at once; only one
+with a fault is processed line by line, to find the row.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from softquery.errors import InputError
 from softquery.files.archives import open_bytes, read_block
 
 LONGEST_LINE = 1 << 20
-"""Characters that one line may hold; longer ones are taken for a file of another kind."""
+"""The most characters of a line; a longer one suggests another kind of file."""
 
 _FOREIGN = {
     b"\xff\xfe\x00\x00": "is UTF-32 text; save the file as UTF-8",
@@ -45,7 +45,7 @@ class Block:
 
     Attributes:
         first: The number of the first line, counted from 1.
-        lines: The lines without their ends; a line with a fault is there in a repaired form.
+        lines: The lines without their ends; a line with a fault is included in a repaired form.
         faults: The faults by line number.
     """
 
@@ -55,7 +55,7 @@ class Block:
 
 
 class TextLines:
-    """The lines of one open file, without their line ends; `number` is the row last read."""
+    """The lines of an open file, without line ends; `number` is the last row read."""
 
     def __init__(self, source: str, blocks: Iterator[Block]) -> None:
         self.source = source
@@ -69,11 +69,11 @@ class TextLines:
         return next(self._lines)
 
     def read(self) -> str:
-        r"""What is left, as one string with `\n` between lines (and none at the end)."""
+        r"""The remaining text, as one string with `\n` between lines and none at the end."""
         return "\n".join(self._lines)
 
     def error(self, message: str) -> InputError:
-        """An error that names this file and the row last read."""
+        """An error that names this file and the last row read."""
         return InputError(message, source=self.source, row=self.number)
 
     def _walk(self, blocks: Iterator[Block]) -> Iterator[str]:
@@ -96,11 +96,11 @@ def open_text(
 
     Args:
         path: The file.
-        longest_line: Characters that a line may hold; None for files that are one long line.
+        longest_line: The most characters of a line; None for no limit.
     """
     blocks = text_blocks(path, longest_line=longest_line)
     try:
-        # The first block is drawn here, so that a missing file is told where it is opened.
+        # The first block is read here, so that a missing file is reported when it is opened.
         first = next(blocks, None)
         yield TextLines(fspath(path), chain([] if first is None else [first], blocks))
     finally:
@@ -113,10 +113,10 @@ def text_blocks(
     longest_line: int | None = LONGEST_LINE,
     returns: Returns = Returns.STRIP,
 ) -> Iterator[Block]:
-    """Stream a file in blocks of whole lines.
+    """Stream a file in blocks of complete lines.
 
-    Faults of a line are reported in its block; faults of the stream (truncated, unreadable, not
-    UTF-8 text at all) are raised, after the lines before them were handed over.
+    Faults of a line are stored in its block; faults of the stream (truncated, unreadable, not text
+    at all) are raised after the lines before them.
     """
     source = fspath(path)
     with open_bytes(path) as stream:
@@ -126,10 +126,10 @@ def text_blocks(
 
 
 def running_text(path: str | PathLike[str]) -> Iterator[Block]:
-    """Stream a corpus, whose lines may be endless, in blocks of lines.
+    """Stream a corpus, whose lines may be very long, in blocks of lines.
 
-    Where a line does not end within `LONGEST_LINE` bytes, it is handed over in pieces, cut at a
-    blank, each as if it were a line. Faults are as in `text_blocks`.
+    A line of more than `LONGEST_LINE` bytes is split at spaces into several. Faults are handled as
+    in `text_blocks`.
     """
     source = fspath(path)
     row, held, at_start = 1, b"", True
@@ -148,24 +148,24 @@ def running_text(path: str | PathLike[str]) -> Iterator[Block]:
 
 
 def _blank_cut(held: bytes) -> int:
-    """Where to cut a line that has grown too long: after a blank, else before a character."""
+    """Where to split a line that is too long: after a space, otherwise before a character."""
     if len(held) <= LONGEST_LINE:
         return 0
     cut = held.rfind(b" ") + 1
     if cut:
         return cut
     cut = len(held) - 1
-    while cut > 0 and held[cut] & 0xC0 == 0x80:  # inside of a character
+    while cut > 0 and held[cut] & 0xC0 == 0x80:  # inside a character
         cut -= 1
     return cut
 
 
 def without_blank_end(blocks: Iterator[Block]) -> Iterator[Block]:
-    """The same lines without the blank ones at the end of the file."""
+    """The same blocks without blank lines at the end of the file."""
     held = 0
     for block in blocks:
         end = len(block.lines)
-        # A faulty line is there in a repaired form, which may be empty, but it is not blank.
+        # The repaired form of a faulty line may be empty, but the line is not blank.
         fault = max(block.faults) - block.first + 1 if block.faults else 0
         while end > fault and block.lines[end - 1] in ("", "\r"):
             end -= 1
@@ -178,13 +178,13 @@ def without_blank_end(blocks: Iterator[Block]) -> Iterator[Block]:
 def _whole_lines(
     stream: IO[bytes], source: str, longest_line: int | None
 ) -> Iterator[tuple[int, bytes]]:
-    """Runs of whole lines, each with the number of its first; an endless line is cut short.
+    """Runs of complete lines with the number of the first; a very long line is cut.
 
-    What is kept of it exceeds the limit even at four bytes a character, so it is refused later.
+    What is kept exceeds the limit even at four bytes per character, so it is refused later.
     """
     most = float("inf") if longest_line is None else 4 * longest_line
     row, num_held = 1, 0
-    held: list[bytes] = []  # the beginning of a line whose end is still to come
+    held: list[bytes] = []  # the beginning of a line that is not complete yet
     while data := read_block(stream, source=source, row=row):
         cut = data.rfind(b"\n") + 1
         if cut:
@@ -201,7 +201,7 @@ def _whole_lines(
 
 
 def _without_mark(chunk: bytes, source: str) -> bytes:
-    """The start of a file without its byte order mark; other kinds of file are refused by name."""
+    """The start of a file without its byte order mark; other kinds of file are refused."""
     for magic, reason in _FOREIGN.items():
         if chunk.startswith(magic):
             raise InputError(reason, source=source, row=1)
@@ -211,7 +211,7 @@ def _without_mark(chunk: bytes, source: str) -> bytes:
 def _decode(
     first: int, chunk: bytes, source: str, longest_line: int | None, returns: Returns
 ) -> Block:
-    """A block from bytes: at one stroke where nothing is wrong, else line by line."""
+    """A block from bytes: decoded at once, or line by line if there is a fault."""
     if b"\0" in chunk or (longest_line is not None and len(chunk) > longest_line):
         return _decode_slowly(first, chunk, source, longest_line, returns)
     try:
@@ -248,7 +248,7 @@ def _too_long(line: str | bytes, longest_line: int | None) -> str | None:
 
 
 def _fault(line: bytes) -> str | None:
-    """What keeps this line from being text, or None."""
+    """Why this line is not text, or None."""
     try:
         line.decode()
     except UnicodeDecodeError as error:

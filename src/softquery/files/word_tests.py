@@ -1,4 +1,4 @@
-"""Tests of word vectors as they are passed around: analogies, and graded pairs of words."""
+"""Test sets of word vectors: analogies, and graded pairs of words."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class AnalogyQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Questions of one kind."""
+    """Analogies of one kind."""
 
     name: str
     questions: list[AnalogyQuestion]
@@ -28,7 +28,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class GradedWords:
-    """Two words, and how alike people find them."""
+    """Two words, and how similar people find them."""
 
     first: str
     second: str
@@ -36,10 +36,10 @@ class GradedWords:
 
 
 def read_questions(path: str | PathLike[str]) -> list[Section]:
-    """Read analogies in the form of `questions-words.txt`: four words a line, `: NAME` above.
+    """Read analogies in the format of `questions-words.txt`: four words per line, under `: NAME`.
 
     Raises:
-        InputError: For a line of another form, named by its number.
+        InputError: For a line in another format, naming the row.
     """
     sections: list[Section] = []
     with open_text(path) as lines:
@@ -64,11 +64,11 @@ def read_questions(path: str | PathLike[str]) -> list[Section]:
 def read_graded_words(path: str | PathLike[str]) -> list[GradedWords]:
     """Read pairs of words with a grade: two words and a number, separated by tabs.
 
-    Lines that begin with `#` are comments, and a first line without a number is a header. This is
-    the form of WordSim-353 and SimLex-999 in many collections, and of the Chinese 240 and 297.
+    Lines that begin with `#` are comments, and a first line without a number is a header. Many
+    collections have WordSim-353, SimLex-999 and the Chinese 240 and 297 in this format.
 
     Raises:
-        InputError: For a line of another form, named by its number.
+        InputError: For a line in another format, naming the row.
     """
     pairs: list[GradedWords] = []
     may_be_header = True
@@ -84,7 +84,7 @@ def read_graded_words(path: str | PathLike[str]) -> list[GradedWords]:
                 raise InputError(message, source=path, row=lines.number)
             may_be_header = False
     if not pairs:
-        message = "holds no pairs: two words and a number a line, separated by tabs"
+        message = "holds no pairs: two words and a number per line, separated by tabs"
         raise InputError(message, source=fspath(path))
     return pairs
 

@@ -1,4 +1,4 @@
-"""Other people's weights, to and from bundles."""
+"""Conversion of published weights to bundles and back."""
 
 from softquery.interop.bert import import_bert, publish_bert
 from softquery.interop.elmo import import_elmo, publish_elmo

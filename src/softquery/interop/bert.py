@@ -1,4 +1,4 @@
-"""A Hugging Face BERT's folder to a bundle, and a bundle to such a folder. Needs no torch."""
+"""Converts a BERT of Hugging Face `transformers` to a bundle and back. Needs no torch."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,8 @@ from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.bundle.weights import read_weights
 from softquery.errors import BundleError, InputError
-from softquery.files import whole_folder
-from softquery.interop.bert_config import published_config, read_bert_config
-from softquery.interop.bert_names import (
+from softquery.files import atomic_folder
+from softquery.interop.bert_config import (
     NEXT_HEAD,
     POOLER,
     TIED,
@@ -24,6 +23,8 @@ from softquery.interop.bert_names import (
     names,
     plain,
     prefixed,
+    published_config,
+    read_bert_config,
 )
 from softquery.interop.bert_tokenizer import (
     TOKENIZER,
@@ -40,14 +41,14 @@ Arrays = Mapping[str, Any]
 
 
 def import_bert(folder: str | PathLike[str], output: str | PathLike[str]) -> Path:
-    """Write a folder of `transformers` as a bundle; heads that it was pretrained with come along.
+    """Write a folder of `transformers` as a bundle, with the heads of pretraining where it has any.
 
     Args:
-        folder: With `config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.txt`.
+        folder: Holds `config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.txt`.
         output: The bundle to write; it must not exist.
 
     Raises:
-        InputError: Which tensor is missing or misshapen, or what else does not fit.
+        InputError: If a tensor is missing or misshapen, or anything else does not fit.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -84,7 +85,7 @@ def import_bert(folder: str | PathLike[str], output: str | PathLike[str]) -> Pat
 
 
 def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
-    """Write a bundle's BERT as a folder that `transformers` opens, whole or not at all.
+    """Write the BERT of a bundle as a folder that `transformers` can load, atomically.
 
     Args:
         bundle: A bundle of a BERT.
@@ -94,12 +95,12 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
         raise BundleError(f"{bundle.path}: expected a bert, found {bundle.config.model['name']!r}")
     pipeline = fitting_pipeline(bundle)
     if pipeline.config.simplify:
-        raise BundleError(f"{bundle.path}: text.simplify cannot be said in that form")
+        raise BundleError(f"{bundle.path}: text.simplify has no counterpart in that format")
     config = bundle.config.model["config"]
     weights = _theirs(dequantised(bundle.read_weights()), config, bundle.weights_path)
     if Path(folder).exists():
         raise InputError("already exists; name another --output", source=folder)
-    with whole_folder(Path(folder)) as fresh:
+    with atomic_folder(Path(folder)) as fresh:
         (fresh / WEIGHTS).write_bytes(save(weights, metadata={"format": "pt"}))
         (fresh / TOKENIZER).write_text(pipeline.tokenizer.to_str(pretty=True), encoding="utf-8")
         texts = {CONFIG: published_config(config, pipeline.pad_id)} | published_tokenizer(pipeline)
@@ -110,7 +111,7 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
 
 
 def _read_arrays(folder: Path) -> dict[str, Any]:
-    """Every array by its plain name."""
+    """The arrays of a folder by their names without prefix."""
     path = folder / WEIGHTS
     if not path.exists() and (folder / PICKLED).exists():
         raise InputError(
@@ -135,14 +136,16 @@ def _ours(arrays: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any
                 source=source,
             )
         if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise InputError(f"the tensor {theirs} holds what is no number", source=source)
+            raise InputError(
+                f"the tensor {theirs} holds values that are not finite numbers", source=source
+            )
         weights[ours] = _turned(ours, array.astype(np.float32))
     if config["heads"] != "none":
         for copy, name in zip(TIED, ("embedding.words.weight", "word_head.bias"), strict=True):
             given = arrays.get(copy)
             if given is not None and not np.array_equal(given.astype(np.float32), weights[name]):
                 raise InputError(
-                    f"the tensor {copy} is not tied to the words that are read", source=source
+                    f"the tensor {copy} is not tied to the input word embeddings", source=source
                 )
     return weights
 

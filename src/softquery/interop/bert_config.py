@@ -1,6 +1,7 @@
-"""The `config.json` of a Hugging Face BERT, read and written. Needs no torch."""
+"""The `config.json` and the tensor names of a Hugging Face BERT. Needs no torch."""
 
 import json
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ ACTIVATIONS: Final = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
 }
-"""Theirs to ours."""
+"""Names of activations there and here."""
 PUBLISHED: Final = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
 SIZES: Final = {
     "vocab_size": "vocab_size",
@@ -26,17 +27,17 @@ SIZES: Final = {
     "max_position_embeddings": "max_length",
     "type_vocab_size": "num_segments",
 }
-"""Whole numbers, theirs to ours."""
+"""Names of sizes there and here."""
 ARCHITECTURES: Final = {
     "none": "BertModel",
     "words": "BertForMaskedLM",
     "words+next": "BertForPreTraining",
 }
-"""By our heads."""
+"""The class of `transformers` by the heads of a bundle."""
 
 
 def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
-    """A BERT's settings as ours, heads and pooler aside."""
+    """The settings of a BERT in our names, without heads and pooler."""
     config = read_json(path)
     try:
         return _ours(config)
@@ -49,7 +50,7 @@ def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def read_json(path: str | PathLike[str]) -> dict[str, Any]:
-    """A JSON object from a file of somebody else's."""
+    """The JSON object of a file; whatever is wrong with it is an `InputError`."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -98,7 +99,7 @@ def _ours(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def published_config(config: dict[str, Any], pad_id: int) -> dict[str, Any]:
-    """Our settings as a Hugging Face `config.json` holds them."""
+    """Our settings as a Hugging Face `config.json`."""
     return {
         "architectures": [ARCHITECTURES[config["heads"]]],
         "model_type": MODEL_TYPE,
@@ -133,3 +134,76 @@ def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{name} must be a number, got {value!r:.80}")
     return float(value)
+
+
+Shape = tuple[int, ...]
+Named = tuple[str, str, Shape]
+PREFIX: Final = "bert."
+"""The prefix of the encoder's names in a file that also holds heads."""
+_BLOCK: Final = {
+    "attention.self.query": "attention.query_projection",
+    "attention.self.key": "attention.key_projection",
+    "attention.self.value": "attention.value_projection",
+    "attention.output.dense": "attention.output_projection",
+    "attention.output.LayerNorm": "around_attention.norm",
+    "intermediate.dense": "feed_forward.widen",
+    "output.dense": "feed_forward.narrow",
+    "output.LayerNorm": "around_feed_forward.norm",
+}
+_OLD: Final = {"gamma": "weight", "beta": "bias"}
+"""Names of the parameters of a layer norm in the oldest files, there and here."""
+POOLER: Final = "pooler.dense"
+WORD_HEAD: Final = "cls.predictions.transform.dense.weight"
+NEXT_HEAD: Final = "cls.seq_relationship.weight"
+TURNED: Final = ("next_head.weight", "next_head.bias")
+"""Weights whose two rows are swapped: "is next" comes first there and last here."""
+TIED: Final = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
+"""Copies of the word embeddings and of the bias of the word head."""
+
+
+def names(config: dict[str, Any]) -> Iterator[Named]:
+    """The name there without prefix, the name here, and the shape of every weight."""
+    size, inner, vocab = config["hidden_size"], config["inner_size"], config["vocab_size"]
+    for theirs, ours, rows in (
+        ("word", "words", vocab),
+        ("position", "positions", config["max_length"]),
+        ("token_type", "segments", config["num_segments"]),
+    ):
+        yield f"embeddings.{theirs}_embeddings.weight", f"embedding.{ours}.weight", (rows, size)
+    yield from _pair("embeddings.LayerNorm", "embedding.norm", (size,))
+    for number in range(config["num_layers"]):
+        for theirs, ours in _BLOCK.items():
+            shape: Shape = (size,) if "norm" in ours else (size, size)
+            shape = {"feed_forward.widen": (inner, size), "feed_forward.narrow": (size, inner)}.get(
+                ours, shape
+            )
+            yield from _pair(f"encoder.layer.{number}.{theirs}", f"blocks.{number}.{ours}", shape)
+    if config["pooler"]:
+        yield from _pair(POOLER, "pooler", (size, size))
+    if config["heads"] != "none":
+        root = "cls.predictions.transform"
+        yield from _pair(f"{root}.dense", "word_head.transform", (size, size))
+        yield from _pair(f"{root}.LayerNorm", "word_head.norm", (size,))
+        yield "cls.predictions.bias", "word_head.bias", (vocab,)
+    if config["heads"] == "words+next":
+        yield from _pair("cls.seq_relationship", "next_head", (2, size))
+
+
+def plain(name: str) -> str:
+    """A name of a file without the prefix, and as newer files spell it.
+
+    >>> plain("bert.embeddings.LayerNorm.gamma")
+    'embeddings.LayerNorm.weight'
+    """
+    *path, last = name.removeprefix(PREFIX).split(".")
+    return ".".join([*path, _OLD.get(last, last)])
+
+
+def prefixed(name: str, heads: str) -> str:
+    """As a file with these heads has it."""
+    return name if heads == "none" or name.startswith("cls.") else PREFIX + name
+
+
+def _pair(theirs: str, ours: str, shape: Shape) -> Iterator[Named]:
+    yield f"{theirs}.weight", f"{ours}.weight", shape
+    yield f"{theirs}.bias", f"{ours}.bias", shape[:1]

@@ -1,4 +1,4 @@
-"""The vocabulary of a Hugging Face BERT, which cuts as it did before. Needs no torch."""
+"""The tokenizer of a Hugging Face BERT, with identical results. Needs no torch."""
 
 from os import PathLike
 from pathlib import Path
@@ -21,7 +21,7 @@ from softquery.text import (
     bert_vocabulary,
     pipeline_from_pieces,
 )
-from softquery.text.bert import with_bert_marks
+from softquery.text.word_pieces import with_bert_marks
 
 TOKENIZER, VOCABULARY, SETTINGS = "tokenizer.json", "vocab.txt", "tokenizer_config.json"
 MARKS: Final = {
@@ -34,11 +34,11 @@ MARKS: Final = {
 
 
 def read_bert_tokenizer(folder: str | PathLike[str], max_tokens: int) -> TextPipeline:
-    """The pipeline of a folder, from `tokenizer.json`, or else from `vocab.txt`.
+    """The pipeline of a folder, from `tokenizer.json`, otherwise from `vocab.txt`.
 
     Args:
-        folder: As `save_pretrained` writes it.
-        max_tokens: Positions that the model has.
+        folder: A folder of `save_pretrained`.
+        max_tokens: The number of positions of the model.
     """
     place = Path(folder)
     if (place / TOKENIZER).exists():
@@ -49,7 +49,7 @@ def read_bert_tokenizer(folder: str | PathLike[str], max_tokens: int) -> TextPip
 
 
 def published_tokenizer(pipeline: TextPipeline) -> dict[str, Any]:
-    """The files by which others cut as we do: JSON objects, and lists of lines."""
+    """The files of a Hugging Face tokenizer by name: JSON objects, and lists of lines."""
     config = pipeline.config
     settings = {
         "tokenizer_class": "BertTokenizer",
@@ -103,7 +103,7 @@ def _from_vocabulary(folder: Path, max_tokens: int) -> TextPipeline:
 
 
 def _config(normaliser: object, max_tokens: int) -> TextConfig:
-    """What can be said of a tokenizer in our settings; the file itself says all."""
+    """The settings of a tokenizer as far as ours can express them; the file holds all."""
     lowercase = bool(getattr(normaliser, "lowercase", False))
     strip = getattr(normaliser, "strip_accents", None)
     return TextConfig(

@@ -1,4 +1,4 @@
-"""Published ELMo weights (`lm_weights.hdf5`, `options.json`) to a bundle, and a bundle to them.
+"""Converts published ELMo weights (`lm_weights.hdf5`, `options.json`) to a bundle and back.
 
 Needs h5py, the extra `[hdf5]`, and no torch.
 """
@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from softquery import __version__
-from softquery.atomic import write_whole
+from softquery.atomic import write_atomically
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import write_json
-from softquery.interop.elmo_arrays import Array, join_biases, published_arrays
-from softquery.interop.elmo_options import ElmoOptions, read_options
+from softquery.interop.elmo_files import (
+    Array,
+    ElmoOptions,
+    join_biases,
+    published_arrays,
+    read_options,
+)
 from softquery.runtime.graph_weights import dequantised
 from softquery.text import TextConfig, pipeline_from_words
 
@@ -27,15 +32,15 @@ PROJECTION = ("CNN_proj/W_proj", "CNN_proj/b_proj")
 def import_elmo(
     weights: str | PathLike[str], options: str | PathLike[str], output: str | PathLike[str]
 ) -> Path:
-    """Write published weights as a bundle; it embeds, and can be adapted.
+    """Write published weights as a bundle, which embeds text and can be fine-tuned.
 
     Args:
-        weights: The HDF5 file, of any size, with or without residual connections.
-        options: The JSON file that goes with it.
+        weights: The HDF5 file of a model of any size, with or without residual connections.
+        options: The JSON file of the same model.
         output: The bundle to write; it must not exist.
 
     Raises:
-        InputError: Which array is missing or misshapen, or what else does not fit.
+        InputError: If an array is missing or misshapen, or anything else does not fit.
     """
     sizes = read_options(options)
     if not sizes.projection_size < sizes.hidden_size:
@@ -67,7 +72,7 @@ def import_elmo(
 def publish_elmo(
     bundle: Bundle, *, weights: str | PathLike[str], options: str | PathLike[str]
 ) -> None:
-    """Write a bundle's biLM in the published form, which has no place for the softmax.
+    """Write the biLM of a bundle in the published format, which omits the softmax.
 
     Args:
         bundle: A bundle of an ELMo.
@@ -97,7 +102,7 @@ def publish_elmo(
 def _read_weights(path: str | PathLike[str], sizes: ElmoOptions) -> dict[str, Array]:
     arrays = _read_hdf5(path)
     if sizes.num_filters == sizes.projection_size and not set(PROJECTION) & set(arrays):
-        # As wide as it should be already, so there was no projection: it is the identity.
+        # The filters have the width of the projection, so it was omitted: it is the identity.
         arrays[PROJECTION[0]] = np.eye(sizes.num_filters, dtype=np.float32)
         arrays[PROJECTION[1]] = np.zeros(sizes.num_filters, dtype=np.float32)
     ours: dict[str, Array] = {}
@@ -112,7 +117,9 @@ def _read_weights(path: str | PathLike[str], sizes: ElmoOptions) -> dict[str, Ar
                 source=path,
             )
         if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-            raise InputError(f"the array {published.name} holds what is no number", source=path)
+            raise InputError(
+                f"the array {published.name} holds values that are not finite numbers", source=path
+            )
         ours.update(published.weights(array.astype(np.float32)))
     return join_biases(ours)
 
@@ -126,7 +133,7 @@ def _h5py() -> Any:
 
 
 def _read_hdf5(path: str | PathLike[str]) -> dict[str, Any]:
-    """Every array of the file, by its path."""
+    """The arrays of a file, by their paths."""
     h5py = _h5py()
     arrays: dict[str, Any] = {}
 
@@ -147,7 +154,7 @@ def _read_hdf5(path: str | PathLike[str]) -> dict[str, Any]:
 
 def _write_hdf5(path: str | PathLike[str], arrays: Mapping[str, Array]) -> None:
     h5py = _h5py()
-    with write_whole(path, "wb") as handle, h5py.File(handle, "w") as file:
+    with write_atomically(path, "wb") as handle, h5py.File(handle, "w") as file:
         for name, array in arrays.items():
             file.create_dataset(name, data=array)
 

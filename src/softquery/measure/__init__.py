@@ -1,51 +1,76 @@
-"""Numbers about answers: metrics, intervals, slices, calibration and the reports made of them.
+"""Metrics, confidence intervals, slices and calibration, and the reports of every task.
 
-Plain functions over numpy arrays; nothing here knows a model, a file or a tensor library.
+Plain functions over numpy arrays, without models and tensor libraries.
 """
 
-from softquery.measure.answer_scores import (
+from softquery.measure.bootstrap import (
+    Comparison,
+    Interval,
+    compare_means,
+    grouped_interval,
+    interval,
+    mean_interval,
+)
+from softquery.measure.calibration_error import (
+    ReliabilityBin,
+    Scaling,
+    choose_scaling,
+    expected_calibration_error,
+    fit_temperature,
+    reliability,
+)
+from softquery.measure.classify_scores import (
+    ClassMetric,
+    ClassReport,
+    RelationReport,
+    class_score,
+    relation_f1,
+    relation_of,
+    relations_of,
+)
+from softquery.measure.generate_scores import (
+    BleuTokens,
+    CoupletReport,
+    TranslationReport,
+    bleu_counts,
+    bleu_of_counts,
+    corpus_bleu,
+    require_sacrebleu,
+    rivals,
+)
+from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
+from softquery.measure.linear_probe import LinearProbe, fit_linear
+from softquery.measure.match_scores import (
+    GradedReport,
+    MatchReport,
+    Symmetry,
+    Threshold,
+    choose_threshold,
+    symmetry,
+)
+from softquery.measure.metrics import (
+    accuracy,
+    auc,
+    confusion_matrix,
+    f1_by_label,
+    found_at,
+    macro_f1,
+    ndcg_at,
+    pearson,
+    recall_at,
+    reciprocal_rank,
+    spearman,
+)
+from softquery.measure.probe_scores import ProbeReport
+from softquery.measure.read_scores import (
     Counting,
     ReadReport,
     choose_abstention,
     score_answer,
     score_answers,
 )
-from softquery.measure.bootstrap import Interval, interval, mean_interval
-from softquery.measure.calibration_error import (
-    ReliabilityBin,
-    expected_calibration_error,
-    fit_temperature,
-    reliability,
-)
-from softquery.measure.class_report import ClassMetric, ClassReport, class_score
-from softquery.measure.classification import (
-    accuracy,
-    auc,
-    confusion_matrix,
-    f1_by_label,
-    macro_f1,
-)
-from softquery.measure.correlation import pearson, spearman
-from softquery.measure.couplet_scores import CoupletReport, rivals
-from softquery.measure.kneser_ney import KneserNey, fit_kneser_ney
-from softquery.measure.linear_probe import LinearProbe, fit_linear
-from softquery.measure.paired import Comparison, compare_means, grouped_interval
-from softquery.measure.probed import Probed
-from softquery.measure.ranking import found_at, ndcg_at, recall_at, reciprocal_rank
-from softquery.measure.relations import RelationReport, relation_f1, relation_of, relations_of
-from softquery.measure.report import GradedReport, MatchReport, Symmetry, symmetry
-from softquery.measure.scaling import Scaling, choose_scaling
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
 from softquery.measure.tag_scores import TagReport, f1_of_counts, ratio_of_counts
-from softquery.measure.threshold import Threshold, choose_threshold
-from softquery.measure.translation import (
-    BleuTokens,
-    Translated,
-    bleu_counts,
-    bleu_of_counts,
-    corpus_bleu,
-    require_sacrebleu,
-)
 
 __all__ = [
     "ClassMetric",
@@ -58,7 +83,7 @@ __all__ = [
     "LinearProbe",
     "MatchReport",
     "RelationReport",
-    "Probed",
+    "ProbeReport",
     "ReadReport",
     "ReliabilityBin",
     "Scaling",
@@ -104,7 +129,7 @@ __all__ = [
     "symmetry",
     "BleuTokens",
     "CoupletReport",
-    "Translated",
+    "TranslationReport",
     "bleu_counts",
     "bleu_of_counts",
     "corpus_bleu",

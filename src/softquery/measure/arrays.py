@@ -1,7 +1,7 @@
-"""The shapes that metrics accept, checked in one place.
+"""Checks of the arrays that metrics take.
 
-A wrong shape is a programmer's mistake (`ValueError`); no rows at all is what a user sees who
-evaluates on an empty selection (`InputError`).
+A wrong shape is a programming error (`ValueError`); no rows at all is a user's error, such as an
+empty selection (`InputError`).
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ Numbers = NDArray[np.float64]
 
 
 def as_labels(values: ArrayLike, *, name: str) -> Labels:
-    """One label id a row: integers from 0, at least one of them.
+    """Label ids, one per row: integers from 0, at least one of them.
 
     >>> as_labels([0, 2, 1], name="gold").tolist()
     [0, 2, 1]
@@ -23,7 +23,7 @@ def as_labels(values: ArrayLike, *, name: str) -> Labels:
     require_rows(array, name=name)
     if array.ndim != 1 or not (array.dtype == bool or np.issubdtype(array.dtype, np.integer)):
         raise ValueError(
-            f"{name} must be one integer a row, got {array.dtype} of shape {array.shape}"
+            f"{name} must be one integer per row, got {array.dtype} of shape {array.shape}"
         )
     if array.min() < 0:
         raise ValueError(f"{name} must hold label ids from 0, got {array.min()}")
@@ -46,13 +46,13 @@ def as_numbers(values: ArrayLike, *, name: str, num_axes: int = 1) -> Numbers:
 
 
 def require_rows(array: NDArray[np.generic], *, name: str) -> None:
-    """Refuse a measurement over nothing, which has no answer."""
+    """Refuse to measure without rows."""
     if array.ndim > 0 and len(array) == 0:
         raise InputError(f"there are no rows to measure ({name} is empty)")
 
 
 def require_same_length(**arrays: NDArray[np.generic]) -> None:
-    """Refuse arrays that cannot describe the same rows.
+    """Refuse arrays of different lengths.
 
     >>> require_same_length(gold=np.zeros(3), predicted=np.zeros(2))
     Traceback (most recent call last):
@@ -64,6 +64,6 @@ def require_same_length(**arrays: NDArray[np.generic]) -> None:
 
 
 def require_ids_below(labels: Labels, limit: int, *, name: str) -> None:
-    """Refuse label ids for which there is no label."""
+    """Refuse label ids that are not below the number of labels."""
     if labels.max() >= limit:
         raise ValueError(f"{name} holds label id {labels.max()}, but there are {limit} labels")

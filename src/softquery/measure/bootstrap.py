@@ -1,4 +1,4 @@
-"""How far a metric could have moved on another sample of rows (Efron & Tibshirani 1993, ch. 13)."""
+"""Bootstrap intervals of metrics (Efron & Tibshirani 1993, ch. 13) and paired comparisons."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,11 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softquery.measure.arrays import Numbers, as_numbers, require_rows, require_same_length
+from softquery.measure.arrays import (
+    Numbers,
+    as_labels,
+    as_numbers,
+    require_rows,
+    require_same_length,
+)
 
 
 class Interval(NamedTuple):
-    """The range that holds the metric at the asked level; NaN twice where it is undefined."""
+    """A confidence interval; NaN twice where the metric is undefined."""
 
     low: float
     high: float
@@ -26,7 +32,7 @@ def interval(
     """The percentile interval of a metric over resampled rows.
 
     Rows are drawn with replacement, the same rows from every array. Samples in which the metric is
-    NaN (one label only, a constant side) say nothing and are left out.
+    NaN (a single label, a constant side) are omitted.
 
     Args:
         metric: Takes the arrays in order and returns a number.
@@ -35,7 +41,7 @@ def interval(
         level: The share of samples inside the interval.
         seed: Equal seeds give equal intervals.
 
-    >>> from softquery.measure.classification import accuracy
+    >>> from softquery.measure.metrics import accuracy
     >>> gold, predicted = np.array([0, 1] * 50), np.array([0, 1] * 40 + [1, 0] * 10)
     >>> low, high = interval(accuracy, gold, predicted)
     >>> low < 0.8 < high
@@ -90,3 +96,81 @@ def _percentiles(samples: Numbers, level: float) -> Interval:
         return Interval(float("nan"), float("nan"))
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high))
+
+
+class Comparison(NamedTuple):
+    """The difference of two means: first minus second."""
+
+    difference: float
+    interval: Interval
+    chance: float
+    """The share of samples in which the difference is 0 or has the other sign."""
+
+
+def compare_means(
+    first: ArrayLike,
+    second: ArrayLike,
+    groups: ArrayLike,
+    *,
+    num_samples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Comparison:
+    """The difference of two means over the same rows, with its interval.
+
+    Args:
+        first: A number for each row, such as 1 where the first system was right.
+        second: A number for each row of the second system.
+        groups: The group of each row, such as the index of its sentence; groups are drawn whole.
+        num_samples: How many times to resample.
+        level: The share of samples inside the interval.
+        seed: Equal seeds give equal samples.
+
+    >>> compare_means([1, 1, 1, 0] * 20, [1, 0, 1, 0] * 20, range(80)).difference
+    0.25
+    """
+    left, right = as_numbers(first, name="first"), as_numbers(second, name="second")
+    require_same_length(first=left, second=right)
+    difference = float((left - right).mean())
+    samples = _samples(left - right, groups, num_samples, seed)
+    other_sign = samples <= 0 if difference >= 0 else samples >= 0
+    return Comparison(difference, _interval(samples, level), float(other_sign.mean()))
+
+
+def grouped_interval(
+    values: ArrayLike,
+    groups: ArrayLike,
+    *,
+    num_samples: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """The interval of a mean over resampled groups of rows.
+
+    >>> grouped_interval([1, 1, 1], [0, 0, 1])
+    Interval(low=1.0, high=1.0)
+    """
+    samples = _samples(as_numbers(values, name="values"), groups, num_samples, seed)
+    return _interval(samples, level)
+
+
+def _samples(values: Numbers, groups: ArrayLike, num_samples: int, seed: int) -> Numbers:
+    """The mean over all rows of each resample of groups."""
+    if num_samples < 1:
+        raise ValueError(f"num_samples must be at least 1, got {num_samples}")
+    members = as_labels(groups, name="groups")
+    require_same_length(values=values, groups=members)
+    _, members = np.unique(members, return_inverse=True)
+    sums, sizes = np.bincount(members, weights=values), np.bincount(members)
+    rng = np.random.default_rng(seed)
+    samples = np.empty(num_samples)
+    for place in range(num_samples):
+        drawn = rng.integers(len(sizes), size=len(sizes))
+        samples[place] = sums[drawn].sum() / sizes[drawn].sum()
+    return samples
+
+
+def _interval(samples: Numbers, level: float) -> Interval:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level}")
+    return _percentiles(samples, level)

@@ -1,4 +1,8 @@
-"""Whether a probability means what it says, and how to make it (Guo et al. 2017)."""
+"""Calibration of probabilities: reliability, expected error, temperature (Guo et al. 2017), bias.
+
+Temperature scaling divides all logits by one number. Where enough rows pay for it, a bias per label
+and a growth that sharpens larger logits are fitted as well.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +26,7 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReliabilityBin:
-    """Rows of similar confidence: what they promised and what they kept."""
+    """Rows of similar confidence, with their mean confidence and their accuracy."""
 
     low: float
     """The lowest confidence that falls into the bin."""
@@ -39,11 +43,11 @@ def reliability(
     """Confidence beside accuracy, bin by bin: the data of a reliability diagram (Section 2).
 
     Args:
-        probabilities: One row of label probabilities each, [n, L].
+        probabilities: Label probabilities, [n, L].
         gold: Label ids.
-        num_bins: How many bins at most; empty ones are left out.
-        binning: `"mass"` puts about equally many rows into each bin and never parts equal
-            confidences; `"width"` cuts [0, 1] into equal lengths, as the paper does.
+        num_bins: The most bins; empty ones are omitted.
+        binning: `"mass"` puts about equally many rows into each bin and keeps equal confidences
+            together; `"width"` cuts [0, 1] into equal lengths, as the paper does.
 
     >>> one, = reliability([[0.8, 0.2], [0.8, 0.2]], [0, 1])
     >>> (one.n, one.confidence, one.accuracy)
@@ -66,8 +70,8 @@ def expected_calibration_error(
 ) -> float:
     """The mean gap between confidence and accuracy over bins, weighted by rows (Eq. 3).
 
-    Differs from paper: bins hold equal mass unless `binning="width"` is asked for, because most
-    rows of a good model crowd into the last bins of equal width.
+    Differs from paper: bins hold equal mass unless `binning="width"`, because most rows of a good
+    model fall into the last bins of equal width.
 
     >>> round(expected_calibration_error([[0.8, 0.2], [0.8, 0.2]], [0, 1]), 3)
     0.3
@@ -78,11 +82,11 @@ def expected_calibration_error(
 
 
 def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
-    """The one number to divide logits by so that their softmax is calibrated (Section 4.2).
+    """The temperature by which to divide logits so that their softmax is calibrated (Section 4.2).
 
-    Minimises the negative log likelihood, which is convex in 1/temperature, by Newton steps kept
-    inside a shrinking bracket. The answer stays within 0.01 and 100: rows that are all right (or
-    all wrong) have no finite best temperature. Logits that prefer nothing leave it at 1.
+    Minimises the negative log-likelihood, which is convex in 1/temperature, by Newton steps inside
+    a shrinking bracket. The result lies within 0.01 and 100, because rows that are all right (or
+    all wrong) have no finite optimum. It is 1 for logits that are constant in every row.
 
     Args:
         logits: Scores before softmax, [n, L].
@@ -106,7 +110,7 @@ def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
 
 
 def _root(scores: Numbers, gold: Labels, low: float, high: float) -> float:
-    """Where the likelihood's slope crosses zero between `low` and `high`."""
+    """The zero of the slope of the likelihood between `low` and `high`."""
     sharpness = 1.0
     for _ in range(200):
         slope, curvature = _slopes(scores, gold, sharpness)
@@ -145,7 +149,7 @@ def _edges(confidence: Numbers, num_bins: int, binning: Binning) -> Numbers:
     if binning == "width":
         return np.linspace(0.0, 1.0, num_bins + 1)
     if binning == "mass":
-        # An edge is a confidence that occurs, so that rows equal to it stay together below it.
+        # Edges are confidences that occur, so that equal ones stay in one bin.
         shares = np.arange(1, num_bins + 1) / num_bins
         highs = np.unique(np.quantile(confidence, shares, method="inverted_cdf"))
         return np.append(confidence.min(), highs)
@@ -160,3 +164,153 @@ def _bin(edges: Numbers, index: int, confidence: Numbers, correct: Numbers) -> R
         confidence=float(confidence.mean()),
         accuracy=float(correct.mean()),
     )
+
+
+Form = Literal["temperature", "bias", "growth"]
+FORMS: tuple[Form, ...] = ("temperature", "bias", "growth")
+"""Each form contains the one before it."""
+MIN_ROWS = 200
+"""With fewer rows only a temperature is fitted."""
+MAX_LABELS = 20
+"""With more labels only a temperature is fitted: rare labels have too few rows for a bias."""
+_RIDGE = 1e-4
+"""A penalty on biases, so that labels which are never right have a finite one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scaling:
+    """How logits are scaled before their softmax.
+
+    With z the logits less their mean, `z * (1 / temperature + growth * max(z)) + bias`.
+    """
+
+    temperature: float = 1.0
+    growth: float = 0.0
+    bias: tuple[float, ...] | None = None
+    """One number per label, the first of them 0; None for no bias."""
+
+    def apply(self, logits: Numbers) -> Numbers:
+        """Scaled logits, [n, L].
+
+        >>> Scaling(growth=0.5, bias=(0.0, 1.0)).apply(np.array([[2.0, 0.0]])).tolist()
+        [[1.5, -0.5]]
+        """
+        centred = logits - logits.mean(axis=1, keepdims=True)
+        scale = 1 / self.temperature + self.growth * centred.max(axis=1, keepdims=True)
+        shift = np.zeros(1) if self.bias is None else np.array(self.bias)
+        scaled: Numbers = centred * scale + shift
+        return scaled
+
+    def log_likelihood(self, logits: Numbers, gold: Labels) -> float:
+        """The mean log-likelihood of the gold labels over rows."""
+        scaled = self.apply(logits)
+        shifted = scaled - scaled.max(axis=1, keepdims=True)
+        chosen = shifted[np.arange(len(gold)), gold]
+        return float((chosen - np.log(np.exp(shifted).sum(axis=1))).mean())
+
+
+def choose_scaling(logits: ArrayLike, gold: ArrayLike) -> Scaling:
+    """Fit the form of scaling that is best by cross-validation.
+
+    Each random half of the rows is scored by the fit to the other half; halves are random because
+    neighbouring rows of a file are often alike, or alternate.
+
+    Args:
+        logits: Scores before softmax, [n, L].
+        gold: Label ids.
+
+    >>> logits = [[0.0, 1.0]] * 300
+    >>> choose_scaling(logits, [1, 0, 0] * 100).bias is None  # always says 1, is right in a third
+    False
+    """
+    scores, gold_ids = as_numbers(logits, name="logits", num_axes=2), as_labels(gold, name="gold")
+    require_same_length(logits=scores, gold=gold_ids)
+    require_ids_below(gold_ids, scores.shape[1], name="gold")
+    halves = np.array_split(np.random.default_rng(0).permutation(len(scores)), 2)
+    num_labels = scores.shape[1]
+    few = len(scores) < MIN_ROWS or num_labels > MAX_LABELS
+    if few or any(len(np.unique(gold_ids[half])) < num_labels for half in halves):
+        return fit_scaling(scores, gold_ids, "temperature")
+    likelihoods = {
+        form: sum(
+            fit_scaling(scores[one], gold_ids[one], form).log_likelihood(
+                scores[other], gold_ids[other]
+            )
+            for one, other in (halves, halves[::-1])
+        )
+        for form in FORMS
+    }
+    return fit_scaling(scores, gold_ids, max(FORMS, key=lambda form: likelihoods[form]))
+
+
+def fit_scaling(logits: Numbers, gold: Labels, form: Form) -> Scaling:
+    """The scaling of a form with the highest likelihood, which is concave in its parameters.
+
+    Uses Newton steps, halved until the likelihood rises. The temperature stays within the limits of
+    `fit_temperature`, and growth is never negative, so that the order of logits is kept.
+    """
+    start = fit_temperature(logits, gold)
+    if form == "temperature":
+        return Scaling(temperature=start)
+    features = _features(logits, form)
+    point = np.array([1 / start, *np.zeros(features.shape[2] - 1)])
+    value = _loss(features, gold, point)
+    for _ in range(100):
+        step = _newton_step(features, gold, point)
+        for _ in range(30):
+            following = _bounded(point - step, form)
+            reached = _loss(features, gold, following)
+            if reached <= value:
+                break
+            step /= 2
+        gained, point, value = value - reached, following, reached
+        if gained < 1e-12:
+            break
+    growth = float(point[1]) if form == "growth" else 0.0
+    bias = (0.0, *point[1 - logits.shape[1] :].tolist())
+    return Scaling(temperature=float(1 / point[0]), growth=growth, bias=bias)
+
+
+def _features(logits: Numbers, form: Form) -> Numbers:
+    """The contribution of each parameter to the logit of each label: [n, L, P]."""
+    num_rows, num_labels = logits.shape
+    centred = logits - logits.mean(axis=1, keepdims=True)
+    parts = [centred[:, :, None]]
+    if form == "growth":
+        parts.append(parts[0] * centred.max(axis=1)[:, None, None])
+    ones = np.eye(num_labels)[:, 1:]  # the bias of the first label stays 0
+    parts.append(np.broadcast_to(ones, (num_rows, *ones.shape)))
+    return np.concatenate(parts, axis=2)
+
+
+def _bounded(point: Numbers, form: Form) -> Numbers:
+    least = np.full(len(point), -np.inf)
+    least[0] = 1 / MAX_TEMPERATURE
+    if form == "growth":
+        least[1] = 0.0
+    most = np.array([1 / MIN_TEMPERATURE, *np.full(len(point) - 1, np.inf)])
+    return np.clip(point, least, most)
+
+
+def _shares(features: Numbers, point: Numbers) -> Numbers:
+    scaled = features @ point
+    powers = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    shares: Numbers = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _loss(features: Numbers, gold: Labels, point: Numbers) -> float:
+    chosen = _shares(features, point)[np.arange(len(gold)), gold]
+    return float(_RIDGE * point[1:] @ point[1:] - np.log(np.maximum(chosen, 1e-300)).mean())
+
+
+def _newton_step(features: Numbers, gold: Labels, point: Numbers) -> Numbers:
+    num_rows = len(features)
+    shares = _shares(features, point)
+    mean = np.einsum("nl,nlp->np", shares, features)
+    slope = (mean - features[np.arange(num_rows), gold]).mean(axis=0)
+    curvature = np.einsum("nl,nlp,nlq->pq", shares, features, features, optimize=True) / num_rows
+    curvature -= mean.T @ mean / num_rows
+    ridge = 2 * _RIDGE * np.array([0.0, *np.ones(len(point) - 1)])
+    step: Numbers = np.linalg.solve(curvature + np.diag(ridge + 1e-10), slope + ridge * point)
+    return step

@@ -1,11 +1,11 @@
-"""How well counts alone foresee a text: the n-gram model that neural ones are measured against.
+"""An n-gram language model, the baseline that neural ones are compared with.
 
 Modified Kneser-Ney smoothing, interpolated, all n-grams kept: Chen and Goodman, "An Empirical Study
 of Smoothing Techniques for Language Modeling", TR-10-98, Harvard 1998, the best of those compared
 there, with its three discounts for each length estimated from counts of counts.
 
-An n-gram is stored as the number of its first n - 1 words among the n-grams one shorter, and its
-last word: one integer. Sorting those counts a text of a hundred million words in a few gigabytes.
+An n-gram is stored as one integer: the id of its first n - 1 words among the shorter n-grams, and
+its last word. Sorting these counts a text of a hundred million words in a few gigabytes.
 """
 
 import math
@@ -19,9 +19,9 @@ from softquery.measure.arrays import require_rows
 from softquery.text import BOS_ID, PAD_ID
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts of counts 1, 2 and more where a text is too small to estimate them."""
+"""Discounts of counts of 1, 2 and more for texts too small to estimate them."""
 LARGEST_COUNT = 4
-"""Counts of counts that the discounts are made of."""
+"""The largest count whose frequency enters the discounts."""
 
 Ids = NDArray[np.int32]
 Integers = NDArray[np.int64]
@@ -30,20 +30,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """All n-grams of one length in the order of their keys; their numbers are their places."""
+    """All n-grams of one length, in the order of their keys; an n-gram's id is its place."""
 
     keys: Integers
-    """Number of the n-gram without its last word, times the vocabulary, plus that word."""
+    """The id of the n-gram without its last word, times the vocabulary size, plus that word."""
     counts: Ids
-    """How often it stands there; below the highest order, after how many different words."""
+    """How often it occurs; below the highest order, after how many different words."""
     is_first: NDArray[np.bool_]
-    """Whether it begins a line, so that nothing can stand before it."""
+    """Whether it begins a line, so that no word can precede it."""
     discounts: Floats
-    """What is taken off counts of 0, 1, 2, and 3 or more."""
+    """The discounts of counts of 0, 1, 2, and 3 or more."""
     totals: Integers
-    """Sum of the counts for each context, by the context's number."""
+    """The sum of the counts of each context, by the id of the context."""
     backoffs: Floats
-    """Share of each context that is left to the shorter context; 1 where nothing followed."""
+    """The weight of the shorter context, by the id of the context; 1 where nothing follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class KneserNey:
     """An n-gram model; `fit_kneser_ney` makes one."""
 
     levels: tuple[Grams, ...]
-    """Words first, then pairs, and so on."""
+    """Unigrams, bigrams, and so on."""
     vocab_size: int
     begin: int
 
     @property
     def order(self) -> int:
-        """Words of the longest n-gram."""
+        """The length of the longest n-gram."""
         return len(self.levels)
 
     @property
@@ -85,11 +85,11 @@ class KneserNey:
         return np.log(chances[places > 0])
 
     def perplexity(self, ids: Ids) -> float:
-        """Among how many equally likely words it would have had to choose, on average."""
+        """The perplexity of a text."""
         return math.exp(-float(self.log_probabilities(ids).mean()))
 
     def _unigrams(self) -> Floats:
-        """Chance of each word in no context, mixed with the uniform one over all that can come."""
+        """Unigram probabilities, interpolated with the uniform distribution over possible words."""
         level = self.levels[0]
         kept = level.counts - level.discounts[np.minimum(level.counts, 3)]
         possible = np.ones(self.vocab_size)
@@ -100,16 +100,16 @@ class KneserNey:
 
 
 def fit_kneser_ney(ids: Ids, *, vocab_size: int, begin: int = BOS_ID, order: int = 5) -> KneserNey:
-    """Count a text and smooth the counts.
+    """Count the n-grams of a text and smooth the counts.
 
-    Contexts never reach beyond the beginning of a line. What begins a line keeps its plain counts
-    at every order, because no word can stand before it.
+    Contexts never cross the beginning of a line. N-grams that begin a line keep their plain counts
+    at every order, because no word can precede them.
 
     Args:
         ids: The words of all lines; every line starts with `begin`, which is never predicted.
-        vocab_size: Numbers of words lie below it; padding is among them and never predicted.
-        begin: What stands at the beginning of each line.
-        order: Words of the longest n-gram.
+        vocab_size: The number of word ids; padding is among them and never predicted.
+        begin: The id that begins each line.
+        order: The length of the longest n-gram.
 
     >>> lines = np.array([2, 5, 6, 3, 2, 5, 7, 3, 2, 5, 6, 3], dtype=np.int32)
     >>> model = fit_kneser_ney(lines, vocab_size=8, order=2)
@@ -142,7 +142,7 @@ def _check(ids: Ids, vocab_size: int, begin: int) -> None:
 
 
 def _places(ids: Ids, begin: int, order: int) -> NDArray[np.int8]:
-    """Words between the beginning of the line and each word, counted up to `order`."""
+    """The number of words from the beginning of the line to each word, at most `order`."""
     places = np.full(len(ids), order, dtype=np.int8)
     starts = np.flatnonzero(ids == begin)
     for place in reversed(range(order)):
@@ -157,7 +157,7 @@ def _grams(keys: Integers, counts: Integers, is_first: NDArray[np.bool_]) -> Gra
 
 
 def _words(ids: Ids, vocab_size: int, begin: int) -> Grams:
-    """Every word of the vocabulary, seen or not; the beginning of lines counts as never seen."""
+    """The unigrams: every word of the vocabulary; the beginning of lines counts as unseen."""
     counts = np.bincount(ids, minlength=vocab_size)
     counts[begin] = 0
     return _grams(np.arange(vocab_size), counts, np.arange(vocab_size) == begin)
@@ -169,8 +169,8 @@ def _count(
     """The n-grams of one length.
 
     Returns:
-        The n-grams, the number of the one that ends at each word of the text (-1 for none), and the
-        number of each without its first word among the shorter ones.
+        The n-grams, the id of the one that ends at each word of the text (-1 for none), and the id
+        of each n-gram without its first word among the shorter ones.
     """
     rows = np.flatnonzero(places >= length - 1).astype(np.int32)
     keys = shorter[rows - 1].astype(np.int64)
@@ -190,13 +190,13 @@ def _count(
 
 
 def _preceded(level: Grams, suffixes: Ids) -> Grams:
-    """With the number of different words that stand before, for all that do not begin a line."""
+    """Replace the counts of n-grams inside lines by the number of different preceding words."""
     preceding = np.bincount(suffixes, minlength=len(level.keys)).astype(np.int32)
     return replace(level, counts=np.where(level.is_first, level.counts, preceding))
 
 
 def _smoothed(level: Grams, *, num_contexts: int, vocab_size: int) -> Grams:
-    """With discounts, and what they leave to shorter contexts."""
+    """Add discounts, and the weight that they leave to shorter contexts."""
     discounts = _discounts(level.counts)
     contexts = level.keys // vocab_size
     totals = np.bincount(contexts, weights=level.counts, minlength=num_contexts)
@@ -207,7 +207,7 @@ def _smoothed(level: Grams, *, num_contexts: int, vocab_size: int) -> Grams:
 
 
 def _discounts(counts: Ids) -> Floats:
-    """For counts of 0, 1, 2, and 3 or more, from how many n-grams have each count."""
+    """The discounts of counts of 0, 1, 2, and 3 or more, from counts of counts."""
     histogram = np.bincount(np.minimum(counts, LARGEST_COUNT + 1), minlength=LARGEST_COUNT + 1)
     one, two, three, four = histogram[1 : LARGEST_COUNT + 1].tolist()
     if 0 in (one, two, three, four):
@@ -223,7 +223,7 @@ def _discounts(counts: Ids) -> Floats:
 
 
 def _look_up(keys: Integers, wanted: Integers) -> tuple[NDArray[np.bool_], Integers]:
-    """Whether each is among the sorted keys, and where."""
+    """Whether each wanted key is among the sorted keys, and where."""
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.bool_), np.zeros(len(wanted), dtype=np.int64)
     grams = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -1,10 +1,10 @@
-"""What a linear classifier can read off vectors: multinomial logistic regression, in numpy.
+"""A linear probe: multinomial logistic regression in numpy.
 
-The loss is convex and its penalty makes the minimum unique, so that two layers are compared by what
-they hold and not by luck in training. It is minimised by L-BFGS (Liu and Nocedal, 1989; the
+The loss is convex and its penalty makes the minimum unique, so that a comparison of two layers does
+not depend on chance in training. It is minimised by L-BFGS (Liu and Nocedal, 1989; the
 two-loop recursion is Algorithm 7.4 of Nocedal and Wright, "Numerical Optimization", 2006), which
-starts from the bound on the curvature of Böhning (1992): columns of a layer are so correlated that
-plain steps would crawl.
+starts from the bound on the curvature of Böhning (1992), because the columns of a layer are so
+correlated that plain steps would converge slowly.
 
 N rows, D width, C classes.
 """
@@ -21,13 +21,13 @@ from softquery.measure.arrays import Labels, as_labels, require_ids_below, requi
 Floats = NDArray[np.float32]
 Flat = NDArray[np.float64]
 Loss = Callable[[Flat], tuple[float, Flat]]
-"""Value and gradient."""
+"""A function that returns its value and its gradient."""
 ROWS_AT_ONCE = 1 << 14
 MEMORY = 10
-"""Steps that L-BFGS remembers."""
+"""How many steps L-BFGS keeps."""
 ENOUGH_DECREASE, SHORTEST_STEP = 1e-4, 1e-8
 SMALLEST = 1e-6
-"""Added to the moments, so that columns which repeat each other can be inverted."""
+"""Added to the moments, so that they can be inverted even with duplicate columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LinearProbe:
     centre: Floats
     scale: Floats
     weights: Floats
-    """[D + 1, C], the bias last."""
+    """[D + 1, C], the bias in the last row."""
     num_iterations: int
 
     def predict(self, vectors: Floats) -> Labels:
@@ -56,15 +56,15 @@ def fit_linear(
     max_iterations: int = 200,
     tolerance: float = 1e-4,
 ) -> LinearProbe:
-    """Fit to rows of vectors; each column is brought to mean 0 and deviation 1 first.
+    """Fit a classifier to rows of vectors, whose columns are standardised first.
 
     Args:
         vectors: [N, D].
-        labels: One class a row, from 0.
-        num_classes: How many there are.
-        penalty: Times half the squared weights, the bias aside, is added to the mean loss.
-        max_iterations: Steps at most.
-        tolerance: Stops where no entry of the gradient is larger.
+        labels: One class id per row.
+        num_classes: The number of classes.
+        penalty: Half of it times the squared weights, without the bias, is added to the mean loss.
+        max_iterations: The most steps.
+        tolerance: Stop where no entry of the gradient is larger.
 
     >>> rows = np.array([[0.0], [1.0], [4.0], [5.0]], dtype=np.float32)
     >>> fit_linear(rows, [0, 0, 1, 1], num_classes=2).predict(rows).tolist()
@@ -101,13 +101,13 @@ def _logits(vectors: Floats, weights: Floats) -> Floats:
 
 
 def _loss(weights: Flat, vectors: Floats, classes: Labels, penalty: float) -> tuple[float, Flat]:
-    """Mean cross-entropy with the penalty, and its gradient, part by part to save memory."""
+    """Mean cross-entropy with the penalty, and its gradient, computed in parts to save memory."""
     narrow = weights.astype(np.float32)
     gradient, total = np.zeros_like(weights), 0.0
     for start in range(0, len(vectors), ROWS_AT_ONCE):
         rows = vectors[start : start + ROWS_AT_ONCE]
         gold = classes[start : start + ROWS_AT_ONCE]
-        # Classes first: numpy is slow to add up along a short last axis.
+        # Classes are the first axis, because numpy sums slowly along a short last one.
         logits = narrow[:-1].T @ rows.T
         logits += narrow[-1][:, None]
         logits -= logits.max(axis=0)
@@ -127,13 +127,13 @@ def _loss(weights: Flat, vectors: Floats, classes: Labels, penalty: float) -> tu
 
 
 def _curvature(rows: Floats, penalty: float) -> Callable[[Flat], Flat]:
-    """Multiplies by the inverse of half the second moments, which bounds that of the Hessian."""
+    """Multiplication by the inverse of half the second moments, which bound the Hessian."""
     size = rows.shape[1] + 1
     moments = np.zeros((size, size))
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
         moments[:-1, :-1] += part.T @ part
-    # The columns have mean 0, so that the bias stands alone.
+    # The columns have mean 0, so that the bias has no mixed moments.
     moments[-1, -1] = len(rows)
     inverse = np.linalg.inv(moments / (2 * len(rows)) + max(penalty, SMALLEST) * np.eye(size))
     return lambda flat: (inverse @ flat.reshape(size, -1)).ravel()
@@ -159,7 +159,7 @@ def _minimise(
             if new_value <= value + ENOUGH_DECREASE * length * slope:
                 break
             length /= 2
-            if length < SHORTEST_STEP:  # float32 cannot tell a lower point
+            if length < SHORTEST_STEP:  # no lower point within float32 precision
                 return point, iteration
         moved, turned = length * direction, new_gradient - gradient
         if float(moved @ turned) > 0:
@@ -171,7 +171,7 @@ def _minimise(
 def _two_loops(
     gradient: Flat, steps: deque[tuple[Flat, Flat]], by_curvature: Callable[[Flat], Flat]
 ) -> Flat:
-    """The gradient times what the remembered steps tell about the inverse curvature."""
+    """The gradient times the inverse curvature as estimated from the kept steps."""
     found: Flat = gradient.copy()
     weights = []
     for moved, turned in reversed(steps):

@@ -1,6 +1,6 @@
-"""Where a model is weak: the same metrics over groups of rows.
+"""Slices: the same metrics over groups of rows, which show where a model is weak.
 
-A grouping is a plain dict from a name to the places of its rows; `measure_slices` measures any.
+A grouping is a dict from a name to the indices of its rows; `measure_slices` measures any grouping.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ Groups = dict[str, Labels]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Slice:
-    """One group of rows and how the model does on it."""
+    """A group of rows, and the metrics of the model on it."""
 
     name: str
     n: int
@@ -34,11 +34,11 @@ class Slice:
 
 
 def by_length(lengths: ArrayLike, edges: Sequence[int] | None = None) -> Groups:
-    """Group rows by length, in tokens or in characters as the caller counted them.
+    """Group rows by length, in whatever unit the caller counted.
 
     Args:
-        lengths: One length a row.
-        edges: The longest length of each bucket but the last, rising; by default the quartiles.
+        lengths: One length per row.
+        edges: The largest length of each group but the last, ascending; by default the quartiles.
 
     >>> groups = by_length([3, 12, 7, 40], edges=[5, 10])
     >>> {name: rows.tolist() for name, rows in groups.items()}
@@ -68,11 +68,11 @@ def by_label(gold: ArrayLike, labels: Sequence[str]) -> Groups:
 
 
 def by_value(values: Sequence[Hashable], *, max_groups: int = 20) -> Groups:
-    """Group rows by a column's value, the most frequent first; the rarest share `(other)`.
+    """Group rows by the value of a column, most frequent first; the rarest share `(other)`.
 
     Args:
         values: The column.
-        max_groups: How many groups to make at most, `(other)` included.
+        max_groups: The most groups, `(other)` included.
 
     >>> groups = by_value(["news", "chat", "news", "law"], max_groups=2)
     >>> {name: rows.tolist() for name, rows in groups.items()}
@@ -100,7 +100,7 @@ def measure_slices(
         metrics: Each takes the arrays in order and returns a number.
         arrays: Aligned on their first axis, such as gold and predicted.
 
-    >>> from softquery.measure.classification import accuracy
+    >>> from softquery.measure.metrics import accuracy
     >>> groups = by_label([0, 0, 1], ["no", "yes"])
     >>> for part in measure_slices(groups, {"accuracy": accuracy}, [0, 0, 1], [0, 1, 1]):
     ...     print(part.name, part.n, part.metrics)
@@ -123,6 +123,6 @@ def measure_slices(
 
 
 def _groups(bucket: Labels, names: Sequence[str]) -> Groups:
-    """The rows of each bucket that has any, in the order of `names`."""
+    """The rows of each group that has any, in the order of `names`."""
     rows = {name: np.flatnonzero(bucket == place) for place, name in enumerate(names)}
     return {name: places for name, places in rows.items() if len(places)}

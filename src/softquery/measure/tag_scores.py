@@ -1,4 +1,4 @@
-"""How good tags are: entities found whole, as the CoNLL tasks count them, and tokens."""
+"""How good a tagger is: F1 of spans as in the CoNLL tasks, and accuracy of tokens."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -17,7 +17,7 @@ Spans = Sequence[Sequence[tuple[str, int, int]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundCounts:
-    """How many there were, how many were named, and how many of those rightly."""
+    """Counts of gold, predicted and correctly predicted items."""
 
     right: int
     predicted: int
@@ -25,47 +25,47 @@ class FoundCounts:
 
     @property
     def precision(self) -> float:
-        """The share of those named that are right; 0 where none was named."""
+        """The share of predicted items that is right; 0 where none was predicted."""
         return self.right / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of those there are that were found; 0 where there are none."""
+        """The share of gold items that was found; 0 where there are none."""
         return self.right / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both.
+        """The harmonic mean of precision and recall.
 
-        >>> Found(right=1, predicted=2, gold=2).f1
+        >>> FoundCounts(right=1, predicted=2, gold=2).f1
         0.5
         """
         return f1_of_counts([self.right], [self.predicted], [self.gold])
 
 
 def f1_of_counts(right: Any, predicted: Any, gold: Any) -> float:
-    """F1 from counts of sentences, added up first (micro-averaged)."""
+    """Micro-averaged F1 from counts per sentence."""
     total = float(np.sum(predicted) + np.sum(gold))
     return 2 * float(np.sum(right)) / total if total else 0.0
 
 
 def ratio_of_counts(right: Any, total: Any) -> float:
-    """The share of tokens that are right, over sentences."""
+    """The share of right tokens, from counts per sentence."""
     return float(np.sum(right)) / float(max(1, np.sum(total)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TagReport:
-    """How tags did: build it with `TagReport.of`."""
+    """The scores of tags; `TagReport.of` makes one."""
 
     n: int
-    """Sentences."""
+    """The number of sentences."""
     tokens: int
     accuracy: float
-    """Of tokens."""
+    """The share of tokens with the right tag."""
     accuracy_interval: Interval
     by_label: dict[str, FoundCounts]
-    """Spans of each label; tokens of each tag where tags stand for no spans."""
+    """Spans by label, or tokens by tag where tags stand for no spans."""
     spans: FoundCounts | None = None
     f1_interval: Interval | None = None
 
@@ -80,9 +80,9 @@ class TagReport:
         num_samples: int = 1000,
         seed: int = 0,
     ) -> "TagReport":
-        """Measure tags, and the spans that they stand for where they do.
+        """Measure tags, and the spans that they stand for where given.
 
-        Intervals are over sentences, whose tokens stand and fall together.
+        Intervals resample sentences, because the tokens of a sentence depend on each other.
 
         >>> report = TagReport.of([["B-X", "O"]], [["B-X", "B-X"]],
         ...     gold_spans=[[("X", 0, 1)]], predicted_spans=[[("X", 0, 1), ("X", 1, 2)]])

@@ -1,4 +1,4 @@
-"""How good word vectors are: analogies, and how two of their axes look from above."""
+"""How good word vectors are: analogies, and the plane of their principal components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Whole = NDArray[np.int64]
+Ids = NDArray[np.int64]
 
 _TOGETHER = 256
-"""Questions whose answers are looked for in one matrix product."""
+"""How many questions share one matrix product."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnalogyScore:
-    """How many questions of a kind were answered rightly."""
+    """How many analogies of a section were answered right."""
 
     name: str
     num_right: int
     n: int
-    """Questions whose four words all have vectors."""
+    """Questions of which all four words have vectors."""
     num_unknown: int
-    """Questions of which a word has none; they count neither way."""
+    """Questions with a word without a vector, which are not counted."""
 
     @property
     def accuracy(self) -> float | None:
-        """The share that is right; None where no question could be asked."""
+        """The share that is right; None where no question could be answered."""
         return self.num_right / self.n if self.n else None
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values."""
+        """Plain values for JSON."""
         return {
             "name": self.name,
             "accuracy": self.accuracy,
@@ -41,7 +41,7 @@ class AnalogyScore:
 
 
 def unit_rows(matrix: Floats) -> Floats:
-    """Rows of length one; a row of zeros stays as it is.
+    """Rows scaled to length one; a row of zeros stays as it is.
 
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
@@ -50,14 +50,14 @@ def unit_rows(matrix: Floats) -> Floats:
     return np.asarray(matrix / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def answer_analogies(unit: Floats, questions: Whole) -> Whole:
-    """The row nearest to `second - first + third` for each question, those three left out.
+def answer_analogies(unit: Floats, questions: Ids) -> Ids:
+    """The row nearest to `second - first + third` for each question, excluding these three.
 
     This is 3CosAdd (Levy & Goldberg 2014, Equation 1; Mikolov et al. 2013a, Section 4).
 
     Args:
-        unit: Vectors of length one; answers are looked for among all of them.
-        questions: Rows of first, second and third word, int of shape [N, 3].
+        unit: Vectors of length one; all of them are possible answers.
+        questions: The rows of first, second and third word: [N, 3].
     """
     answers = np.empty(len(questions), dtype=np.int64)
     for start in range(0, len(questions), _TOGETHER):
@@ -70,7 +70,7 @@ def answer_analogies(unit: Floats, questions: Whole) -> Whole:
 
 
 def sum_scores(scores: Sequence[AnalogyScore], name: str) -> AnalogyScore:
-    """All sections together, each question counting once."""
+    """The total of all sections, each question counting once."""
     return AnalogyScore(
         name=name,
         num_right=sum(score.num_right for score in scores),
@@ -82,7 +82,7 @@ def sum_scores(scores: Sequence[AnalogyScore], name: str) -> AnalogyScore:
 def principal_plane(matrix: Floats) -> Floats:
     """Points in the plane in which the rows differ most (principal components 1 and 2).
 
-    Each axis points to the side of the first row, so that equal input gives equal pictures.
+    Each axis points towards the first row, so that equal input gives equal pictures.
 
     >>> flat = np.array([[0, 0, 5], [2, 0, 5], [4, 0, 5], [2, 1, 5], [2, -1, 5]], dtype=np.float32)
     >>> principal_plane(flat).round(4).tolist()[2:4]
@@ -93,8 +93,8 @@ def principal_plane(matrix: Floats) -> Floats:
     points = centred @ axes[:2].T
     if points.shape[1] < 2:  # vectors of width one lie on a line
         points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
-    is_off = np.abs(points) > 1e-4 * np.abs(points).max(axis=0)  # a row in the middle has no side
+    is_off = np.abs(points) > 1e-4 * np.abs(points).max(axis=0)  # a row at zero has no sign
     first = points[is_off.argmax(axis=0), [0, 1]]
     turned = points * np.where(first < 0, -1.0, 1.0)
-    # Rounded: on which side of zero a rounding error falls is nobody's business.
+    # Rounded, so that the sign of a rounding error around zero does not show.
     return np.asarray(turned.round(6) + 0.0, dtype=np.float32)

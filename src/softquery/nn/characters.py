@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from softquery.nn.lexicon import Lexicon
 from softquery.nn.recurrent import BiRecurrent
 from softquery.text import NUM_CHARACTERS
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 
 class Highway(nn.Module):

@@ -29,7 +29,7 @@ from softquery.running.options import Say
 from softquery.runtime.classify.inputs import limit_of, reading_of
 from softquery.runtime.classify.network import class_logits, packed
 from softquery.tasks import TextClassification
-from softquery.text import Reading, TextPipeline
+from softquery.text import TextInput, TextPipeline
 from softquery.training import TrainingPlan
 
 COLUMNS = ("text", "label")
@@ -90,7 +90,7 @@ class ClassifyAdapter(TaskAdapter):
             parse_label=partial(parse_class, labels=labels),
             parse_distribution=partial(parse_distribution, labels=labels) if to_train else None,
         )
-        read = reading.read([row.values["text"] for row in rows], pipeline)
+        read = reading.encode([row.values["text"] for row in rows], pipeline)
         num_cut = sum(each.num_cut > 0 for each in read)
         if num_cut:
             many = counted(num_cut, "text was", "texts were")
@@ -181,5 +181,5 @@ def _check_text(run: Run) -> None:
         raise ConfigError("model.max_characters is a biLM's; leave it at 0 where there is none")
 
 
-def _reading(run: Run) -> Reading:
+def _reading(run: Run) -> TextInput:
     return reading_of(asdict(run.model))

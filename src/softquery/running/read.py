@@ -9,8 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor, nn
 
-from softquery.answers import ContextWindows, ReadingRules, WindowedContext, lay_out, settle
-from softquery.data import NO_ANSWER, PiecePages, Questions, encode_pages, encode_piece_pages
+from softquery.answers import (
+    ContextWindows,
+    ReadingRules,
+    WindowedContext,
+    choose_answers,
+    make_windows,
+)
+from softquery.data import NO_ANSWER, PieceWindows, Questions, encode_piece_windows, encode_windows
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import NOWHERE, QUESTION_FORMS, AskedQuestion, read_questions
 from softquery.models import REGISTRY
@@ -35,7 +41,7 @@ NONE: Label = (NO_ANSWER, NO_ANSWER)
 
 
 class ReadAdapter(TaskAdapter):
-    """Reading as a `TaskAdapter`."""
+    """TextInput as a `TaskAdapter`."""
 
     kind: ClassVar[str] = "reader"
     noun: ClassVar[str] = "questions"
@@ -89,44 +95,46 @@ class ReadAdapter(TaskAdapter):
         name: str,
         *,
         to_train: bool = False,
-    ) -> Questions | PiecePages:
+    ) -> Questions | PieceWindows:
         """Pages of words; to train on, those that say something about the answer."""
         rules: ReadingRules = prepared.task.rules
         size = prepared.pipeline.config.max_tokens
         pairs = [(row.question, row.context) for row in rows]
-        sheet = lay_out(pairs, prepared.pipeline, rules.paging(size))
+        windowed = make_windows(pairs, prepared.pipeline, rules.sliding_window(size))
         tokens = prepared.pipeline.config.noun
-        if sheet.num_long:
-            many = counted(sheet.num_long, "context is", "contexts are")
-            say(f"{name}: {many} longer than {size} {tokens}; read in pages")
-        if sheet.num_cut:
-            many = counted(sheet.num_cut, "question was", "questions were")
+        if windowed.num_long:
+            many = counted(windowed.num_long, "context is", "contexts are")
+            say(f"{name}: {many} longer than {size} {tokens}; read in windows")
+        if windowed.num_cut:
+            many = counted(windowed.num_cut, "question was", "questions were")
             say(f"{name}: {many} cut at {rules.max_question} {tokens}")
         labels = None
         if to_train:
-            sheet, labels = telling_pages(rows, sheet, rules)
-            left_out = len(rows) - sheet.num_asked
+            windowed, labels = labelled_windows(rows, windowed, rules)
+            left_out = len(rows) - windowed.num_asked
             if left_out:
                 many = counted(left_out, "question is", "questions are")
-                say(f"{name}: {many} left out; no page holds the answer")
+                say(f"{name}: {many} left out; no window holds the answer")
         if REGISTRY[prepared.run.model_name()].has_encoder:
-            pieces = encode_piece_pages(sheet.pages, prepared.pipeline, labels=labels)
-            return replace(pieces, sheet=sheet.without_pages())
+            pieces = encode_piece_windows(windowed.windows, prepared.pipeline, labels=labels)
+            return replace(pieces, windowed=windowed.without_windows())
         longest = max_characters(prepared.run.model)
-        made = encode_pages(sheet.pages, prepared.pipeline, max_characters=longest, labels=labels)
-        return replace(made, sheet=sheet.without_pages())
+        made = encode_windows(
+            windowed.windows, prepared.pipeline, max_characters=longest, labels=labels
+        )
+        return replace(made, windowed=windowed.without_windows())
 
-    def num_trained(self, rows: list[AskedQuestion], train: Questions | PiecePages) -> int:
-        """Those of which some page was kept."""
-        return _sheet_of(train).num_asked
+    def num_trained(self, rows: list[AskedQuestion], train: Questions | PieceWindows) -> int:
+        """Those of which some window was kept."""
+        return _windowed_of(train).num_asked
 
     def plan(
-        self, prepared: Prepared, train: Questions | PiecePages, tune: Questions | PiecePages
+        self, prepared: Prepared, train: Questions | PieceWindows, tune: Questions | PieceWindows
     ) -> TrainingPlan:
         """Shuffled batches, and F1 of what was held back."""
         if not len(train):
             source = prepared.rows["train"][0].source
-            raise InputError("no answer of any question lies on a page whole", source=source)
+            raise InputError("no answer to any question lies within one window", source=source)
 
         def measure(model: nn.Module) -> dict[str, float]:
             found = self._report(prepared, model, tune, prepared.rows["tune"], num_samples=1)
@@ -139,7 +147,7 @@ class ReadAdapter(TaskAdapter):
         )
 
     def report(
-        self, prepared: Prepared, model: nn.Module, dev: Questions | PiecePages
+        self, prepared: Prepared, model: nn.Module, dev: Questions | PieceWindows
     ) -> dict[str, Any]:
         """Exact match and F1."""
         return self._report(prepared, model, dev, prepared.rows["dev"])
@@ -148,7 +156,7 @@ class ReadAdapter(TaskAdapter):
         self,
         prepared: Prepared,
         model: nn.Module,
-        questions: Questions | PiecePages,
+        questions: Questions | PieceWindows,
         rows: Sequence[AskedQuestion],
         *,
         num_samples: int = 1000,
@@ -156,8 +164,8 @@ class ReadAdapter(TaskAdapter):
         scores = span_scores(model, questions)
         check_finite(all(np.isfinite(part).all() for each in scores for part in each[:2]))
         rules: ReadingRules = prepared.task.rules
-        answers = settle(
-            _sheet_of(questions),
+        answers = choose_answers(
+            _windowed_of(questions),
             scores,
             max_words=rules.max_words,
             abstain_below=rules.abstain_below,
@@ -170,59 +178,59 @@ class ReadAdapter(TaskAdapter):
         return found
 
 
-def _batches(train: Questions | PiecePages, *, twice: bool) -> Callable[[Tensor, int], Any]:
-    """Batches of pages, with each page twice where two passes are to agree.
+def _batches(train: Questions | PieceWindows, *, twice: bool) -> Callable[[Tensor, int], Any]:
+    """Batches of windows, with each window twice where two passes are to agree.
 
     All questions are padded to one length, so that a recorded step has one shape per length of a
     context; pieces of a question and of its context are one row.
     """
-    length_of_question = None if isinstance(train, PiecePages) else train.question_length()
+    length_of_question = None if isinstance(train, PieceWindows) else train.question_length()
 
     def make_batch(rows: Tensor, length: int) -> Any:
         rows = rows.repeat(2) if twice else rows
-        if isinstance(train, PiecePages):
+        if isinstance(train, PieceWindows):
             return train.batch(rows, length)
         return train.batch(rows, length, question_length=length_of_question or 1)
 
     return make_batch
 
 
-def telling_pages(
-    rows: Sequence[AskedQuestion], sheet: ContextWindows, rules: ReadingRules
+def labelled_windows(
+    rows: Sequence[AskedQuestion], windowed: ContextWindows, rules: ReadingRules
 ) -> tuple[ContextWindows, list[Label]]:
-    """Pages that can be learnt from, with the first and last word of the answer on each.
+    """Windows that can be learnt from, with the first and last word of the answer on each.
 
-    Of several answers the first that stands in the context is taken. A page without it says that
+    Of several answers the first that stands in the context is taken. A window without it says that
     there is none, where that is learnt; a question whose answers stand nowhere says nothing.
     """
-    spans = [_words_of(row, passage) for row, passage in zip(rows, sheet.passages, strict=True)]
+    spans = [_words_of(row, context) for row, context in zip(rows, windowed.contexts, strict=True)]
     kept, labels = [], []
-    for number, (page, place) in enumerate(zip(sheet.pages, sheet.places, strict=True)):
+    for number, (window, place) in enumerate(zip(windowed.windows, windowed.places, strict=True)):
         span = spans[place.pair]
         first, last = (each - place.first for each in span or NONE)
-        is_here = span is not None and 0 <= first <= last < len(page.words)
+        is_here = span is not None and 0 <= first <= last < len(window.words)
         is_nowhere = span is not None or not rows[place.pair].answers
         if is_here or (is_nowhere and rules.no_answer == "learnt"):
             kept.append(number)
             labels.append((first, last) if is_here else NONE)
     chosen = replace(
-        sheet,
-        pages=[sheet.pages[number] for number in kept],
-        places=[sheet.places[number] for number in kept],
+        windowed,
+        windows=[windowed.windows[number] for number in kept],
+        places=[windowed.places[number] for number in kept],
     )
     return chosen, labels
 
 
-def _sheet_of(questions: Questions | PiecePages) -> ContextWindows:
-    if questions.sheet is None:
-        raise TypeError("these pages do not know where they come from")
-    return questions.sheet
+def _windowed_of(questions: Questions | PieceWindows) -> ContextWindows:
+    if questions.windowed is None:
+        raise TypeError("these windows do not know where they come from")
+    return questions.windowed
 
 
-def _words_of(row: AskedQuestion, passage: WindowedContext) -> Label | None:
+def _words_of(row: AskedQuestion, context: WindowedContext) -> Label | None:
     """The first and last word of the first answer that stands in the context."""
     for text, start in row.answers:
-        found = None if start == NOWHERE else passage.words_at(start, start + len(text))
+        found = None if start == NOWHERE else context.words_at(start, start + len(text))
         if found is not None:
             return found
     return None

@@ -174,7 +174,7 @@ def _fitting_text(run: Run, start: Start | None, say: Say) -> Run:
         positions = run.model.encoder.max_length
         say(f"the encoder has {positions} positions: {room} pieces {read} are read")
         run = replace(run, text=replace(run.text, max_tokens=room))
-    if isinstance(run.settings, ReadSettings):  # every answer is to lie on one page whole
+    if isinstance(run.settings, ReadSettings):  # every answer must lie within one window
         step = max(1, min(run.settings.step, run.text.max_tokens - run.settings.max_words))
         run = replace(run, settings=replace(run.settings, step=step))
     return run

@@ -29,8 +29,8 @@ from softquery.runtime.tag.schemes import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores
 from softquery.tasks import Tagging
 from softquery.text import (
+    PieceEncoder,
     TextPipeline,
-    WordCutting,
     in_parts,
     normalise,
     pipeline_from_words,
@@ -171,7 +171,7 @@ def tagged_pieces(
     sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[int]], pipeline: TextPipeline
 ) -> WordPieces:
     """Sentences as pieces, each word's tag at its first one; long sentences in parts."""
-    cut = WordCutting(pipeline).rows(sentences)
+    cut = PieceEncoder(pipeline).rows(sentences)
     rows = [row for parts in cut for row in parts]
     flat = rejoined(tags, [len(row.places) for row in rows])
     return WordPieces(

@@ -8,7 +8,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.measure import ClassMetric, relations_of
 from softquery.runtime.classify.inputs import reading_of
-from softquery.text import Reading, TextConfig, TextPipeline
+from softquery.text import TextConfig, TextInput, TextPipeline
 
 
 def fitting_pipeline(bundle: Bundle) -> TextPipeline:
@@ -61,7 +61,7 @@ def fitting_calibration(bundle: Bundle) -> Calibration:
     return found
 
 
-def fitting_reading(bundle: Bundle) -> Reading:
+def fitting_reading(bundle: Bundle) -> TextInput:
     """How a classifier reads its texts, refused where its settings say nothing sensible."""
     settings = bundle.config.model["config"]
     for name in ("max_sentences", "max_characters"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from softquery.atomic import write_json, write_whole
+from softquery.atomic import write_atomically, write_json
 from softquery.errors import InputError
 
 SUFFIX = ".jsonl"
@@ -125,7 +125,7 @@ class Partial:
 
     def _complete_without(self, leave_out: Callable[[bytes], bool]) -> None:
         self._file.seek(0)
-        with write_whole(self.output, "wb") as handle:
+        with write_atomically(self.output, "wb") as handle:
             handle.writelines(line for line in self._file if not leave_out(line))
         with self._told():
             self._file.close()

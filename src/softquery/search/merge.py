@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softquery.atomic import whole_folder
+from softquery.atomic import atomic_folder
 from softquery.search.encodings import EncodingWriter
 from softquery.search.files import FolderWriter
 from softquery.search.manifest import SegmentEntry
@@ -68,7 +68,7 @@ def merge_segments(
     """
     shape = replace(segments[0].shape, columns=tuple(columns))
     values = [segment.cells.row(row) for segment in segments for row in segment.live_rows]
-    with whole_folder(folder) as place:
+    with atomic_folder(folder) as place:
         writer = FolderWriter(place)
         _copy_encodings(writer, shape, segments)
         write_cells_and_words(writer, shape, values, [words(row) for row in values])

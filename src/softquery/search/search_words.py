@@ -7,7 +7,7 @@ find what a dictionary would cut otherwise in the question than in the query.
 from dataclasses import replace
 from itertools import pairwise
 
-from softquery.text import TextConfig, WordCutter
+from softquery.text import TextConfig, WordTokenizer
 
 _CUT_ELSEWHERE = ("bpe", "wordpiece", "characters")
 """Units of which the words are those of `words`: a model's pieces are no words."""
@@ -27,7 +27,7 @@ class SearchWords:
 
     def __init__(self, config: TextConfig) -> None:
         unit = "words" if config.unit in _CUT_ELSEWHERE else config.unit
-        self._cutter = WordCutter(replace(config, unit=unit, lowercase=True))
+        self._cutter = WordTokenizer(replace(config, unit=unit, lowercase=True))
 
     def of(self, text: str) -> list[str]:
         """Words in order, then pairs of characters; signs are left out."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.atomic import whole_folder, write_bytes
+from softquery.atomic import atomic_folder, write_bytes
 from softquery.search import cells, encodings
 from softquery.search.cells import Cells
 from softquery.search.encodings import Encodings, EncodingWriter, Precision
@@ -67,7 +67,7 @@ def write_segment(
     values: list[Mapping[str, str]] = []
     words: list[Sequence[str]] = []
     vectors = [np.empty((0, shape.vector_size), dtype=np.float16)]
-    with whole_folder(folder) as place:
+    with atomic_folder(folder) as place:
         writer = FolderWriter(place)
         with EncodingWriter(writer, shape.precision) as stored:
             for chunk in chunks:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from softquery.atomic import whole_folder
+from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.search.manifest import (
     MANIFEST,
@@ -37,7 +37,7 @@ TRIES = 20
 
 def create(folder: Path, manifest: Manifest) -> None:
     """Make an index without rows; the folder appears with its manifest inside."""
-    with whole_folder(folder) as place:
+    with atomic_folder(folder) as place:
         (place / SEGMENTS).mkdir()
         (place / LOCK).touch()
         # Plainly: the folder is not there yet, and it is by its name that a full disk is told of.

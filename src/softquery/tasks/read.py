@@ -47,14 +47,14 @@ class SpanReading:
     rules: ReadingRules
     consistency: float = 0.0
     """Weight of the agreement between two passes with different dropout; batches then hold each
-    page twice (R-Drop, Liang et al. 2021, Section 2.1)."""
+    window twice (R-Drop, Liang et al. 2021, Section 2.1)."""
 
     def __post_init__(self) -> None:
         if self.consistency != 0:
             check_consistency(self.consistency)
 
     def loss(self, output: SpanOutput, batch: QuestionBatch | PieceBatch) -> Float[Tensor, ""]:
-        """Negative log-likelihood of beginning and end, mean over pages (Seo et al. 2017, Eq. 5).
+        """Negative log-likelihood of beginning and end, mean over windows (Seo et al. 2017, Eq. 5).
 
         "No answer" is a place before the first word, where it is learnt. Where two passes are to
         agree, how far they disagree about either end is added.

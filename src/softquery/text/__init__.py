@@ -1,7 +1,17 @@
-"""Strings to ids: normalise, segment, number; the same in training and at run time."""
+"""From strings to token ids: normalisation, segmentation, vocabulary; equal in training and use."""
 
-from softquery.text.bert import CONTINUATION, bert_vocabulary
 from softquery.text.build import build_pipeline, pipeline_from_pieces, pipeline_from_words
+from softquery.text.characters import (
+    MAX_CHARACTERS,
+    NUM_CHARACTERS,
+    ngram_buckets,
+    spell,
+    spell_bytes,
+    spell_sentences,
+    spell_tokens,
+    spell_vocabulary,
+    unspell,
+)
 from softquery.text.couplets import (
     OPPOSITE,
     Tone,
@@ -11,24 +21,11 @@ from softquery.text.couplets import (
     last_word,
     tone_of,
 )
-from softquery.text.ngrams import ngram_buckets
 from softquery.text.normalise import normalise, visible_form
-from softquery.text.parts import in_parts, rejoined
 from softquery.text.pipeline import Encoded, TextPipeline
-from softquery.text.sentence_split import sentence_spans, split_sentences
-from softquery.text.spelling import (
-    MAX_CHARACTERS,
-    NUM_CHARACTERS,
-    spell,
-    spell_bytes,
-    spell_sentences,
-    spell_tokens,
-    spell_vocabulary,
-    unspell,
-)
-from softquery.text.text_config import SUBWORDS, TextConfig, UnicodeForm, Unit
-from softquery.text.text_reading import Reading, ReadText, Tokens
-from softquery.text.vocabulary import (
+from softquery.text.segmentation import WordTokenizer
+from softquery.text.spans import in_parts, rejoined, sentence_spans, split_sentences
+from softquery.text.text_config import (
     BERT_CLS,
     BERT_MASK,
     BERT_PAD,
@@ -44,16 +41,20 @@ from softquery.text.vocabulary import (
     PAD,
     PAD_ID,
     SEP,
+    SUBWORDS,
     UNK,
     UNK_ID,
+    TextConfig,
+    UnicodeForm,
+    Unit,
     reserved_tokens,
 )
-from softquery.text.word_cutting import WordCutter
-from softquery.text.word_pieces import PieceRow, WordCutting
+from softquery.text.text_input import EncodedText, TextInput, Tokens
+from softquery.text.word_pieces import CONTINUATION, PieceEncoder, PieceRow, bert_vocabulary
 
 __all__ = [
     "PieceRow",
-    "WordCutting",
+    "PieceEncoder",
     "BERT_CLS",
     "BERT_MASK",
     "BERT_PAD",
@@ -76,14 +77,14 @@ __all__ = [
     "UNK",
     "UNK_ID",
     "Encoded",
-    "ReadText",
-    "Reading",
+    "EncodedText",
+    "TextInput",
     "TextConfig",
     "TextPipeline",
     "Tokens",
     "UnicodeForm",
     "Unit",
-    "WordCutter",
+    "WordTokenizer",
     "bert_vocabulary",
     "build_pipeline",
     "ngram_buckets",

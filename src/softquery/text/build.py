@@ -9,19 +9,26 @@ from typing import Final
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from softquery.errors import ConfigError
-from softquery.text.bert import (
+from softquery.text.normalise import WORD_START, build_normaliser
+from softquery.text.pipeline import TextPipeline, prepared_texts
+from softquery.text.segmentation import CJK, WordSegmenter, build_segmenter
+from softquery.text.text_config import (
+    BOS,
+    BOS_ID,
+    EOS,
+    EOS_ID,
+    SUBWORDS,
+    UNK,
+    TextConfig,
+    reserved_tokens,
+)
+from softquery.text.word_pieces import (
     CONTINUATION,
     bert_model,
     learn_bert_pieces,
     piece_of,
     with_bert_marks,
 )
-from softquery.text.chinese import WordSegmenter
-from softquery.text.normalise import WORD_START, build_normaliser
-from softquery.text.pipeline import TextPipeline, prepared_texts
-from softquery.text.segmentation import CJK, build_segmenter
-from softquery.text.text_config import SUBWORDS, TextConfig
-from softquery.text.vocabulary import BOS, BOS_ID, EOS, EOS_ID, UNK, reserved_tokens
 
 DEFAULT_SUBWORDS: Final = 16_000
 """Size of a sub-word vocabulary when none is asked for."""
@@ -42,18 +49,18 @@ def build_pipeline(
     vocab_size: int | None = None,
     min_count: int = 1,
 ) -> TextPipeline:
-    """Learn a vocabulary from texts, read once and never held in memory.
+    """Learn a vocabulary from texts, which are streamed once.
 
     Words, characters and jieba's words are ordered by count, ties alphabetically. BPE follows
     Sennrich et al. (2016), Section 3.2; WordPiece takes its pieces from the same merges and cuts
-    greedily, longest piece first, as BERT does; `bert` is cut exactly as BERT does, see `bert.py`.
+    greedily, longest piece first, as BERT does; `bert` cuts exactly as BERT, see `word_pieces`.
 
     Args:
         texts: Sentences, in any number.
-        config: What a token is.
-        vocab_size: Most entries, reserved ones included. Without it, words have no limit and
+        config: The settings of the pipeline.
+        vocab_size: The most entries, reserved ones included. By default words have no limit and
             sub-words have `DEFAULT_SUBWORDS`.
-        min_count: Words seen less often are left out; for sub-words, pairs are not merged.
+        min_count: Rarer words are omitted; for sub-words, rarer pairs are not merged.
 
     >>> pipeline = build_pipeline(["b a", "b c"], TextConfig(), min_count=1)
     >>> pipeline.vocabulary()[4:]
@@ -79,9 +86,9 @@ def build_pipeline(
 
 
 def pipeline_from_words(words: Iterable[str], config: TextConfig) -> TextPipeline:
-    """Take a vocabulary as it is, such as that of pretrained vectors, in the order given.
+    """A pipeline with a given vocabulary, such as that of pretrained vectors, in the given order.
 
-    Entries must be spelt as `config` normalises them, or they will never be found.
+    Entries that differ from their normalised form under `config` are never found.
 
     >>> pipeline_from_words(["the", "cat"], TextConfig()).encode_ids(["The cat"])
     [[4, 5]]
@@ -94,7 +101,7 @@ def pipeline_from_words(words: Iterable[str], config: TextConfig) -> TextPipelin
 
 
 def pipeline_from_pieces(pieces: Sequence[str], config: TextConfig) -> TextPipeline:
-    """Take BERT's vocabulary as it is, such as the lines of a `vocab.txt`.
+    """A pipeline with BERT's vocabulary, such as the lines of a `vocab.txt`.
 
     Raises:
         ConfigError: One of the five reserved tokens is missing.
@@ -110,10 +117,10 @@ def pipeline_from_pieces(pieces: Sequence[str], config: TextConfig) -> TextPipel
 
 
 def _assembled(model: models.Model, config: TextConfig) -> TextPipeline:
-    """Put everything that `tokenizers` can do around a vocabulary.
+    """Build a pipeline around a vocabulary.
 
-    The reserved tokens are entries of the vocabulary and nothing more, so that a text in which
-    somebody wrote `<pad>` is cut like any other.
+    The reserved tokens are mere entries of the vocabulary, so that a text that contains the letters
+    `<pad>` is tokenised like any other.
     """
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = build_normaliser(config)
@@ -135,7 +142,9 @@ def _decoder(config: TextConfig) -> decoders.Decoder:
         return decoders.WordPiece(prefix=CONTINUATION)
     if config.unit == "bpe":
         return decoders.Metaspace(replacement=WORD_START, prepend_scheme="always")
-    if config.unit == "whitespace":  # no token begins with a space, so that all are set apart
+    if (
+        config.unit == "whitespace"
+    ):  # no token begins with a space, so that all are joined by spaces
         return decoders.WordPiece(prefix=" ", cleanup=False)
     return decoders.Sequence(
         [
@@ -197,10 +206,10 @@ def _learn_merges(
 def _learn_pieces(
     texts: Iterable[str], config: TextConfig, vocab_size: int, min_count: int
 ) -> models.Model:
-    """WordPiece's vocabulary from BPE's merges over words whose beginning is marked.
+    """Learn WordPiece's vocabulary from BPE's merges over words with a mark at their beginning.
 
-    The library's own trainer numbers continuing characters in the order of a hash table, which
-    changes from run to run; its BPE without such prefixes does not.
+    The library's WordPiece trainer orders continuing characters by a hash table, which differs
+    from run to run; its BPE trainer is deterministic.
     """
     learner = Tokenizer(models.BPE(unk_token=UNK))
     learner.normalizer = build_normaliser(config)

@@ -1,9 +1,9 @@
-"""The form of a Chinese couplet, as plain questions about lines of characters.
+"""The form of a Chinese couplet: signs, repetitions and tones of a line of characters.
 
-The lower line answers the upper one character by character: as long as it, with the same signs in
-the same places, without its characters, repeating where it repeats, and with the opposite tone at
-the end. Tones are those of modern Mandarin: level (平) is the first and the second, oblique (仄)
-the third and the fourth.
+The lower line matches the upper one character by character: it is equally long, has the same signs
+in the same places, shares no other character, repeats where the upper line repeats, and ends in the
+opposite tone. Tones are those of modern Mandarin: level (平) is the first and the second, oblique
+(仄) the third and the fourth.
 """
 
 import unicodedata
@@ -37,7 +37,7 @@ def is_han(token: str) -> bool:
 
 
 def first_places(line: Sequence[str]) -> list[int]:
-    """For every place of a line, where its token stood first; signs stand for themselves.
+    """For every place of a line, the first place of the same token; a sign gives its own place.
 
     >>> first_places("山山水水，处处")
     [0, 0, 2, 2, 4, 5, 5]
@@ -50,7 +50,7 @@ def first_places(line: Sequence[str]) -> list[int]:
 
 
 def last_word(line: Sequence[str]) -> int | None:
-    """The place of the last token that is no sign.
+    """The place of the last token that is not a sign.
 
     >>> last_word("春来。"), last_word("。")
     (1, None)
@@ -59,7 +59,7 @@ def last_word(line: Sequence[str]) -> int | None:
 
 
 def tone_of(character: str) -> Tone | None:
-    """The tone of a character's commonest reading; None where the table does not know it.
+    """The tone of a character's most common reading; None for one that the table lacks.
 
     >>> tone_of("春"), tone_of("月"), tone_of("x")
     ('level', 'oblique', None)
@@ -70,7 +70,7 @@ def tone_of(character: str) -> Tone | None:
 @lru_cache(maxsize=1)
 def tone_table() -> Mapping[str, Tone]:
     """All known characters with their tones, read once."""
-    from importlib.resources import files  # a slow import, and few need it
+    from importlib.resources import files  # imported late because it is slow
 
     content = (files("softquery.text") / "tones.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in content.splitlines() if line and line[0] != "#")

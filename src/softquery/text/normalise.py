@@ -1,9 +1,8 @@
-"""One spelling for one text: what happens to a string before it is cut into tokens.
+"""Normalisation: what happens to a string before it is cut into tokens.
 
-All but two steps are `tokenizers` normalisers, which keep track of where each character came from,
-so that offsets refer to the string as it was given. The two others replace one character by one
-character and thus move nothing: lone surrogates (which no UTF-8 can hold) become U+FFFD, and
-Traditional Chinese becomes Simplified where asked.
+All but two steps are normalisers of `tokenizers`, which track offsets, so that these refer to the
+string as given. The two others replace single characters and move nothing: lone surrogates, which
+UTF-8 cannot hold, become U+FFFD, and Traditional Chinese becomes Simplified where asked.
 """
 
 import re
@@ -39,7 +38,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def normalise(text: str, config: TextConfig) -> str:
-    """The spelling under which a text is looked up.
+    """The normalised form of a text.
 
     >>> normalise("Ｄｏｎ’ｔ　　worry…", TextConfig())
     "don't worry..."
@@ -52,7 +51,7 @@ def normalise(text: str, config: TextConfig) -> str:
 
 
 def visible_form(word: str, config: TextConfig) -> str:
-    r"""A word as models of characters read it: composed, tidied, its case and accents kept.
+    r"""A word as character models read it: normalised, but with its case and accents.
 
     >>> visible_form("Cafe\u0301\u200b", TextConfig())
     'Café'
@@ -62,7 +61,7 @@ def visible_form(word: str, config: TextConfig) -> str:
 
 
 def build_normaliser(config: TextConfig) -> normalizers.Normalizer:
-    """The part of normalisation that lives in `tokenizer.json`."""
+    """The part of normalisation that is stored in `tokenizer.json`."""
     if config.unit == "bert":
         return normalizers.BertNormalizer(
             lowercase=config.lowercase, strip_accents=config.strip_accents
@@ -78,14 +77,14 @@ def build_normaliser(config: TextConfig) -> normalizers.Normalizer:
     if config.strip_accents:
         steps += [normalizers.NFD(), normalizers.StripAccents(), normalizers.NFC()]
     if config.unit in ("bpe", "wordpiece"):
-        # A mark of our own that stands in the text would otherwise come back as a space.
+        # Otherwise a mark that occurs in the text would be decoded as a space.
         steps.append(normalizers.Replace(WORD_START, "_"))
     steps += [normalizers.Replace(Regex(ODD_SPACE), " "), normalizers.Strip()]
     return normalizers.Sequence(steps)
 
 
 def repaired(text: str) -> str:
-    r"""The text with lone surrogates replaced, so that UTF-8 can hold it.
+    r"""The text with lone surrogates replaced, so that it can be encoded as UTF-8.
 
     >>> repaired("a\ud83db")
     'a�b'
@@ -94,7 +93,7 @@ def repaired(text: str) -> str:
 
 
 def simplified(text: str) -> str:
-    """The text in Simplified Chinese, as long as before.
+    """The text in Simplified Chinese, of the same length.
 
     Characters are mapped one by one, without regard to phrases (乾 always becomes 干).
 
@@ -107,12 +106,14 @@ def simplified(text: str) -> str:
 @lru_cache(maxsize=1)
 def simplification_table() -> Mapping[int, str]:
     """Traditional code point to Simplified character, read once."""
-    from importlib.resources import files  # a slow import, and few need it
+    from importlib.resources import files  # imported late because it is slow
 
     content = (files("softquery.text") / "simplified.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in content.splitlines() if line and line[0] != "#")
     table = {ord(traditional): simple for traditional, simple in rows}
-    for code in chain(*_SECOND_ENCODINGS):  # Unicode normalisation would unify them too late
+    for code in chain(
+        *_SECOND_ENCODINGS
+    ):  # unified here, because Unicode normalisation comes later
         unified = unicodedata.normalize("NFKC", chr(code))
         if len(unified) == 1 and ord(unified) in table:
             table[code] = table[ord(unified)]

@@ -1,21 +1,48 @@
-"""Strings to ids and back: the one door between text and models, in training and at run time."""
+"""From strings to token ids and offsets, and back; the same object in training and at run time."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tokenizers import Encoding, Tokenizer
 
 from softquery.errors import InputError
-from softquery.text.chinese import WordSegmenter
-from softquery.text.forking import keep_quiet_on_fork
 from softquery.text.normalise import normalise, repaired, simplified
+from softquery.text.segmentation import WordSegmenter
 from softquery.text.spans import Span, joined_spans, tidy_spans
 from softquery.text.storage import FILE_NAME, read_tokenizer, write_tokenizer
-from softquery.text.text_config import SUBWORDS, TextConfig
-from softquery.text.vocabulary import reserved_tokens
+from softquery.text.text_config import SUBWORDS, TextConfig, reserved_tokens
+
+VARIABLE: Final = "TOKENIZERS_PARALLELISM"
+
+
+@lru_cache(maxsize=1)
+def keep_quiet_on_fork() -> None:
+    """Keep `tokenizers` from warning in forked children; a choice of the user is left alone.
+
+    Once the library has used its thread pool, a forked child cannot use it and says so on stderr,
+    unless parallelism was switched off before the fork. The hooks, installed once per process,
+    switch it off for the duration of the fork and restore the parent.
+    """
+    if not hasattr(os, "register_at_fork"):  # Windows does not fork
+        return
+    ours: list[bool] = []  # one entry per fork under way
+
+    def before() -> None:
+        ours.append(VARIABLE not in os.environ)
+        if ours[-1]:
+            os.environ[VARIABLE] = "false"
+
+    def in_parent() -> None:
+        if ours.pop():
+            os.environ.pop(VARIABLE, None)
+
+    os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=ours.clear)
+
 
 Value = TypeVar("Value")
 
@@ -28,9 +55,9 @@ class Encoded:
 
     Attributes:
         ids: Positions in the vocabulary.
-        tokens: The vocabulary's entries, thus `<unk>` for what it does not hold.
-        offsets: Where each token stands in the string as it was given, start and end.
-        num_cut: How many tokens the limit cost.
+        tokens: The entries of the vocabulary, `<unk>` for unknown tokens.
+        offsets: Start and end of each token in the string as given.
+        num_cut: How many tokens were cut.
     """
 
     ids: list[int]
@@ -40,11 +67,11 @@ class Encoded:
 
 
 class TextPipeline:
-    """Normalises, segments and numbers text; safe to use from many threads.
+    """Normalises text and turns it into token ids; safe to use from many threads.
 
     Args:
         tokenizer: Holds normalisation, segmentation and vocabulary.
-        config: What `tokenizer` was built for, and the steps that it cannot hold.
+        config: The settings that `tokenizer` was built for, and the steps that it cannot do.
     """
 
     def __init__(self, tokenizer: Tokenizer, config: TextConfig) -> None:
@@ -54,24 +81,24 @@ class TextPipeline:
         reserved = [self.token_id(token) for token in reserved_tokens(config.unit)]
         self._pad_id, self._unk_id = reserved[:2]
         self._reserved = frozenset(reserved)
-        # The limit is ours: the library would not say how much it cut.
+        # Truncation is done here, because the library does not say how much it cuts.
         tokenizer.no_truncation()
         tokenizer.no_padding()
 
     @property
     def vocab_size(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         size: int = self.tokenizer.get_vocab_size()
         return size
 
     @property
     def pad_id(self) -> int:
-        """The id of padding: 0, but for the vocabularies of others."""
+        """The id of padding: 0, except in vocabularies from elsewhere."""
         return self._pad_id or 0
 
     @property
     def unk_id(self) -> int:
-        """The id of what is not known: 1, but for BERT's vocabularies."""
+        """The id of unknown tokens: 1, except in BERT's vocabularies."""
         return self._unk_id or 0
 
     def token_id(self, token: str) -> int | None:
@@ -85,7 +112,7 @@ class TextPipeline:
         return sorted(ids, key=ids.__getitem__)
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Encode sentences with tokens and offsets, for answers and pictures.
+        """Encode sentences to ids, tokens and offsets.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> pipeline = build_pipeline(["Don't panic."], TextConfig())
@@ -109,7 +136,7 @@ class TextPipeline:
         return [self._encoded(text, encoding, offsets) for text, encoding, offsets in triples]
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Encode sentences to ids alone, as fast as it goes.
+        """Encode sentences to ids alone, which is faster.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> build_pipeline(["b a b"], TextConfig(boundaries=True)).encode_ids(["a b", ""])
@@ -118,7 +145,7 @@ class TextPipeline:
         return self.encode_ids_with_cuts(texts)[0]
 
     def encode_ids_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-        """As `encode_ids`, and how many tokens the limit cost each sentence."""
+        """Like `encode_ids`, and how many tokens of each sentence were cut."""
         prepared = self._prepared(texts)
         if self._words is None:
             encodings = self.tokenizer.encode_batch_fast(prepared)
@@ -132,7 +159,7 @@ class TextPipeline:
         ], cuts
 
     def encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
-        """All ids of each text, however many there are, without boundaries.
+        """All ids of each text, without truncation and boundaries.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> build_pipeline(["a b"], TextConfig(max_tokens=1)).encode_whole(["a b a"])
@@ -149,9 +176,10 @@ class TextPipeline:
         return [encoding.ids for encoding in encodings]
 
     def words(self, texts: Sequence[str]) -> list[list[str]]:
-        """Cut sentences into words as they are spelt, whether the vocabulary holds them or not.
+        """The normalised words of each sentence, known to the vocabulary or not.
 
-        What models of characters read. Boundaries are not added, but the limit leaves them room.
+        This is the input of character models. Boundaries are not added, but `max_tokens` counts
+        them.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> build_pipeline(["a"], TextConfig(lowercase=False)).words(["Don't panic!"])
@@ -162,9 +190,9 @@ class TextPipeline:
         return [self._cut_words(text)[:limit] for text in self._prepared(texts)]
 
     def written_words(self, texts: Sequence[str]) -> list[list[str]]:
-        """The words of each text as they stand in it, however many there are.
+        """The words of each text as written in it, without truncation.
 
-        Their case is there for those who read characters; `look_up` finds them all the same.
+        They keep their case, for character models; `look_up` normalises them.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> build_pipeline(["a"], TextConfig()).written_words(["Don’t panic!"])
@@ -176,14 +204,14 @@ class TextPipeline:
         ]
 
     def written_words_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[int]]:
-        """As `written_words`, within the limit, and how many of them it cost each sentence."""
+        """Like `written_words` with truncation, and how many words of each sentence were cut."""
         self._refuse_pieces()
         limit = self.config.max_tokens - 2 * self.config.boundaries
         words = self.written_words(texts)
         return [each[:limit] for each in words], [max(0, len(each) - limit) for each in words]
 
     def word_spans(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Where the words of each text stand in it, however many there are.
+        """The offsets of the words of each text, without truncation.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> build_pipeline(["a"], TextConfig()).word_spans(["Don’t panic!"])
@@ -203,7 +231,7 @@ class TextPipeline:
         return [joined_spans(*each) for each in zip(found, words, strict=True)]
 
     def pieces(self, texts: Sequence[str]) -> list[list[tuple[str, Span]]]:
-        """All tokens of each text by their names, and where they stand in it, without boundaries.
+        """All tokens of each text with their offsets, without boundaries.
 
         >>> from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces
         >>> config = TextConfig(unit="bert")
@@ -218,7 +246,7 @@ class TextPipeline:
         ]
 
     def look_up(self, words: Sequence[str]) -> list[int]:
-        """The ids of words that come ready cut, each looked up whole as it is normalised.
+        """The ids of words that are given as tokens; each is normalised and looked up whole.
 
         >>> from softquery.text import TextConfig, pipeline_from_words
         >>> pipeline_from_words(["all-rounder"], TextConfig()).look_up(["All-rounder", "zebra"])
@@ -231,7 +259,7 @@ class TextPipeline:
         ]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text that ids stand for, without reserved tokens other than `<unk>`.
+        """The text of some ids, without reserved tokens other than `<unk>`.
 
         >>> from softquery.text import TextConfig, build_pipeline
         >>> pipeline = build_pipeline(["don't panic."], TextConfig(boundaries=True))
@@ -244,19 +272,19 @@ class TextPipeline:
         return text
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write `tokenizer.json` into a folder, whole or not at all."""
+        """Write `tokenizer.json` into a folder, atomically."""
         write_tokenizer(self.tokenizer, Path(folder))
 
     @classmethod
     def load(
         cls, folder: str | PathLike[str], config: TextConfig, *, name: str = FILE_NAME
     ) -> "TextPipeline":
-        """Read what `save` wrote.
+        """Load what `save` wrote.
 
         Args:
-            folder: Where it lies.
-            config: For which it was made.
-            name: Of the file, where a folder holds several.
+            folder: The folder with the file.
+            config: The settings that it was made for.
+            name: The name of the file, where a folder holds several.
 
         Raises:
             BundleError: The file is missing, damaged or made for another configuration.
@@ -288,7 +316,7 @@ class TextPipeline:
         return Encoded(ids, tokens, self._spans(text, offsets), num_cut)
 
     def _spans(self, text: str, offsets: list[Span]) -> list[Span]:
-        limit = self.config.max_tokens  # one more is read, which says where the last one ends
+        limit = self.config.max_tokens  # one more token says where the last one ends
         if not self.config.boundaries:
             return tidy_spans(text, offsets[: limit + 1])[:limit]
         inner = tidy_spans(text, offsets[1:-1][: limit - 1])[: limit - 2]
@@ -303,7 +331,7 @@ class TextPipeline:
 
 
 def prepared_texts(texts: Iterable[str], config: TextConfig) -> Iterable[str]:
-    """Texts after the steps that replace one character by one, each checked to be a string."""
+    """Texts after the steps that replace single characters; refuses what is not a string."""
     if isinstance(texts, str):
         raise TypeError("expected a list of sentences, got one string")
     prepare = simplified if config.simplify else repaired

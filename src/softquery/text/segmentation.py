@@ -1,17 +1,24 @@
-"""Where one token ends and the next begins.
+"""Segmentation: where one token ends and the next begins, by patterns and by jieba (extra `[zh]`).
 
-Patterns are Oniguruma's and run inside `tokenizers`; they see normalised text. Oniguruma gives up
-(and `tokenizers` then panics) after a number of retries, so that every repetition is possessive
-(`++`, `*+`) or bounded: no input makes them retry more than a few dozen times at one place.
+Patterns run in Oniguruma inside `tokenizers`, on normalised text. Oniguruma gives up (and
+`tokenizers` then panics) after a number of retries, so every repetition is possessive (`++`, `*+`)
+or bounded: no input causes more than a few dozen retries at one place.
 """
 
 import re
-from typing import Final
+import threading
+import warnings
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import accumulate
+from typing import Any, Final
 
-from tokenizers import Regex, pre_tokenizers
+from tokenizers import NormalizedString, PreTokenizedString, Regex, normalizers, pre_tokenizers
 
-from softquery.text.normalise import WORD_START, normalise
-from softquery.text.text_config import TextConfig
+from softquery.errors import ConfigError, MissingExtra
+from softquery.text.normalise import WORD_START, build_normaliser, normalise, repaired, simplified
+from softquery.text.spans import Span
+from softquery.text.text_config import SUBWORDS, TextConfig
 
 CJK: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}"
 """Scripts written without spaces, whose characters stand alone."""
@@ -21,7 +28,7 @@ ANY_OTHER: Final = r"\S\p{M}*+"
 """One visible character with its combining marks: punctuation, emoji, a CJK character."""
 
 # The Penn Treebank's contractions, on which GloVe's vocabulary was counted too. Both cases are
-# spelt out because Oniguruma matches about ten times slower when told to ignore case.
+# written out because Oniguruma matches about ten times slower when told to ignore case.
 _SUFFIX = rf"(?:[sS]|[mM]|[dD]|[rR][eE]|[vV][eE]|[lL][lL])(?!{LETTER_OR_DIGIT})"
 _NOT = rf"[nN]'[tT](?!{LETTER_OR_DIGIT})"
 _WORD_PATTERNS = (
@@ -36,11 +43,11 @@ _WORD_PATTERNS = (
 WORDS: Final = "|".join((*_WORD_PATTERNS, ANY_OTHER))
 CHARACTERS: Final = "|".join((f"{LETTER}++", ANY_OTHER))
 CJK_RUNS: Final = "|".join((*_WORD_PATTERNS, f"[{CJK}]{{1,200}}", ANY_OTHER))
-"""Words, but a run of CJK characters whole: what a word segmenter then cuts.
+"""Words and runs of CJK characters, which a word segmenter then cuts.
 
-A run is rarely longer than a clause; jieba's time grows with the square of the length."""
+Runs are bounded, because jieba's time grows with the square of their length."""
 VISIBLE: Final = r"\S++"
-"""What lies between spaces: text that somebody has cut into tokens already."""
+"""Everything between spaces, for text that is tokenised already."""
 WHOLE_WORDS: Final = "|".join((f"{LETTER_OR_DIGIT}++", ANY_OTHER))
 """What WordPiece cuts into pieces."""
 MARKED_RUNS: Final = "|".join(
@@ -52,11 +59,11 @@ MARKED_RUNS: Final = "|".join(
         WORD_START,
     )
 )
-"""What BPE cuts: a word keeps the mark of the space before it, so that decoding restores it."""
+"""The units of BPE: a word keeps the mark of the space before it, which decoding restores."""
 
 
 def build_segmenter(config: TextConfig) -> pre_tokenizers.PreTokenizer | None:
-    """The pre-tokeniser that lives in `tokenizer.json`; none where words come ready cut.
+    """The pre-tokeniser that is stored in `tokenizer.json`; none for words of jieba.
 
     >>> from softquery.text import TextConfig
     >>> cut = build_segmenter(TextConfig()).pre_tokenize_str
@@ -82,11 +89,124 @@ def build_segmenter(config: TextConfig) -> pre_tokenizers.PreTokenizer | None:
 
 
 def _kept_whole(config: TextConfig) -> list[str]:
-    """Patterns of the markers, as they are spelt when the text is cut; the longest first."""
-    spelt = {normalise(marker, config) for marker in config.markers} - {""}
-    return [re.escape(marker) for marker in sorted(spelt, key=lambda each: (-len(each), each))]
+    """Patterns of the markers in their normalised form, the longest first."""
+    normal = {normalise(marker, config) for marker in config.markers} - {""}
+    return [re.escape(marker) for marker in sorted(normal, key=lambda each: (-len(each), each))]
 
 
 def matches(pattern: str) -> pre_tokenizers.PreTokenizer:
     """Keep what matches as tokens and drop what lies between."""
     return pre_tokenizers.Split(Regex(pattern), behavior="removed", invert=True)
+
+
+_loading = threading.Lock()
+
+
+class WordSegmenter:
+    """Cuts text into words: runs of Chinese by jieba, all else by the patterns of `words`.
+
+    Args:
+        normaliser: Applied first, so that jieba's dictionary finds the words.
+    """
+
+    def __init__(self, normaliser: normalizers.Normalizer) -> None:
+        if find_spec("jieba") is None:  # refused here, not at the first sentence
+            raise MissingExtra("zh", needed_for="cutting Chinese text into words")
+        self._normaliser = normaliser
+        self._runs = matches(CJK_RUNS)
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text; faster than `spans`."""
+        runs = self._runs.pre_tokenize_str(self._normaliser.normalize_str(text))
+        return [word for run, _ in runs for word in _cut(run)]
+
+    def spans(self, text: str) -> list[tuple[str, Span]]:
+        """The words of a text, each with its offsets."""
+        pieces = PreTokenizedString(text)
+        pieces.normalize(self._normaliser.normalize)
+        self._runs.pre_tokenize(pieces)
+        pieces.split(_cut_piece)
+        return [(word, span) for word, span, _ in pieces.get_splits("original", "char")]
+
+
+def _cut_piece(_: int, piece: NormalizedString) -> list[NormalizedString]:
+    words = _cut(piece.normalized)
+    ends = list(accumulate(len(word) for word in words))
+    cuts = [piece[end - len(word) : end] for word, end in zip(words, ends, strict=True)]
+    return [cut for cut in cuts if cut is not None]
+
+
+def _cut(run: str) -> list[str]:
+    """One run's words; only runs of Chinese characters can have more than one."""
+    if len(run) == 1 or run.isascii():
+        return [run]
+    words: list[str] = _dictionary().lcut(run) if _is_ideographic(run) else [run]
+    return words
+
+
+def _is_ideographic(run: str) -> bool:
+    # The Han blocks of jieba's dictionary; jieba would cut other scripts letter by letter.
+    return any("\u3400" <= character <= "\u9fff" for character in run)
+
+
+def _dictionary() -> Any:
+    with _loading:  # the first caller loads; the others wait instead of loading too
+        return _loaded_dictionary()
+
+
+@lru_cache(maxsize=1)
+def _loaded_dictionary() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its sources predate raw strings
+        import jieba
+    jieba.setLogLevel("WARNING")
+    # A separate instance: jieba's shared one can be changed elsewhere in the process, and its usual
+    # start reads a cache file from the temporary folder, which anyone may write.
+    dictionary = jieba.Tokenizer()
+    dictionary.FREQ, dictionary.total = dictionary.gen_pfdict(dictionary.get_dict_file())
+    dictionary.initialized = True
+    return dictionary
+
+
+_PLAIN: Final = re.compile(r"""([A-Za-z]+)([,.;:!?)"]?)""")
+"""The common case: a word of letters, and perhaps a punctuation mark, which is a token."""
+
+
+class WordTokenizer:
+    """Tokenises texts exactly as a `TextPipeline` of the same settings does, without a vocabulary.
+
+    No rule looks across a space, so that callers may tokenise the parts between spaces one by one
+    and cache them.
+
+    Args:
+        config: The settings; sub-words, which need a vocabulary, are refused.
+
+    >>> WordTokenizer(TextConfig()).words("He's SURE.")
+    ['he', "'s", 'sure', '.']
+    """
+
+    def __init__(self, config: TextConfig) -> None:
+        if config.unit in SUBWORDS:
+            raise ConfigError(
+                f"text.unit {config.unit!r} makes sub-words; "
+                "expected words, characters, whitespace or jieba"
+            )
+        self._prepare = simplified if config.simplify else repaired
+        self._normaliser = build_normaliser(config)
+        self._chinese = WordSegmenter(self._normaliser) if config.unit == "jieba" else None
+        self._segmenter = build_segmenter(config)
+        self._knows_plain = config.unit in ("words", "characters", "jieba")
+        self._lowercase = config.lowercase
+
+    def words(self, text: str) -> list[str]:
+        """The words of a text, in order."""
+        plain = _PLAIN.fullmatch(text) if self._knows_plain else None
+        if plain is not None:  # the rules would give the same
+            word, mark = plain.groups()
+            lowered = word.lower() if self._lowercase else word
+            return [lowered, mark] if mark else [lowered]
+        text = self._prepare(text)
+        if self._segmenter is None or self._chinese is not None:
+            return [] if self._chinese is None else self._chinese.words(text)
+        cut = self._segmenter.pre_tokenize_str(self._normaliser.normalize_str(text))
+        return [word for word, _ in cut]

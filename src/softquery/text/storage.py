@@ -1,4 +1,4 @@
-"""`tokenizer.json`: written whole or not at all, refused with the reason when it does not fit."""
+"""Writes `tokenizer.json` atomically, and refuses one that does not fit, with the reason."""
 
 from pathlib import Path
 from typing import Final
@@ -7,8 +7,7 @@ from tokenizers import Tokenizer
 
 from softquery.atomic import write_text
 from softquery.errors import BundleError
-from softquery.text.text_config import TextConfig
-from softquery.text.vocabulary import reserved_tokens
+from softquery.text.text_config import TextConfig, reserved_tokens
 
 FILE_NAME: Final = "tokenizer.json"
 MODELS: Final = {
@@ -20,17 +19,17 @@ MODELS: Final = {
     "wordpiece": "WordPiece",
     "bert": "WordPiece",
 }
-"""Which kind of vocabulary each text unit needs."""
+"""The model of `tokenizers` that each text unit needs."""
 
 
 def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write beside, then rename, so that no reader ever meets half a file."""
+    """Write `tokenizer.json` into a folder, which is created where it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / FILE_NAME, tokenizer.to_str(pretty=True))
 
 
 def read_tokenizer(path: Path, config: TextConfig) -> Tokenizer:
-    """Read what `write_tokenizer` wrote, for the configuration it was written for."""
+    """Read what `write_tokenizer` wrote; the configuration must be the one it was written for."""
     tokenizer = _parsed(_content(path), path)
     _check_reserved(tokenizer, config, path)
     kind = type(tokenizer.model).__name__
@@ -67,6 +66,6 @@ def _check_reserved(tokenizer: Tokenizer, config: TextConfig, path: Path) -> Non
     for expected, token in enumerate(reserved_tokens(config.unit)):
         found = tokenizer.token_to_id(token)
         if config.unit == "bert" and found is not None:
-            continue  # published vocabularies have them at different places
+            continue  # their ids differ between published vocabularies
         if found != expected:
             raise BundleError(f"{path}: expected {token} at id {expected}, found {found}")

@@ -1,4 +1,9 @@
-"""What a text pipeline does, as a value that travels with the weights."""
+"""The settings of a text pipeline, which travel with the weights, and its reserved tokens.
+
+`<pad>`, `<unk>`, `<bos>` and `<eos>` have the same ids everywhere, so that models may rely on them;
+`<cls>`, `<sep>` and `<mask>` exist only in sub-word vocabularies for masked language models. BERT's
+vocabularies have their own names for them, at any ids.
+"""
 
 import difflib
 from collections.abc import Mapping
@@ -6,6 +11,45 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, Literal, get_args
 
 from softquery.errors import ConfigError
+
+PAD: Final = "<pad>"
+UNK: Final = "<unk>"
+BOS: Final = "<bos>"
+EOS: Final = "<eos>"
+CLS: Final = "<cls>"
+SEP: Final = "<sep>"
+MASK: Final = "<mask>"
+
+PAD_ID: Final = 0
+UNK_ID: Final = 1
+BOS_ID: Final = 2
+EOS_ID: Final = 3
+
+ALWAYS_RESERVED: Final = (PAD, UNK, BOS, EOS)
+"""Ids 0 to 3 of every vocabulary."""
+
+
+BERT_PAD: Final = "[PAD]"
+BERT_UNK: Final = "[UNK]"
+BERT_CLS: Final = "[CLS]"
+BERT_SEP: Final = "[SEP]"
+BERT_MASK: Final = "[MASK]"
+BERT_RESERVED: Final = (BERT_PAD, BERT_UNK, BERT_CLS, BERT_SEP, BERT_MASK)
+"""Of the unit `bert`; looked up by name, because their ids differ between vocabularies."""
+
+
+def reserved_tokens(unit: str) -> tuple[str, ...]:
+    """The tokens that open the vocabulary of a text unit, in id order.
+
+    >>> reserved_tokens("words")
+    ('<pad>', '<unk>', '<bos>', '<eos>')
+    >>> reserved_tokens("wordpiece")[4:]
+    ('<cls>', '<sep>', '<mask>')
+    """
+    if unit == "bert":
+        return BERT_RESERVED
+    return (*ALWAYS_RESERVED, CLS, SEP, MASK) if unit == "wordpiece" else ALWAYS_RESERVED
+
 
 Unit = Literal["words", "characters", "whitespace", "jieba", "bpe", "wordpiece", "bert"]
 UnicodeForm = Literal["NFC", "NFKC"]
@@ -24,9 +68,9 @@ class TextConfig:
     """
 
     unit: Unit = "words"
-    """What one token is; Chinese characters stand alone in `words` too."""
+    """What a token is; in `words`, too, each Chinese character is a token."""
     unicode_form: UnicodeForm = "NFKC"
-    """NFKC also folds full width letters, ligatures and the like; `bert` has rules of its own."""
+    """NFKC also folds full-width letters and ligatures; `bert` has its own rules."""
     lowercase: bool = True
     strip_accents: bool = False
     simplify: bool = False
@@ -36,7 +80,7 @@ class TextConfig:
     max_tokens: int = 128
     """Longer sentences are cut; boundaries count and are kept."""
     markers: tuple[str, ...] = ()
-    """Stay whole where they stand in a text, such as `<e1>`; for words and characters alone."""
+    """Tokens that are never split, such as `<e1>`; only for the units words and characters."""
 
     def __post_init__(self) -> None:
         _one_of("unit", self.unit, get_args(Unit))
@@ -53,7 +97,7 @@ class TextConfig:
 
     @property
     def noun(self) -> str:
-        """What its tokens are called, in the plural.
+        """The plural noun for a token.
 
         >>> TextConfig().noun, TextConfig(unit="characters").noun, TextConfig(unit="bert").noun
         ('words', 'characters', 'pieces')
@@ -63,7 +107,7 @@ class TextConfig:
         return "characters" if self.unit == "characters" else "words"
 
     def to_dict(self) -> dict[str, str | bool | int | list[str]]:
-        """The settings as JSON can hold them.
+        """Plain values for JSON.
 
         >>> TextConfig.from_dict(TextConfig(unit="bpe").to_dict()).unit
         'bpe'
@@ -72,7 +116,7 @@ class TextConfig:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "TextConfig":
-        """Read settings strictly: a name that does not exist is an error.
+        """Parse settings strictly: an unknown name is an error.
 
         >>> TextConfig.from_dict({"lower_case": True})
         Traceback (most recent call last):

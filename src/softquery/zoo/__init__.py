@@ -1,6 +1,5 @@
-"""The models at hand: those shipped inside the package and those of this machine, by name."""
+"""Models by name: those shipped with the package and those of this machine."""
 
-from softquery.zoo.model_paths import home, local_folder, shipped_folder
-from softquery.zoo.zoo import ZooEntry, local, resolve, shipped
+from softquery.zoo.zoo import ZooEntry, home, local, local_folder, resolve, shipped, shipped_folder
 
 __all__ = ["ZooEntry", "home", "local", "local_folder", "resolve", "shipped", "shipped_folder"]

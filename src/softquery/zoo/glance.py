@@ -1,4 +1,4 @@
-"""A quick look into a model folder: enough for a list, with a reason where it is not readable."""
+"""Reads what a list of models shows of a model folder, or why it cannot be read."""
 
 import json
 import os
@@ -11,7 +11,7 @@ EXPECTED = ("config.json", "tokenizer.json", "model.safetensors", "metrics.json"
 
 
 def glance_json(path: Path) -> dict[str, Any]:
-    """The object in a small JSON file."""
+    """The object of a small JSON file."""
     try:
         data = json.loads(path.read_bytes())
     except json.JSONDecodeError as error:
@@ -26,7 +26,7 @@ def glance_json(path: Path) -> dict[str, Any]:
 
 
 def glance_card(path: Path) -> tuple[str, str]:
-    """The licence in a card's front matter, and the first line of prose below it."""
+    """The licence in the front matter of a card, and the first line of its prose."""
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError as error:
@@ -40,14 +40,14 @@ def glance_card(path: Path) -> tuple[str, str]:
 
 
 def check_complete(folder: Path) -> None:
-    """Refuse a folder in which a file of a bundle is missing."""
+    """Refuse a folder that lacks a file of a bundle."""
     missing = [name for name in EXPECTED if not (folder / name).is_file()]
     if missing:
         raise BundleError(f"{' and '.join(missing)} missing")
 
 
 def folder_size(folder: Path) -> int:
-    """The bytes of all files below a folder, links not followed."""
+    """The bytes of all files in a folder and below; links are not followed."""
     total = 0
     for parent, _, names in os.walk(folder):
         total += sum(os.lstat(os.path.join(parent, name)).st_size for name in names)
@@ -71,7 +71,7 @@ def _unquoted(value: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Front matter and body; no front matter where the marks are not there."""
+    """Front matter and body; empty front matter where there is none."""
     lines = text.splitlines()
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         return "", text

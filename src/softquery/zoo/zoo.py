@@ -1,10 +1,11 @@
-"""Listing models and finding one by name.
+"""Lists models, and finds one by name.
 
-Only folders are found here and their small files glanced at; `softquery.bundle` reads them.
+This finds folders and reads their small files; `softquery.bundle` opens them.
 """
 
 import difflib
 import os
+import sys
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -12,14 +13,13 @@ from typing import Any, Literal
 
 from softquery.errors import BundleError
 from softquery.zoo.glance import check_complete, folder_size, glance_card, glance_json, printable
-from softquery.zoo.model_paths import local_folder, shipped_folder
 
 Origin = Literal["shipped", "local"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZooEntry:
-    """A model folder as a list shows it; a broken one is empty and `problem` says why."""
+    """A model folder as a list shows it; of a damaged one, `problem` says why."""
 
     name: str
     path: Path
@@ -34,7 +34,7 @@ class ZooEntry:
 
 
 def shipped() -> list[ZooEntry]:
-    """The models that came with the package, by name."""
+    """The models that are shipped with the package, by name."""
     folder = shipped_folder()
     return [_entry(folder / name, "shipped") for name in _names(folder)]
 
@@ -46,10 +46,10 @@ def local() -> list[ZooEntry]:
 
 
 def resolve(name_or_path: str | PathLike[str]) -> Path:
-    """The folder of a model: a folder that exists, else a shipped name, else a local one.
+    """The folder of a model: an existing folder, otherwise a shipped name, otherwise a local one.
 
     Raises:
-        BundleError: There is none; the nearest name and all known ones are given.
+        BundleError: If there is none; gives the nearest name and all known ones.
 
     >>> resolve("no/such/folder")
     Traceback (most recent call last):
@@ -77,7 +77,7 @@ def _unknown(name: str) -> str:
 
 
 def _names(folder: Path) -> list[str]:
-    """Folders that may be models; hidden ones are writes that were cut short."""
+    """Folders that may be models; hidden ones are left over from interrupted writes."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.is_dir()]
@@ -112,3 +112,31 @@ def _sound_entry(path: Path, origin: Origin) -> ZooEntry:
         size_bytes=folder_size(path),
         metrics=glance_json(path / "metrics.json"),
     )
+
+
+def shipped_folder() -> Path:
+    """The folder of the shipped models."""
+    return Path(__file__).parent / "models"
+
+
+def home() -> Path:
+    """The folder of softquery for this user: `$SOFTQUERY_HOME`, or one of the system.
+
+    That is `%LOCALAPPDATA%` on Windows, `~/Library/Caches` on macOS, and elsewhere
+    `$XDG_CACHE_HOME` or `~/.cache`, each with `softquery` below it.
+    """
+    chosen = os.environ.get("SOFTQUERY_HOME")
+    if chosen:
+        return Path(os.path.expanduser(chosen))
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "softquery"
+
+
+def local_folder() -> Path:
+    """The folder of the user's own models, which may not exist."""
+    return home() / "models"

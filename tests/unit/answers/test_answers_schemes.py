@@ -14,7 +14,7 @@ from softquery.answers import (
     spans_of,
     tags_of,
 )
-from softquery.answers.schemes import all_tags, legal_tags
+from softquery.answers.tag_schemes import all_tags, legal_tags
 
 SCHEMES = ("iob1", "iob2", "bioes", "bmes")
 few = settings(max_examples=150, deadline=None)
@@ -137,7 +137,7 @@ def test_bilou_is_bioes_by_other_letters():
     [
         (["O", "B-X", "O"], "bioes", "'B-X' stands where bioes has 'S-X'"),
         (["I-X"], "iob2", "'I-X' stands where iob2 has 'B-X'"),
-        (["NOUN"], "iob2", "'NOUN' is no tag of iob2"),
+        (["NOUN"], "iob2", "'NOUN' is not a tag of iob2"),
     ],
 )
 def test_what_does_not_fit_is_told(tags, scheme, message):

@@ -1,4 +1,4 @@
-"""The best legal span, pages over long contexts, and answers that stand in the text."""
+"""The best legal span, windows over long contexts, and answers that stand in the text."""
 
 import numpy as np
 import pytest
@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from softquery.answers import (
     Answer,
-    Paging,
     ReadingRules,
+    SlidingWindow,
     SpanScores,
     WindowedContext,
     best_spans,
     candidates,
-    lay_out,
-    settle,
+    choose_answers,
+    make_windows,
 )
 from softquery.text import TextConfig, pipeline_from_words
 
@@ -71,20 +71,20 @@ def test_senseless_limits_are_refused():
 @given(st.integers(0, 60), st.integers(1, 20), st.data())
 def test_pages_cover_everything_and_every_short_span_lies_whole_on_one(length, size, data):
     step = data.draw(st.integers(1, size))
-    starts = Paging(size=size, step=step, max_question=9).starts(length)
+    starts = SlidingWindow(size=size, stride=step, max_question=9).starts(length)
     assert starts == sorted(set(starts))
-    pages = [range(start, min(length, start + size)) for start in starts]
-    assert {place for page in pages for place in page} == set(range(length))
-    assert all(len(page) == min(size, length) for page in pages)
+    windows = [range(start, min(length, start + size)) for start in starts]
+    assert {place for window in windows for place in window} == set(range(length))
+    assert all(len(window) == min(size, length) for window in windows)
     overlap = size - step + 1
     for first in range(length):
         last = min(length, first + overlap) - 1
-        assert any(first in page and last in page for page in pages)
+        assert any(first in window and last in window for window in windows)
 
 
 def test_pages_need_sense():
-    with pytest.raises(ValueError, match="got size 3, step 4, max_question 1"):
-        Paging(size=3, step=4, max_question=1)
+    with pytest.raises(ValueError, match="got size 3, stride 4, max_question 1"):
+        SlidingWindow(size=3, stride=4, max_question=1)
 
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
@@ -93,17 +93,17 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 @few
 @given(texts, st.sampled_from([WORDS, CHARACTERS]), st.data())
 def test_answers_are_exact_slices_of_the_text(text, pipeline, data):
-    paging = Paging(size=5, step=3, max_question=4)
-    sheet = lay_out([("Who is it?", text)], pipeline, paging)
-    if not sheet.pages:
-        assert settle(sheet, [], max_words=3) == [Answer(None, None, None, 0.0)]
+    window = SlidingWindow(size=5, stride=3, max_question=4)
+    windowed = make_windows([("Who is it?", text)], pipeline, window)
+    if not windowed.windows:
+        assert choose_answers(windowed, [], max_words=3) == [Answer(None, None, None, 0.0)]
         return
     scores = [
         SpanScores(*(np.array(data.draw(st.lists(numbers, min_size=size, max_size=size)),
                               dtype=np.float32) for _ in range(2)))
-        for size in (len(page.words) for page in sheet.pages)
+        for size in (len(window.words) for window in windowed.windows)
     ]  # fmt: skip
-    (answer,) = settle(sheet, scores, max_words=3)
+    (answer,) = choose_answers(windowed, scores, max_words=3)
     assert text[answer.start : answer.end] == answer.text
     assert answer.text == answer.text.strip()
     assert 0 < answer.score <= 1
@@ -112,29 +112,31 @@ def test_answers_are_exact_slices_of_the_text(text, pipeline, data):
 @few
 @given(texts.filter(str.strip), st.data())
 def test_the_words_of_a_slice_hold_it(text, data):
-    (passage,) = lay_out([("a", text)], WORDS, Paging(size=9, step=9, max_question=9)).passages
+    (context,) = make_windows(
+        [("a", text)], WORDS, SlidingWindow(size=9, stride=9, max_question=9)
+    ).contexts
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    found = passage.words_at(start, end)
+    found = context.words_at(start, end)
     if found is None:
-        assert not any(low < end and high > start for low, high in passage.spans.tolist()
+        assert not any(low < end and high > start for low, high in context.spans.tolist()
                        if high > low)  # fmt: skip
         return
-    first, last = passage.slice_of(*found)
-    touched = [span for span in passage.spans.tolist() if span[0] < end and span[1] > start]
+    first, last = context.slice_of(*found)
+    touched = [span for span in context.spans.tolist() if span[0] < end and span[1] > start]
     assert first <= min(span[0] for span in touched)
     assert last >= max(span[1] for span in touched if span[1] > span[0])
 
 
 def test_words_are_shared_and_pages_know_where_they_come_from():
     pairs = [("Who?", "a b c d e"), ("Where is it now?", "a b c d e"), ("Who?", "f"), ("?", "")]
-    sheet = lay_out(pairs, WORDS, Paging(size=3, step=2, max_question=2))
-    assert [tuple(place) for place in sheet.places] == [(0, 0), (0, 2), (1, 0), (1, 2), (2, 0)]
-    assert sheet.pages[0].words is sheet.pages[2].words
-    assert sheet.passages[0] is sheet.passages[1]
-    assert sheet.pages[2].question == ["Where", "is"]
-    assert (sheet.num_long, sheet.num_cut) == (1, 1)
-    assert sheet.without_pages().pages == []
+    windowed = make_windows(pairs, WORDS, SlidingWindow(size=3, stride=2, max_question=2))
+    assert [tuple(place) for place in windowed.places] == [(0, 0), (0, 2), (1, 0), (1, 2), (2, 0)]
+    assert windowed.windows[0].words is windowed.windows[2].words
+    assert windowed.contexts[0] is windowed.contexts[1]
+    assert windowed.windows[2].question == ["Where", "is"]
+    assert (windowed.num_long, windowed.num_cut) == (1, 1)
+    assert windowed.without_windows().windows == []
 
 
 def scores_of(*rows, none=None):
@@ -142,28 +144,34 @@ def scores_of(*rows, none=None):
 
 
 def test_pages_are_merged_by_their_best_span():
-    sheet = lay_out([("Who?", "a b c d e")], WORDS, Paging(size=3, step=2, max_question=2))
+    windowed = make_windows(
+        [("Who?", "a b c d e")], WORDS, SlidingWindow(size=3, stride=2, max_question=2)
+    )
     found = scores_of(([0, 0, 1], [0, 0, 1]), ([2, 0, 0], [2, 0, 0]))
-    (best,) = settle(sheet, found, max_words=2)
+    (best,) = choose_answers(windowed, found, max_words=2)
     assert (best.text, best.start, best.end) == ("c", 4, 5)
-    (spans,) = candidates(sheet, found, max_words=2, top=9)
+    (spans,) = candidates(windowed, found, max_words=2, top=9)
     assert len({(each.start, each.end) for each in spans}) == len(spans)
     assert [each.score for each in spans] == sorted((each.score for each in spans), reverse=True)
 
 
 def test_one_page_gives_what_a_model_says():
-    sheet = lay_out([("Who?", "a b")], WORDS, Paging(size=3, step=3, max_question=2))
-    (answer,) = settle(sheet, scores_of(([0, np.log(3)], [0, 0])), max_words=1)
+    windowed = make_windows(
+        [("Who?", "a b")], WORDS, SlidingWindow(size=3, stride=3, max_question=2)
+    )
+    (answer,) = choose_answers(windowed, scores_of(([0, np.log(3)], [0, 0])), max_words=1)
     assert answer.text == "b"
     assert answer.score == pytest.approx(0.75 * 0.5)
 
 
 def test_no_answer_where_none_is_likelier():
-    sheet = lay_out([("Who?", "a b")], WORDS, Paging(size=3, step=3, max_question=2))
+    windowed = make_windows(
+        [("Who?", "a b")], WORDS, SlidingWindow(size=3, stride=3, max_question=2)
+    )
     rules = ReadingRules(no_answer="learnt")
     for none, text in (((0.0, 1.5), "a"), ((1.0, 1.5), None)):
         found = scores_of(([2, 0], [0, 0]), none=none)
-        (answer,) = settle(sheet, found, max_words=1, abstain_below=rules.abstain_below)
+        (answer,) = choose_answers(windowed, found, max_words=1, abstain_below=rules.abstain_below)
         assert answer.text == text
         assert answer.score == pytest.approx(1 / (1 + np.exp(sum(none) - 2)))
     assert ReadingRules().abstain_below == 0
@@ -195,10 +203,10 @@ def test_rules_are_read_strictly(settings, message):
 def test_rules_come_back_as_they_went():
     rules = ReadingRules(no_answer="learnt", max_words=3, step=4, max_question=5, counting="cmrc")
     assert ReadingRules.from_dict(rules.to_dict()) == rules
-    assert rules.paging(2).step == 2
+    assert rules.sliding_window(2).stride == 2
 
 
 def test_a_passage_without_the_slice():
-    passage = WindowedContext("Ada  slept", np.array([[0, 3], [5, 10]], dtype=np.int32))
-    assert passage.words_at(3, 5) is None
-    assert passage.words_at(0, 10) == (0, 1)
+    context = WindowedContext("Ada  slept", np.array([[0, 3], [5, 10]], dtype=np.int32))
+    assert context.words_at(3, 5) is None
+    assert context.words_at(0, 10) == (0, 1)

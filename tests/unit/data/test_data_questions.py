@@ -1,11 +1,11 @@
-"""Pages to batches: numbered, shared, labelled, padded."""
+"""Windows to batches: numbered, shared, labelled, padded."""
 
 import torch
 
-from softquery.answers import ContextWindow, Paging, ReadingRules, lay_out
-from softquery.data import NO_ANSWER, encode_pages
+from softquery.answers import ContextWindow, ReadingRules, SlidingWindow, make_windows
+from softquery.data import NO_ANSWER, encode_windows
 from softquery.files import AskedQuestion, GoldAnswer
-from softquery.running.read import telling_pages
+from softquery.running.read import labelled_windows
 from softquery.text import TextConfig, pipeline_from_words
 
 PIPELINE = pipeline_from_words(["who", "cat"], TextConfig())
@@ -18,7 +18,7 @@ PAGES = [
 
 
 def test_words_are_rows_of_a_lexicon_and_contexts_are_stored_once():
-    made = encode_pages(PAGES, PIPELINE, max_characters=6)
+    made = encode_windows(PAGES, PIPELINE, max_characters=6)
     batch = made.batch(torch.tensor([2, 0]), 4, question_length=2)
     assert batch.context.ids.tolist() == [[8, 0, 0, 0], [7, 8, 6, 0]]
     assert batch.question.ids.tolist() == [[0, 0], [4, 0]]
@@ -33,21 +33,21 @@ def test_words_are_rows_of_a_lexicon_and_contexts_are_stored_once():
 
 def test_labels_come_with_their_pages():
     labels = [(0, 1), (NO_ANSWER, NO_ANSWER), (0, 0)]
-    made = encode_pages(PAGES, PIPELINE, max_characters=6, labels=labels)
+    made = encode_windows(PAGES, PIPELINE, max_characters=6, labels=labels)
     batch = made.batch(torch.tensor([1, 2]), 3, question_length=2)
     assert batch.label.tolist() == [[-1, -1], [0, 0]]
 
 
 def test_questions_are_padded_alike_whatever_the_batch():
-    made = encode_pages(PAGES, PIPELINE, max_characters=6)
+    made = encode_windows(PAGES, PIPELINE, max_characters=6)
     assert made.question_length() == 8
-    long = encode_pages([ContextWindow(["a"] * 9, ["b"])], PIPELINE, max_characters=6)
+    long = encode_windows([ContextWindow(["a"] * 9, ["b"])], PIPELINE, max_characters=6)
     assert long.question_length() == 16
-    assert encode_pages([], PIPELINE, max_characters=6).question_length() == 8
+    assert encode_windows([], PIPELINE, max_characters=6).question_length() == 8
 
 
 def test_the_same_on_another_device():
-    made = encode_pages(PAGES, PIPELINE, max_characters=6, labels=[(0, 0)] * 3)
+    made = encode_windows(PAGES, PIPELINE, max_characters=6, labels=[(0, 0)] * 3)
     moved = made.to("meta")
     tensors = (moved.context.ids, moved.label, moved.lexicon.words, moved.question.starts)
     assert {tensor.device.type for tensor in tensors} == {"meta"}
@@ -63,8 +63,8 @@ def row(context, *answers):
 def labelled(rows, *, no_answer="never", size=4, step=2):
     rules = ReadingRules(no_answer=no_answer)
     pairs = [(each.question, each.context) for each in rows]
-    sheet = lay_out(pairs, PIPELINE, Paging(size=size, step=step, max_question=9))
-    chosen, labels = telling_pages(rows, sheet, rules)
+    windowed = make_windows(pairs, PIPELINE, SlidingWindow(size=size, stride=step, max_question=9))
+    chosen, labels = labelled_windows(rows, windowed, rules)
     return [tuple(place) for place in chosen.places], labels
 
 
@@ -72,7 +72,7 @@ def test_answers_become_words_of_pages():
     context = "a b c d e f"
     assert labelled([row(context, ("c d", 4))]) == ([(0, 0), (0, 2)], [(2, 3), (0, 1)])
     assert labelled([row(context, ("f", 10))]) == ([(0, 2)], [(3, 3)])
-    assert labelled([row(context, ("b c d e", 2))]) == ([], [])  # on no page whole
+    assert labelled([row(context, ("b c d e", 2))]) == ([], [])  # within no window
 
 
 def test_a_part_of_a_word_stands_for_the_word():

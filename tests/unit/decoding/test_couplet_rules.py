@@ -20,7 +20,12 @@ from softquery.decoding import (
     sample,
 )
 from softquery.errors import InputError
-from softquery.measure.couplet_scores import opposite_ends, repeats_rightly, same_length, same_signs
+from softquery.measure.generate_scores import (
+    opposite_ends,
+    repeats_rightly,
+    same_length,
+    same_signs,
+)
 from softquery.text import reserved_tokens
 
 ENTRIES = [*reserved_tokens("characters"), *"春花山日天红来明秋月水风地绿去清，。ab"]
@@ -85,7 +90,7 @@ def test_a_required_character_must_have_a_place():
     upper = list("春，")
     spring, comma, month = (ENTRIES.index(each) for each in "春，月")
     for rules in (("form", "repeats"), COUPLET_RULES):
-        with pytest.raises(InputError, match=f"token {spring} is required, but may not come"):
+        with pytest.raises(InputError, match=f"token {spring} is required, but not allowed"):
             couplet_rules(upper, CHARACTERS, rules=rules, required=(spring,))
     assert couplet_rules(upper, CHARACTERS, rules=("form",), required=(spring,)).required
     assert couplet_rules(upper, CHARACTERS, required=(comma,)).required

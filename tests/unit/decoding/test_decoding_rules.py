@@ -31,12 +31,15 @@ def texts(strategy, rules, *, num_sentences=3, seed=1):
         ({"prefix": (4, 5), "places": {1: (4, 6)}}, "prefix holds token 5 where it may not stand"),
         ({"prefix": (4, 3)}, "the prefix holds token 3, which marks an end"),
         ({"prefix": (0,)}, "the prefix holds token 0, which marks an end"),
-        ({"required": (3,)}, "token 3 is required, but may not come"),
-        ({"required": (4,), "banned": (4,)}, "token 4 is required, but may not come"),
-        ({"required": (4, 5, 6), "max_length": 2}, "3 required tokens do not fit where 2 may come"),
+        ({"required": (3,)}, "token 3 is required, but not allowed"),
+        ({"required": (4,), "banned": (4,)}, "token 4 is required, but not allowed"),
+        (
+            {"required": (4, 5, 6), "max_length": 2},
+            "3 required tokens do not fit into the remaining length of 2",
+        ),
         (
             {"required": (4, 5), "prefix": (6,), "max_length": 2},
-            "2 required tokens do not fit where 1",
+            "2 required tokens do not fit into the remaining length of 1",
         ),
     ],
 )

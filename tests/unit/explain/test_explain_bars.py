@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from softquery.errors import MissingExtra
-from softquery.explain.bars import Bar, BarPanel, draw_bars
+from softquery.explain.plots import Bar, BarPanel, draw_bars
 
 PNG = b"\x89PNG\r\n\x1a\n"
 PANEL = BarPanel(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from softquery.errors import InputError
 from softquery.explain import PairAlignment, from_json, to_json
-from softquery.explain.data import shortest_floats
+from softquery.explain.alignment import shortest_floats
 
 
 def changed(**changes):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from softquery.explain import to_html
 from softquery.explain.colours import EXPONENT, NUM_LEVELS
-from softquery.explain.markup import json_for_script, shortened, visible_token
+from softquery.explain.lettering import json_for_script, shortened, visible_token
 
 KNOWN = {
     *("html", "head", "meta", "title", "style", "script", "body", "main", "section", "footer"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from softquery.explain import to_svg
 from softquery.explain.heat_map import cell_size
 from softquery.explain.layout import arrange
-from softquery.explain.markup import visible_token
+from softquery.explain.lettering import visible_token
 
 SVG = "{http://www.w3.org/2000/svg}"
 KNOWN = {"svg", "title", "desc", "style", "rect", "circle", "line", "text", "tspan", "g"}

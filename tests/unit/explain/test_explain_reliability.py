@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from softquery.errors import InputError, MissingExtra
-from softquery.explain.reliability import draw_reliability
+from softquery.explain.plots import draw_reliability
 from softquery.measure import reliability
 
 PNG = b"\x89PNG\r\n\x1a\n"

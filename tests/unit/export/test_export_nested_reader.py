@@ -1,4 +1,4 @@
-"""A reader with a biLM inside: its graphs, int8 behind the gate, a base, pages, and no torch."""
+"""A reader with a biLM inside: its graphs, int8 behind the gate, a base, windows, and no torch."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from elmo_cases import ENTRIES
 from small_elmo import write_elmo
 from small_readers import answered, exported_reader, make_reader, random_questions
-from softquery.answers import lay_out
+from softquery.answers import make_windows
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.export import export_embedder
@@ -53,8 +53,8 @@ def small(wide, tmp_path_factory):
 
 
 def scored(reader, pairs=PAIRS):
-    pages = lay_out(pairs, reader.pipeline, reader.paging).pages
-    return [np.stack(each[:2]) for each in reader.backend.scores(pages)]
+    windows = make_windows(pairs, reader.pipeline, reader.window).windows
+    return [np.stack(each[:2]) for each in reader.backend.scores(windows)]
 
 
 def test_int8_within_the_gate_is_taken(wide, small):
@@ -234,7 +234,7 @@ def damaged(sound, tmp_path):
     ("edit", "said"),
     [
         (lambda inside: inside.pop("ends"), r"does not fit the graphs \(no 'ends'\)$"),
-        (lambda inside: inside.update(ends="there"), r"\(pages come without their ends\)$"),
+        (lambda inside: inside.update(ends="there"), r"\(windows come without their ends\)$"),
         (lambda inside: inside.update(ends=7), "embedder.ends must be there or added, got 7"),
         (lambda inside: inside["settings"].pop("places"), r"\(no 'places'\)$"),
         (lambda inside: inside["settings"].update(places=["input"]), r"onnx: cannot be run \("),

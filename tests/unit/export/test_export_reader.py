@@ -120,10 +120,10 @@ def test_exporting_what_was_exported_changes_nothing(plain, tmp_path, rows):
 
 def test_ranges_are_what_was_met(plain):
     reader = load_reader(plain, backend="torch", device="cpu")
-    from softquery.answers import lay_out
+    from softquery.answers import make_windows
 
-    pages = lay_out(random_questions(6), reader.pipeline, reader.paging).pages
-    ranges = measure_read_ranges(reader, pages)
+    windows = make_windows(random_questions(6), reader.pipeline, reader.window).windows
+    ranges = measure_read_ranges(reader, windows)
     assert min(ranges.embedded, ranges.inputs, ranges.aware) > 0
     assert 0 < ranges.states < 1  # of an LSTM
     with pytest.raises(TypeError, match="expected a reader on torch"):

@@ -69,7 +69,7 @@ def test_other_names_of_lines(tmp_path):
     assert (found.question, found.context) == ("Who?", CONTEXT)
     with pytest.raises(InputError, match=r'--columns: no column is called "ask"; known: id, cont'):
         read_questions(path, rename={"ask": "q"})
-    with pytest.raises(InputError, match="--columns: SQuAD's JSON has names of its own"):
+    with pytest.raises(InputError, match="--columns: SQuAD's JSON has fixed names"):
         read_questions(written(tmp_path / "a.json", "{}"), rename={"context": "passage"})
 
 
@@ -93,10 +93,10 @@ def test_answers_may_be_ignored(tmp_path):
 
 
 FAULTS = {
-    "outside": (asked(start=25), 'answer "Ada Lovelace" at 25 stands outside the context, which '
+    "outside": (asked(start=25), 'answer "Ada Lovelace" at 25 lies outside the context, which '
                                  "has 29 characters"),
-    "before": (asked(start=-2), 'answer "Ada Lovelace" at -2 stands outside'),
-    "elsewhere": (asked(start=1), 'answer "Ada Lovelace" is not what stands at 1: "da Lovelace "'),
+    "before": (asked(start=-2), 'answer "Ada Lovelace" at -2 lies outside'),
+    "elsewhere": (asked(start=1), 'answer "Ada Lovelace" is not the text at 1: "da Lovelace "'),
     "no start": ({"id": "q1", "question": "Who?", "answers": [{"text": "Ada"}]},
                  "an answer must be an object with a text and an answer_start"),
     "start as text": (asked(start="0"), "an answer must be an object with a text and an answer_st"),
@@ -104,7 +104,7 @@ FAULTS = {
     "empty answer": (asked(answer="", start=0), "an answer is empty"),
     "no answers": ({"id": "q1", "question": "Who?"}, 'no "answers"'),
     "empty list": ({"id": "q1", "question": "Who?", "answers": []},
-                   "has no answers, and does not say that it is_impossible"),
+                   "has no answers and is not marked is_impossible"),
     "both": (asked(is_impossible=True), "is_impossible, but has answers"),
     "not a truth": (asked(is_impossible="no"), "is_impossible must be true or false"),
     "answers as text": ({"id": "q1", "question": "Who?", "answers": "Ada"},
@@ -155,9 +155,9 @@ def test_lines_with_faults(name, tmp_path):
         ("[]", ', row 1: expected a JSON object with a list "data", found \'[\''),
         ("{}", ', row 1: no "data" in the object'),
         ('{"data": 5}', ", row 1: expected a list \"data\", found '5'"),
-        ('{"data": [5]}', ", row 1: article 1 is no JSON object"),
+        ('{"data": [5]}', ", row 1: article 1 is not a JSON object"),
         ('{"data": [{}]}', ', row 1: article 1: expected a list "paragraphs"'),
-        ('{"data": [{"paragraphs": [3]}]}', ", row 1: article 1, paragraph 1 is no JSON object"),
+        ('{"data": [{"paragraphs": [3]}]}', ", row 1: article 1, paragraph 1 is not a JSON object"),
         ('{"data": [{"paragraphs": [{"context": "a"}]}]}', 'paragraph 1: expected a list "qas"'),
         ('{"data": [], "data": []', ", row 1: expected the end of the object, the file ends"),
         ('{"data": []} {}', ", row 1: more text after the end of the object"),

@@ -207,7 +207,7 @@ def test_missing_file_is_told_at_once(tmp_path):
 
 def test_txt_serves_one_column_only(tmp_path):
     path = save(tmp_path, "a.txt", b"one\n")
-    match = r"a \.txt holds one text a line, but 2 columns are needed \(sentence1, sentence2\)"
+    match = r"a \.txt holds one text per line, but 2 columns are needed \(sentence1, sentence2\)"
     with pytest.raises(InputError, match=match):
         list(read_rows(path, columns=PAIR))
 

@@ -8,7 +8,7 @@ from shared_data import shared_data
 from small_senses import KEYS, MONEY, RIVER, SAID, TASK, bank, document, write_senses
 from softquery.errors import InputError
 from softquery.files.senses import (
-    Sensed,
+    SenseMention,
     SenseWord,
     find_senses,
     read_semcor,
@@ -34,7 +34,9 @@ def test_words_with_their_senses(tmp_path):
     assert first.tokens == ["The", "bank", "by", "rivers", "."]
     assert first.document == second.document == "tagfiles/br-x01"
     word = SenseWord("bank", "n")
-    assert first.sensed == [Sensed(1, 2, word, (f"bank%{RIVER}",), (2,))]  # the name is left out
+    assert first.sensed == [
+        SenseMention(1, 2, word, (f"bank%{RIVER}",), (2,))
+    ]  # the name is left out
     assert second.tokens == ["said", '"', "took", "place", "odd"]
     assert [each.word for each in second.sensed] == [
         SenseWord("say", "v"),

@@ -118,7 +118,7 @@ def test_compressed(ending, pack, tmp_path):
         ("a.txt", "a O\n", {"tags": "0"}, 'no column "0" for tags'),
         ("a.txt", "a O\n", {"label": "1"}, '--columns: no column is called "label"'),
         ("a.txt", "a\nb\n", {},
-         "row 1: expected a column for tokens and tags each, found 1 in all"),
+         "row 1: expected one column each for tokens and tags, found 1 in all"),
         ("a.txt", "a O\n", {"tags": "1"}, "row 1: tokens and tags cannot both be column 1"),
         ("a.txt", "a\t\n", {}, "row 1: the column of tags is empty"),
         ("a.conllu", "1\ta\tb\n", {}, "row 1: expected 10 columns, found 3"),

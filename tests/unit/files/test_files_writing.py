@@ -13,12 +13,12 @@ import pytest
 
 from softquery.errors import InputError
 from softquery.files import (
+    atomic_folder,
     open_text,
-    whole_folder,
+    write_atomically,
     write_bytes,
     write_json,
     write_text,
-    write_whole,
 )
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
@@ -82,7 +82,7 @@ def test_failure_keeps_the_old_file_and_leaves_nothing(tmp_path, failure, name):
     before = path.read_bytes()
 
     def write():
-        with write_whole(path) as handle:
+        with write_atomically(path) as handle:
             handle.write("new" * 100_000)
             raise failure
 
@@ -94,7 +94,7 @@ def test_failure_keeps_the_old_file_and_leaves_nothing(tmp_path, failure, name):
 
 def test_file_appears_only_at_the_end(tmp_path):
     path = tmp_path / "a.txt"
-    with write_whole(path) as handle:
+    with write_atomically(path) as handle:
         handle.write("new")
         handle.flush()
         assert not path.exists()
@@ -103,7 +103,7 @@ def test_file_appears_only_at_the_end(tmp_path):
 
 def test_unknown_mode_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r'mode must be "w" or "wb", got \'a\''):
-        write_whole(tmp_path / "a.txt", "a")
+        write_atomically(tmp_path / "a.txt", "a")
 
 
 @needs_posix
@@ -150,7 +150,7 @@ def test_full_device_is_one_line(mode):
     contents = "x" * 100_000 if mode == "w" else b"x" * 100_000
     with (
         pytest.raises(InputError, match=r"/dev/full: cannot be written \(no space left on"),
-        write_whole("/dev/full", mode) as handle,
+        write_atomically("/dev/full", mode) as handle,
     ):
         handle.write(contents)
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
@@ -177,7 +177,7 @@ def test_full_disk_keeps_the_old_file(small_disk, name):
     match = rf"{name}: cannot be written \(no space left on the disk\)"
 
     def write():
-        with write_whole(path) as handle:
+        with write_atomically(path) as handle:
             for _ in range(200):
                 handle.write(os.urandom(2048).hex())
 
@@ -198,7 +198,7 @@ def test_full_disk_at_the_last_flush_is_told(small_disk):
 def test_full_disk_inside_a_folder_is_told(small_disk):
     with (
         pytest.raises(InputError, match=r"out: cannot be written \(no space left on the disk\)"),
-        whole_folder(small_disk / "out") as folder,
+        atomic_folder(small_disk / "out") as folder,
     ):
         (folder / "model.bin").write_bytes(b"x" * (256 << 10))
     assert names_in(small_disk) == []
@@ -211,9 +211,9 @@ def test_read_only_disk_is_told(small_disk):
 
 
 def test_other_peoples_faults_keep_their_own_error(tmp_path):
-    with pytest.raises(FileNotFoundError), write_whole(tmp_path / "a.txt"):
+    with pytest.raises(FileNotFoundError), write_atomically(tmp_path / "a.txt"):
         (tmp_path / "elsewhere").read_text()
-    with pytest.raises(OSError, match="mine") as caught, write_whole(tmp_path / "a.txt"):
+    with pytest.raises(OSError, match="mine") as caught, write_atomically(tmp_path / "a.txt"):
         raise OSError(errno.ECONNRESET, "mine")
     assert not isinstance(caught.value, InputError)
     assert names_in(tmp_path) == []
@@ -221,8 +221,8 @@ def test_other_peoples_faults_keep_their_own_error(tmp_path):
 
 KILLED = """
 import sys
-from softquery.files import write_whole
-with write_whole(sys.argv[1]) as handle:
+from softquery.files import write_atomically
+with write_atomically(sys.argv[1]) as handle:
     handle.write("new" * 1_000_000)
     handle.flush()
     print("writing", flush=True)
@@ -252,7 +252,7 @@ def test_of_two_writers_one_wins_whole(tmp_path):
     def write(text):
         for _ in range(10):
             barrier.wait()
-            with write_whole(path) as handle:
+            with write_atomically(path) as handle:
                 for start in range(0, len(text), 10_000):
                     handle.write(text[start : start + 10_000])
             seen.add(path.read_text())
@@ -269,7 +269,7 @@ def test_of_two_writers_one_wins_whole(tmp_path):
 
 def test_folder_appears_only_when_complete(tmp_path):
     target = tmp_path / "out"
-    with whole_folder(target) as folder:
+    with atomic_folder(target) as folder:
         assert folder.parent == tmp_path.resolve()
         (folder / "deep").mkdir()
         (folder / "deep" / "a.txt").write_text("x")
@@ -280,7 +280,7 @@ def test_folder_appears_only_when_complete(tmp_path):
 
 def test_failed_folder_leaves_nothing(tmp_path):
     def build():
-        with whole_folder(tmp_path / "out") as folder:
+        with atomic_folder(tmp_path / "out") as folder:
             (folder / "a.txt").write_text("x")
             raise RuntimeError
 
@@ -292,7 +292,7 @@ def test_failed_folder_leaves_nothing(tmp_path):
 def test_standing_folder_is_refused_before_any_work(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("precious")
-    manager = whole_folder(tmp_path / "out")
+    manager = atomic_folder(tmp_path / "out")
     with pytest.raises(InputError, match=r"out: exists already; choose another folder"):
         manager.__enter__()
     assert (tmp_path / "out" / "mine.txt").read_text() == "precious"
@@ -301,7 +301,7 @@ def test_standing_folder_is_refused_before_any_work(tmp_path):
 
 def test_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
     def build():
-        with whole_folder(tmp_path / "out") as folder:
+        with atomic_folder(tmp_path / "out") as folder:
             (folder / "a.txt").write_text("late")
             (tmp_path / "out").mkdir()
             (tmp_path / "out" / "a.txt").write_text("early")
@@ -314,7 +314,7 @@ def test_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
 
 def test_empty_folder_may_be_filled(tmp_path):
     (tmp_path / "out").mkdir()
-    with whole_folder(tmp_path / "out") as folder:
+    with atomic_folder(tmp_path / "out") as folder:
         (folder / "a.txt").write_text("x")
     assert names_in(tmp_path / "out") == ["a.txt"]
     assert names_in(tmp_path) == ["out"]
@@ -324,10 +324,10 @@ def test_replaced_folder_is_untouched_until_the_end(tmp_path):
     target = tmp_path / "out"
     target.mkdir()
     (target / "old.txt").write_text("old")
-    with pytest.raises(RuntimeError), whole_folder(target, replace=True):
+    with pytest.raises(RuntimeError), atomic_folder(target, replace=True):
         raise RuntimeError
     assert names_in(target) == ["old.txt"]
-    with whole_folder(target, replace=True) as folder:
+    with atomic_folder(target, replace=True) as folder:
         (folder / "new.txt").write_text("new")
         assert names_in(target) == ["old.txt"]
     assert names_in(target) == ["new.txt"]
@@ -337,8 +337,8 @@ def test_replaced_folder_is_untouched_until_the_end(tmp_path):
 def test_file_in_a_folders_place_is_refused(tmp_path):
     (tmp_path / "out").write_text("x")
     for replace in (False, True):
-        manager = whole_folder(tmp_path / "out", replace=replace)
+        manager = atomic_folder(tmp_path / "out", replace=replace)
         with pytest.raises(InputError, match="is a file, expected a new folder"):
             manager.__enter__()
     with pytest.raises(InputError, match=r"cannot be written \(no such folder\)"):
-        whole_folder(tmp_path / "none" / "out").__enter__()
+        atomic_folder(tmp_path / "none" / "out").__enter__()

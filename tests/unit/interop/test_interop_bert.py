@@ -132,17 +132,17 @@ def test_tensors_that_do_not_fit(folder):
         "F/model.safetensors: the tensor encoder.layer.1.intermediate.dense.weight is missing"
     )
     rewrite(folder, lambda arrays: arrays.update({path: np.full((12, 8), np.nan, np.float32)}))
-    assert "holds what is no number" in refused(folder)
+    assert "holds values that are not finite numbers" in refused(folder)
     rewrite(folder, lambda arrays: arrays.update({path: np.zeros((12, 8), np.int32)}))
-    assert "holds what is no number" in refused(folder)
+    assert "holds values that are not finite numbers" in refused(folder)
 
 
 def test_an_untied_head_is_refused(folder):
     words = np.ones((len(PIECES), 8), np.float32)
     rewrite(folder, lambda arrays: arrays.update({"cls.predictions.decoder.weight": words}))
     assert refused(folder) == (
-        "F/model.safetensors: the tensor cls.predictions.decoder.weight is not tied to the words "
-        "that are read"
+        "F/model.safetensors: the tensor cls.predictions.decoder.weight is not tied to the input "
+        "word embeddings"
     )
 
 

@@ -84,12 +84,12 @@ def test_every_misshapen_array_is_named(name, published):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_numbers_that_are_none_are_refused(bad, published):
     change_array(published, "CNN_proj/b_proj", np.full(4, bad))
-    refused(published, "the array CNN_proj/b_proj holds what is no number")
+    refused(published, "the array CNN_proj/b_proj holds values that are not finite numbers")
 
 
 def test_text_in_place_of_numbers_is_refused(published):
     change_array(published, "CNN_proj/b_proj", np.array([b"a"] * 4))
-    refused(published, "the array CNN_proj/b_proj holds what is no number")
+    refused(published, "the array CNN_proj/b_proj holds values that are not finite numbers")
 
 
 def test_half_precision_is_widened(published):

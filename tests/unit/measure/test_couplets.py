@@ -3,7 +3,12 @@
 import pytest
 
 from softquery.measure import CoupletReport, rivals
-from softquery.measure.couplet_scores import opposite_ends, repeats_rightly, same_length, same_signs
+from softquery.measure.generate_scores import (
+    opposite_ends,
+    repeats_rightly,
+    same_length,
+    same_signs,
+)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_rows_must_pair_up(metric):
 
 
 def test_what_is_not_a_label_is_refused():
-    with pytest.raises(ValueError, match="gold must be one integer a row, got float64"):
+    with pytest.raises(ValueError, match="gold must be one integer per row, got float64"):
         accuracy([0.5], [1])
     with pytest.raises(ValueError, match="predicted must hold label ids from 0, got -1"):
         accuracy([0], [-1])

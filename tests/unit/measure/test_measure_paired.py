@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softquery.errors import InputError
-from softquery.measure.paired import compare_means, grouped_interval
+from softquery.measure.bootstrap import compare_means, grouped_interval
 
 
 def test_a_clear_difference_has_no_chance():

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from softquery.measure.probed import Probed
+from softquery.measure.probe_scores import ProbeReport
 
 
 def probed():
-    made = Probed(np.repeat(np.arange(20), 2), ("base",))
+    made = ProbeReport(np.repeat(np.arange(20), 2), ("base",))
     made.add("base", [True, False] * 20)
     made.add("m layer 0", [True, False] * 20, [True, False] * 20)
     made.add("m layer 1", [True, True] * 20)

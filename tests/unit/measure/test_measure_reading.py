@@ -18,7 +18,7 @@ from softquery.measure import (
     score_answer,
     score_answers,
 )
-from softquery.measure.answer_scores import (
+from softquery.measure.read_scores import (
     character_f1,
     chinese_segments,
     normalise_answer,

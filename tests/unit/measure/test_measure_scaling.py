@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from softquery.measure import Scaling, choose_scaling, fit_temperature
-from softquery.measure.scaling import MIN_ROWS, fit_scaling
+from softquery.measure.calibration_error import MIN_ROWS, fit_scaling
 
 
 def drawn(bias, temperature, num_rows, seed=1):

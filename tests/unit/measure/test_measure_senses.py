@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from softquery.files.senses import Sensed, SenseWord
-from softquery.measure.sense_scores import Dictionary, SenseMeans, build_dictionary
+from softquery.files.senses import SenseMention, SenseWord
+from softquery.measure.probe_scores import SenseDictionary, SenseMeans, build_dictionary
 
 BANK = SenseWord("bank", "n")
 
 
 def seen(*senses, word=BANK, numbers=()):
-    return Sensed(0, 1, word, senses, numbers)
+    return SenseMention(0, 1, word, senses, numbers)
 
 
 def means(*pairs, size=2):
@@ -34,7 +34,7 @@ def test_first_sense_is_wordnets_then_the_commonest_then_none():
     assert found.commonest(BANK) == "a"
     assert found.first_sense(other) == found.commonest(other) == "d"
     assert found.first_sense(SenseWord("sing", "v")) is None
-    assert Dictionary({}, {other: "e"}).commonest(other) == "e"
+    assert SenseDictionary({}, {other: "e"}).commonest(other) == "e"
 
 
 def test_nearest_is_by_angle_and_not_by_length():

@@ -6,14 +6,14 @@ pytest.importorskip("sacrebleu", reason="BLEU needs sacrebleu ([train])")
 
 import sacrebleu
 
-from softquery.measure import Translated, bleu_counts, bleu_of_counts, corpus_bleu
+from softquery.measure import TranslationReport, bleu_counts, bleu_of_counts, corpus_bleu
 
 ANSWERS = ["a man eats an apple .", "two dogs run in the green park .", "nothing here"]
 REFERENCES = ["a man is eating an apple .", "two dogs run through the green park .", "so it is"]
 
 
 def test_it_is_sacrebleus_own_figure():
-    found = Translated.of(ANSWERS, REFERENCES, num_samples=50)
+    found = TranslationReport.of(ANSWERS, REFERENCES, num_samples=50)
     theirs = sacrebleu.corpus_bleu(ANSWERS, [REFERENCES])
     assert found.bleu == pytest.approx(theirs.score)
     assert "tok:13a" in found.signature
@@ -32,4 +32,4 @@ def test_counts_of_texts_sum_to_the_corpus():
 def test_chinese_is_cut_into_characters():
     assert corpus_bleu(["春花秋月何时"], ["春花秋月何时"], tokens="zh") == pytest.approx(100)
     with pytest.raises(ValueError, match="no answers"):
-        Translated.of([], [])
+        TranslationReport.of([], [])

@@ -48,7 +48,7 @@ def test_words_become_tokens():
         rules(banned=("zebra",))
     with pytest.raises(InputError, match=r"'c d' is 2 tokens of the model \(c d\)"):
         rules(required=("c d",))
-    with pytest.raises(InputError, match="token 'c' is required, but may not come"):
+    with pytest.raises(InputError, match="token 'c' is required, but not allowed"):
         rules(required=("c",), banned=("c",))
 
 
@@ -64,7 +64,9 @@ def test_words_are_checked_whatever_the_source():
         maker.check_words(GenerateRequest(prefix="c", banned=("c",)))
     with pytest.raises(InputError, match="required: the model's vocabulary does not hold 'zebra'"):
         maker.check_words(GenerateRequest(required=("zebra",)))
-    with pytest.raises(InputError, match="2 required tokens do not fit where 1 may come"):
+    with pytest.raises(
+        InputError, match="2 required tokens do not fit into the remaining length of 1"
+    ):
         maker.check_words(GenerateRequest(required=("a", "b"), max_length=1))
 
 

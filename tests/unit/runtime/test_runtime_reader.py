@@ -1,4 +1,4 @@
-"""A reader that answers: long contexts in pages, no answer, pictures, bulk, and what is refused."""
+"""A reader that answers: long contexts in windows, no answer, pictures, bulk, and refusals."""
 
 import json
 import shutil

@@ -37,7 +37,7 @@ def answers(poet, **asked):
     ("asked", "said"),
     [
         ({"prefix": "w3"}, "the prefix 'w3' breaks the rules at its token 'w3'"),
-        ({"required": ("w3",)}, "token 'w3' is required, but may not come"),
+        ({"required": ("w3",)}, "token 'w3' is required, but not allowed"),
         ({"prefix": "w8 w9"}, "the prefix has 2 tokens, more than the longest length, 1"),
     ],
     ids=str,

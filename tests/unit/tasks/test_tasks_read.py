@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from softquery.answers import ContextWindow, ReadingRules
-from softquery.data import encode_pages
+from softquery.data import encode_windows
 from softquery.nn import SpanHead, SpanOutput
 from softquery.tasks import SpanReading
 from softquery.text import TextConfig, pipeline_from_words
@@ -16,8 +16,8 @@ LOWEST = torch.finfo(torch.float32).min
 
 
 def batch_of(*labels):
-    pages = [ContextWindow(["a"], ["a", "b", "c"])] * len(labels)
-    made = encode_pages(pages, PIPELINE, max_characters=3, labels=labels)
+    windows = [ContextWindow(["a"], ["a", "b", "c"])] * len(labels)
+    made = encode_windows(windows, PIPELINE, max_characters=3, labels=labels)
     return made.batch(torch.arange(len(labels)), 4, question_length=1)
 
 

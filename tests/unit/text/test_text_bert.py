@@ -18,7 +18,7 @@ from softquery.text import (
     build_pipeline,
     pipeline_from_pieces,
 )
-from softquery.text.bert import learn_bert_pieces
+from softquery.text.word_pieces import learn_bert_pieces
 
 CORPUS = [
     "The cats aren't sitting on the mat, naïve café-goers said; unbelievable!",

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery.errors import ConfigError
-from softquery.text import TextConfig, WordCutter, build_pipeline
+from softquery.text import TextConfig, WordTokenizer, build_pipeline
 
 few = settings(max_examples=150, deadline=None)
 UNITS = ("words", "characters", "whitespace")
@@ -24,14 +24,14 @@ def tokens(text: str, config: TextConfig) -> list[str]:
 @given(text=texts, lowercase=st.booleans(), simplify=st.booleans())
 def test_as_the_pipeline_cuts(unit, text, lowercase, simplify):
     config = TextConfig(unit=unit, lowercase=lowercase, simplify=simplify, max_tokens=999)
-    assert WordCutter(config).words(text) == tokens(text, config)
+    assert WordTokenizer(config).words(text) == tokens(text, config)
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @few
 @given(text=texts)
 def test_nothing_looks_across_a_space(unit, text):
-    cutter = WordCutter(TextConfig(unit=unit))
+    cutter = WordTokenizer(TextConfig(unit=unit))
     pieces = [word for piece in text.split(" ") for word in cutter.words(piece)]
     assert pieces == cutter.words(text)
 
@@ -40,19 +40,19 @@ def test_nothing_looks_across_a_space(unit, text):
 @pytest.mark.parametrize("unit", ["words", "characters"])
 def test_plain_words_take_the_short_way_to_the_same_place(piece, unit):
     config = TextConfig(unit=unit)
-    assert WordCutter(config).words(piece) == tokens(piece, config)
+    assert WordTokenizer(config).words(piece) == tokens(piece, config)
 
 
 def test_jieba_cuts_as_the_pipeline_does():
     pytest.importorskip("jieba", reason="Chinese words need the extra [zh]")
     config = TextConfig(unit="jieba", simplify=True)
     text = "我愛北京天安門，don't panic 自然語言處理。"
-    assert WordCutter(config).words(text) == tokens(text, config)
+    assert WordTokenizer(config).words(text) == tokens(text, config)
 
 
 def test_whitespace_keeps_what_somebody_has_cut():
     config = TextConfig(unit="whitespace", lowercase=False)
-    assert WordCutter(config).words("do n't <unk> U.S. :-)  end") == [
+    assert WordTokenizer(config).words("do n't <unk> U.S. :-)  end") == [
         "do", "n't", "<unk>", "U.S.", ":-)", "end"
     ]  # fmt: skip
 
@@ -66,4 +66,4 @@ def test_whitespace_decodes_to_the_same_tokens():
 @pytest.mark.parametrize("unit", ["bpe", "wordpiece"])
 def test_subwords_are_refused(unit):
     with pytest.raises(ConfigError, match=f"text.unit '{unit}' makes sub-words"):
-        WordCutter(TextConfig(unit=unit))
+        WordTokenizer(TextConfig(unit=unit))

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.text import BERT_RESERVED, TextConfig, WordCutting, pipeline_from_pieces
+from softquery.text import BERT_RESERVED, PieceEncoder, TextConfig, pipeline_from_pieces
 
 PIECES = [*BERT_RESERVED, *"abc", "##a", "##b", "##c", "."]
 words = st.text(alphabet="abcx.\u200b\u00ad ", min_size=1, max_size=12)
@@ -11,7 +11,7 @@ words = st.text(alphabet="abcx.\u200b\u00ad ", min_size=1, max_size=12)
 
 def cutting(limit):
     config = TextConfig(unit="bert", boundaries=True, max_tokens=limit)
-    return WordCutting(pipeline_from_pieces(PIECES, config))
+    return PieceEncoder(pipeline_from_pieces(PIECES, config))
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,7 +9,7 @@ if not torch.cuda.is_available():
     pytest.skip("CUDA graphs need a GPU", allow_module_level=True)
 
 from softquery.answers import ContextWindow, ReadingRules
-from softquery.data import Questions, bucketed, encode_pages
+from softquery.data import Questions, bucketed, encode_windows
 from softquery.models import BiDaf, BiDafConfig, SpellingConfig
 from softquery.tasks import SpanReading
 from softquery.text import TextConfig, pipeline_from_words
@@ -28,10 +28,10 @@ def some_questions(count: int = 96) -> Questions:
         length = int(torch.randint(1, longest, (), generator=draw))
         return [WORDS[place] for place in torch.randint(0, 40, (length,), generator=draw).tolist()]
 
-    pages = [ContextWindow(words(6), words(30)) for _ in range(count)]
-    labels = [(len(page.words) // 2, len(page.words) - 1) for page in pages]
+    windows = [ContextWindow(words(6), words(30)) for _ in range(count)]
+    labels = [(len(window.words) // 2, len(window.words) - 1) for window in windows]
     labels[::5] = [(-1, -1)] * len(labels[::5])
-    return encode_pages(pages, PIPELINE, max_characters=6, labels=labels)
+    return encode_windows(windows, PIPELINE, max_characters=6, labels=labels)
 
 
 def train(

@@ -3,7 +3,7 @@
 A context that is asked many questions is encoded once. Beside a biLM, which has a graph `read` of
 its own, the second graph is called `answer`.
 
-B texts or pages, T words of a context, J of a question, U distinct words, C characters of each,
+B texts or windows, T words of a context, J of a question, U distinct words, C characters of each,
 S hidden size, E width of a biLM's vectors; a state is D wide, 2 S and what is laid beside it.
 """
 

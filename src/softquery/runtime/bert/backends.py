@@ -16,7 +16,7 @@ from softquery.runtime.bert.rows import BertNetwork, BertRow, Floats
 from softquery.runtime.classify.backend import Weighed
 from softquery.runtime.match.backend import Alignment, Read
 from softquery.runtime.tag.decode_tags import Chain
-from softquery.text import TextPipeline, Tokens, WordCutting
+from softquery.text import PieceEncoder, TextPipeline, Tokens
 
 HEADS = {
     "classifier": "bert-classifier",
@@ -131,7 +131,7 @@ class BertTagBackend:
 
     def __init__(self, network: BertNetwork, pipeline: TextPipeline) -> None:
         self.network, self.name = network, network.name
-        self.cutting = WordCutting(pipeline)
+        self.cutting = PieceEncoder(pipeline)
 
     def scores(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Floats], Chain | None]:
         """Scores [T, C] of the tags of every word, by its first piece."""
@@ -153,25 +153,25 @@ class BertReadBackend:
 
     def __init__(self, network: BertNetwork, pipeline: TextPipeline, bundle: Bundle) -> None:
         self.network, self.name, self.path = network, network.name, bundle.path
-        self.cutting = WordCutting(pipeline)
+        self.cutting = PieceEncoder(pipeline)
         self.may_be_none = bundle.config.task.get("no_answer") == "learnt"
 
-    def rows(self, pages: Sequence[ContextWindow]) -> list[BertRow]:
-        """Pages as they are given to the encoder."""
+    def rows(self, windows: Sequence[ContextWindow]) -> list[BertRow]:
+        """Windows as they are given to the encoder."""
         marked = self.cutting.marked
-        return [BertRow.of(marked(page.question), marked(page.words)) for page in pages]
+        return [BertRow.of(marked(window.question), marked(window.words)) for window in windows]
 
-    def scores(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        """Where the answer begins and ends, for every page."""
+    def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        """Where the answer begins and ends, for every window."""
         found = []
-        rows = self.rows(pages)
+        rows = self.rows(windows)
         for row, answer in zip(rows, self.network.answers(rows), strict=True):
             inside = answer[row.num_first : len(row.ids) - 1]
             none = (float(answer[0, 0]), float(answer[0, 1])) if self.may_be_none else None
             found.append(SpanScores(inside[:, 0], inside[:, 1], none))
         return found
 
-    def meeting(self, page: ContextWindow) -> Floats:
+    def meeting(self, window: ContextWindow) -> Floats:
         """Refused: question and context are read as one."""
         raise BundleError(f"{self.path}: this model compares no words, so it shows none")
 

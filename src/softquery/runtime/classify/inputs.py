@@ -3,26 +3,26 @@
 from collections.abc import Mapping
 from typing import Any
 
-from softquery.text import Reading, TextPipeline
+from softquery.text import TextInput, TextPipeline
 
 
-def reading_of(settings: Mapping[str, Any]) -> Reading:
+def reading_of(settings: Mapping[str, Any]) -> TextInput:
     """How the model of these settings reads: one sentence, words to be spelt, or documents.
 
     >>> reading_of({"max_sentences": 8}), reading_of({"max_characters": 0}).tokens
-    (Reading(tokens='ids', max_sentences=8), 'ids')
+    (TextInput(tokens='ids', max_sentences=8), 'ids')
     """
-    return Reading(
+    return TextInput(
         tokens="words" if settings.get("max_characters") else "ids",
         max_sentences=settings.get("max_sentences"),
     )
 
 
-def limit_of(reading: Reading, pipeline: TextPipeline) -> str:
+def limit_of(reading: TextInput, pipeline: TextPipeline) -> str:
     """Where texts are cut, in words.
 
     >>> from softquery.text import TextConfig, build_pipeline
-    >>> limit_of(Reading(max_sentences=8), build_pipeline(["a"], TextConfig(max_tokens=9)))
+    >>> limit_of(TextInput(max_sentences=8), build_pipeline(["a"], TextConfig(max_tokens=9)))
     '8 sentences of 9 tokens'
     """
     words = f"{pipeline.config.max_tokens:,} tokens"

@@ -64,7 +64,7 @@ class Classifier:
         """One row a text, before any temperature."""
         parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
         for start in range(0, len(texts), CHUNK):
-            read = self.reading.read(texts[start : start + CHUNK], self.pipeline)
+            read = self.reading.encode(texts[start : start + CHUNK], self.pipeline)
             parts.append(self.backend.logits([each.sentences for each in read]))
         return np.concatenate(parts)
 
@@ -82,7 +82,7 @@ class Classifier:
 
     def explain(self, text: str) -> TextWeights:
         """How much each word, and each sentence, had to say, with the answer that it led to."""
-        read = self.reading.read([text], self.pipeline)[0]
+        read = self.reading.encode([text], self.pipeline)[0]
         found = self.backend.weigh(read.sentences)
         answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
         return TextWeights(
@@ -98,8 +98,8 @@ class Classifier:
 
     def num_cut(self, texts: Sequence[str]) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
-        long = [text for text in texts if not self.reading.is_surely_whole(text, self.pipeline)]
-        return sum(each.num_cut > 0 for each in self.reading.read(long, self.pipeline))
+        long = [text for text in texts if not self.reading.surely_fits(text, self.pipeline)]
+        return sum(each.num_cut > 0 for each in self.reading.encode(long, self.pipeline))
 
     def _answer(self, row: list[float]) -> Classified:
         best = int(self.decide(np.array([row]))[0])

@@ -21,7 +21,7 @@ from softquery.errors import BundleError
 from softquery.models import Attentive, Hierarchical
 from softquery.nn import ElmoEmbedder
 from softquery.runtime.torch_models import load_task_model
-from softquery.text import Reading, TextPipeline
+from softquery.text import TextInput, TextPipeline
 
 NUM_TOKENS = 1 << 16
 """Of a batch of documents that is measured."""
@@ -38,7 +38,7 @@ def load_classifier_model(bundle: Bundle) -> Attentive | Hierarchical:
 
 
 def packed(
-    texts: Sequence[Any], reading: Reading, pipeline: TextPipeline, *, max_characters: int = 0
+    texts: Sequence[Any], reading: TextInput, pipeline: TextPipeline, *, max_characters: int = 0
 ) -> Texts | Documents:
     """Texts as they were read, as tensors.
 

@@ -13,8 +13,8 @@ from softquery.runtime.bert.rows import BertRow, Floats
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.opened import Source, opened
-from softquery.text import WordCutting
-from softquery.text.vocabulary import BERT_CLS, BERT_SEP
+from softquery.text import PieceEncoder
+from softquery.text.text_config import BERT_CLS, BERT_SEP
 
 Text = str | Sequence[str]
 """A sentence, or its words where it is cut already."""
@@ -44,7 +44,7 @@ class PieceEmbedder:
     def __init__(self, bundle: Bundle, network: PieceNetwork) -> None:
         self.bundle, self.backend = bundle, network
         self.pipeline = fitting_pipeline(bundle)
-        self._cutting = WordCutting(self.pipeline)
+        self._cutting = PieceEncoder(self.pipeline)
         sizes = bundle.config.model["config"]
         self.num_layers: int = sizes["num_layers"] + 1
         """With layer 0, the pieces without their context."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import InputError, MissingExtra
-from softquery.files import NpzEntries, Sentence, write_whole
+from softquery.files import NpzEntries, Sentence, write_atomically
 from softquery.files.npz import MARK_SIZE
 from softquery.runtime.partial_file import Partial
 
@@ -41,7 +41,7 @@ def open_sink(output: Path, identity: Mapping[str, str]) -> Iterator[VectorSink]
     """
     if output.suffix == ".parquet":
         _require_parquet()
-        with write_whole(output, "wb") as handle:
+        with write_atomically(output, "wb") as handle:
             sink = ParquetSink(handle)
             try:
                 yield sink

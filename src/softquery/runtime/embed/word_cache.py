@@ -18,7 +18,7 @@ from softquery.runtime.embed.backend import Characters, EmbedBackend
 from softquery.runtime.embed.bilm_sizes import BiLmSizes
 from softquery.runtime.match.backend import Floats
 from softquery.text import spell_bytes, spell_sentences
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 CACHE_BYTES = 64 * 1024 * 1024
 """How much memory the vectors of words may take, unless told otherwise."""

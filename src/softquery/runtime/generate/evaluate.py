@@ -14,7 +14,7 @@ from softquery.errors import InputError
 from softquery.files import Row
 from softquery.measure import (
     CoupletReport,
-    Translated,
+    TranslationReport,
     bleu_counts,
     bleu_of_counts,
     by_length,
@@ -63,10 +63,12 @@ class GenerateEvaluation:
         }
         tokens = self.writer.task.get("bleu", "13a")
         if tokens != "none":
-            best = Translated.of(self.texts, self.targets, tokens=tokens, num_samples=num_samples)
+            best = TranslationReport.of(
+                self.texts, self.targets, tokens=tokens, num_samples=num_samples
+            )
             found |= best.to_dict()
             if self.greedy is not None:
-                plain = Translated.of(self.greedy, self.targets, tokens=tokens)
+                plain = TranslationReport.of(self.greedy, self.targets, tokens=tokens)
                 found["bleu_greedy"] = plain.bleu
         if self.writer.is_couplet:
             found |= self._couplets()

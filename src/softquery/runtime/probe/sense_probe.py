@@ -8,14 +8,18 @@ import numpy as np
 
 from softquery.errors import InputError, counted
 from softquery.files.senses import (
-    Sensed,
     SensedSentence,
+    SenseMention,
     find_senses,
     read_semcor,
     read_sense_task,
 )
-from softquery.measure.probed import Probed
-from softquery.measure.sense_scores import Dictionary, SenseMeans, build_dictionary
+from softquery.measure.probe_scores import (
+    ProbeReport,
+    SenseDictionary,
+    SenseMeans,
+    build_dictionary,
+)
 from softquery.runtime.probe.layers import Advance, Layers, WordLayers, layer_names, read_layers
 
 HELD_OUT = "semcor"
@@ -76,7 +80,7 @@ def probe_senses(
     sets: SenseSets,
     sources: Mapping[str, WordLayers],
     advance: Advance = lambda done: None,
-) -> dict[str, Probed]:
+) -> dict[str, ProbeReport]:
     """Find senses by the nearest mean, on each layer of each source.
 
     What is held out of SemCor is answered from the rest of it, the other sets from all of it.
@@ -106,7 +110,7 @@ def _tested(sets: SenseSets) -> dict[str, list[SensedSentence]]:
     return {HELD_OUT: sets.held_out, **sets.others}
 
 
-def _dictionaries(sets: SenseSets) -> dict[str, Dictionary]:
+def _dictionaries(sets: SenseSets) -> dict[str, SenseDictionary]:
     """What is known of senses where each set is answered."""
     everywhere = _sensed([*sets.train, *sets.held_out])
     whole = build_dictionary(everywhere, everywhere)
@@ -114,20 +118,22 @@ def _dictionaries(sets: SenseSets) -> dict[str, Dictionary]:
     return {HELD_OUT: part, **dict.fromkeys(sets.others, whole)}
 
 
-def _sensed(sentences: Iterable[SensedSentence]) -> list[Sensed]:
+def _sensed(sentences: Iterable[SensedSentence]) -> list[SenseMention]:
     return [sensed for sentence in sentences for sensed in sentence.sensed]
 
 
-def _baselines(tested: list[SensedSentence], dictionary: Dictionary) -> Probed:
+def _baselines(tested: list[SensedSentence], dictionary: SenseDictionary) -> ProbeReport:
     places = [number for number, each in enumerate(tested) for _ in each.sensed]
-    probed = Probed(np.array(places, dtype=np.int64), (FIRST, COMMONEST))
+    probed = ProbeReport(np.array(places, dtype=np.int64), (FIRST, COMMONEST))
     gold = _sensed(tested)
     _add(probed, FIRST, gold, [dictionary.first_sense(each.word) for each in gold])
     _add(probed, COMMONEST, gold, [dictionary.commonest(each.word) for each in gold])
     return probed
 
 
-def _add(probed: Probed, name: str, gold: list[Sensed], answers: list[str | None]) -> None:
+def _add(
+    probed: ProbeReport, name: str, gold: list[SenseMention], answers: list[str | None]
+) -> None:
     probed.add(
         name,
         (answer in each.senses for answer, each in zip(answers, gold, strict=True)),
@@ -140,7 +146,10 @@ Answers = tuple[list[str], list[list[str | None]]]
 
 
 def _answers(
-    sets: SenseSets, source: WordLayers, dictionaries: Mapping[str, Dictionary], advance: Advance
+    sets: SenseSets,
+    source: WordLayers,
+    dictionaries: Mapping[str, SenseDictionary],
+    advance: Advance,
 ) -> dict[str, Answers]:
     senses = [
         sense for each in (sets.train, sets.held_out) for s in _sensed(each) for sense in s.senses
@@ -164,7 +173,7 @@ def _answers(
 
 def _vectors(
     source: WordLayers, sentences: list[SensedSentence], advance: Advance
-) -> Iterator[tuple[Sensed, Layers]]:
+) -> Iterator[tuple[SenseMention, Layers]]:
     """Each word with a sense and its vectors; those of several tokens are averaged."""
     layers = read_layers(source, [sentence.tokens for sentence in sentences], advance)
     for sentence, found in zip(sentences, layers, strict=True):
@@ -173,7 +182,7 @@ def _vectors(
 
 
 def _nearest(
-    means: SenseMeans, words: Iterable[tuple[Sensed, Layers]], dictionary: Dictionary
+    means: SenseMeans, words: Iterable[tuple[SenseMention, Layers]], dictionary: SenseDictionary
 ) -> list[list[str | None]]:
     """The nearest sense on each layer, or the first sense where no vector can tell."""
     answers = []

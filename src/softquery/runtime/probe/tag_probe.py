@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from softquery.errors import InputError
 from softquery.files import TAGGED_FORMS, TaggedSentence, find_split, read_tagged
 from softquery.measure.linear_probe import fit_linear
-from softquery.measure.probed import Probed
+from softquery.measure.probe_scores import ProbeReport
 from softquery.runtime.probe.layers import Advance, WordLayers, layer_names, read_layers
 
 BASELINE = "commonest tag"
@@ -64,7 +64,7 @@ def probe_tags(
     advance: Advance = lambda done: None,
     *,
     penalty: float = 1e-5,
-) -> Probed:
+) -> ProbeReport:
     """Fit a linear classifier to each layer of each source and measure it on dev.
 
     Args:
@@ -78,7 +78,7 @@ def probe_tags(
     """
     gold = [tag for sentence in sets.dev for tag in sentence.tags]
     places = [number for number, each in enumerate(sets.dev) for _ in each.tokens]
-    probed = Probed(np.array(places, dtype=np.int64), (BASELINE,))
+    probed = ProbeReport(np.array(places, dtype=np.int64), (BASELINE,))
     probed.add(BASELINE, _right(_commonest(sets), gold))
     for source_name, source in sources.items():
         seen, asked = (_stacked(source, part, advance) for part in (sets.train, sets.dev))

@@ -15,14 +15,14 @@ Floats = NDArray[np.float32]
 
 
 class ReadBackend(Protocol):
-    """A model that reads pages."""
+    """A model that reads windows."""
 
     @property
     def name(self) -> str:
         """What computes, such as `"onnx"`."""
 
-    def scores(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        """Where the answer begins and ends, for every page."""
+    def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        """Where the answer begins and ends, for every window."""
 
-    def meeting(self, page: ContextWindow) -> Floats:
+    def meeting(self, window: ContextWindow) -> Floats:
         """How well the words of the context and of the question answer each other: [T, J]."""

@@ -38,5 +38,5 @@ class ReadAnswers:
         return given == (row.id, row.question, row.context)
 
     def num_cut(self, chunk: list[AskedQuestion]) -> int:
-        """Contexts that are longer than a page, and are read in several."""
+        """Contexts that are longer than a window, and are read in several."""
         return self.reader.num_long([row.context for row in chunk])

@@ -37,7 +37,7 @@ class ReadEvaluation:
     best: list[Answer]
     """The best span of each context, however unsure it is."""
     num_long: int
-    """Distinct contexts that were read in several pages."""
+    """Distinct contexts that were read in several windows."""
 
     def report(self) -> dict[str, Any]:
         """F1 and exact match with bootstrap intervals.

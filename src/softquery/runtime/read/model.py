@@ -1,6 +1,6 @@
 """A reading bundle that answers questions about a context.
 
-T words of a page, J of a question.
+T words of a window, J of a question.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from softquery.answers import (
     ContextWindows,
     ReadingRules,
     candidates,
-    lay_out,
-    settle,
+    choose_answers,
+    make_windows,
 )
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
@@ -47,7 +47,7 @@ class Reader:
         self.bundle = bundle
         self.pipeline = pipeline
         self.rules = ReadingRules.from_dict(bundle.config.task)
-        self.paging = self.rules.paging(pipeline.config.max_tokens)
+        self.window = self.rules.sliding_window(pipeline.config.max_tokens)
         try:
             chosen = Calibration.from_dict(bundle.calibration).abstain_below
         except BundleError as error:
@@ -69,9 +69,9 @@ class Reader:
 
     def candidates(self, question: str, context: str, *, top: int = 5) -> list[Answer]:
         """The best spans of one context, best first, however unsure they are."""
-        sheet = lay_out([(question, context)], self.pipeline, self.paging)
-        scores = self.backend.scores(sheet.pages)
-        return candidates(sheet, scores, max_words=self.rules.max_words, top=top)[0]
+        windowed = make_windows([(question, context)], self.pipeline, self.window)
+        scores = self.backend.scores(windowed.windows)
+        return candidates(windowed, scores, max_words=self.rules.max_words, top=top)[0]
 
     def explain(self, question: str, context: str) -> PairAlignment:
         """Which words of the context each word of the question asked, and the other way round.
@@ -80,21 +80,21 @@ class Reader:
         the sum of a row. The model itself uses what the context's words ask, and of what the
         question's words ask the strongest.
         """
-        sheet = lay_out([(question, context)], self.pipeline, self.paging)
-        if not sheet.pages:
+        windowed = make_windows([(question, context)], self.pipeline, self.window)
+        if not windowed.windows:
             raise InputError("a context without any word has nothing to show")
-        scores = self.backend.scores(sheet.pages)
-        named = candidates(sheet, scores, max_words=self.rules.max_words, top=3)[0]
+        scores = self.backend.scores(windowed.windows)
+        named = candidates(windowed, scores, max_words=self.rules.max_words, top=3)[0]
         answer = named[0].if_sure(self.abstain_below)
-        number, first, last = _shown(sheet, named[0])
-        page, begin = sheet.pages[number], sheet.places[number].first
-        meeting = self.backend.meeting(page)
-        start, end = sheet.passages[0].slice_of(begin + first, begin + last)
+        number, first, last = _shown(windowed, named[0])
+        window, begin = windowed.windows[number], windowed.places[number].first
+        meeting = self.backend.meeting(window)
+        start, end = windowed.contexts[0].slice_of(begin + first, begin + last)
         return PairAlignment(
             first=question,
             second=context[start:end],
-            first_tokens=tuple(page.question),
-            second_tokens=tuple(page.words[first : last + 1]),
+            first_tokens=tuple(window.question),
+            second_tokens=tuple(window.words[first : last + 1]),
             first_to_second=_shares(meeting.T)[:, first : last + 1],
             second_to_first=_shares(meeting)[first : last + 1],
             label=answer.text,
@@ -104,31 +104,31 @@ class Reader:
         )
 
     def num_long(self, contexts: Sequence[str]) -> int:
-        """How many contexts are longer than a page, and are read in several."""
+        """How many contexts are longer than a window, and are read in several."""
         # A word has at least one character, so that short texts need no second look.
-        long = [text for text in contexts if len(text) > self.paging.size]
-        return sum(len(spans) > self.paging.size for spans in self.pipeline.word_spans(long))
+        long = [text for text in contexts if len(text) > self.window.size]
+        return sum(len(spans) > self.window.size for spans in self.pipeline.word_spans(long))
 
     def _best(self, pairs: Sequence[Asked]) -> list[Answer]:
-        sheet = lay_out(pairs, self.pipeline, self.paging)
-        scores = self.backend.scores(sheet.pages) if sheet.pages else []
-        return settle(sheet, scores, max_words=self.rules.max_words)
+        windowed = make_windows(pairs, self.pipeline, self.window)
+        scores = self.backend.scores(windowed.windows) if windowed.windows else []
+        return choose_answers(windowed, scores, max_words=self.rules.max_words)
 
 
-def _shown(sheet: ContextWindows, answer: Answer) -> tuple[int, int, int]:
-    """The page on which an answer has most words around it, and the words to show of it."""
-    found = sheet.passages[0].words_at(answer.start or 0, answer.end or 0) or (0, 0)
+def _shown(windowed: ContextWindows, answer: Answer) -> tuple[int, int, int]:
+    """The window in which an answer has most words around it, and the words to show of it."""
+    found = windowed.contexts[0].words_at(answer.start or 0, answer.end or 0) or (0, 0)
     middle = sum(found) / 2
 
     def distance(number: int) -> float:
-        page, place = sheet.pages[number], sheet.places[number]
-        if not place.first <= found[0] <= found[1] < place.first + len(page.words):
+        window, place = windowed.windows[number], windowed.places[number]
+        if not place.first <= found[0] <= found[1] < place.first + len(window.words):
             return float("inf")
-        return abs(place.first + len(page.words) / 2 - middle)
+        return abs(place.first + len(window.words) / 2 - middle)
 
-    number = min(range(len(sheet.pages)), key=distance)
-    first, last = (each - sheet.places[number].first for each in found)
-    return number, max(0, first - SHOWN), min(len(sheet.pages[number].words) - 1, last + SHOWN)
+    number = min(range(len(windowed.windows)), key=distance)
+    first, last = (each - windowed.places[number].first for each in found)
+    return number, max(0, first - SHOWN), min(len(windowed.windows[number].words) - 1, last + SHOWN)
 
 
 def _shares(scores: Floats) -> Floats:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from softquery.answers import SpanScores
 from softquery.bundle import Bundle
-from softquery.data import PieceBatch, PiecePages, QuestionBatch, Questions, in_order
+from softquery.data import PieceBatch, PieceWindows, QuestionBatch, Questions, in_order
 from softquery.errors import BundleError
 from softquery.models import BiDaf
 from softquery.nn import SpanOutput
@@ -23,9 +23,9 @@ def load_reader_model(bundle: Bundle) -> BiDaf:
 
 @torch.inference_mode()
 def span_scores(
-    model: nn.Module, questions: Questions | PiecePages, *, batch_size: int = 128
+    model: nn.Module, questions: Questions | PieceWindows, *, batch_size: int = 128
 ) -> list[SpanScores]:
-    """Where the answer begins and ends, for every page in its order."""
+    """Where the answer begins and ends, for every window in its order."""
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
@@ -46,8 +46,8 @@ def span_scores(
     return scores
 
 
-def _contexts(questions: Questions | PiecePages) -> tuple[list[int], list[int]]:
-    """Where the context of each page begins in what a model scores, and how long it is."""
+def _contexts(questions: Questions | PieceWindows) -> tuple[list[int], list[int]]:
+    """Where the context of each window begins in what a model scores, and how long it is."""
     if isinstance(questions, Questions):
         return [0] * len(questions), questions.lengths().tolist()
     # Between the marks of its row, behind the question.
@@ -55,8 +55,8 @@ def _contexts(questions: Questions | PiecePages) -> tuple[list[int], list[int]]:
 
 
 def _batch(
-    questions: Questions | PiecePages, rows: Tensor, length: int
+    questions: Questions | PieceWindows, rows: Tensor, length: int
 ) -> QuestionBatch | PieceBatch:
-    if isinstance(questions, PiecePages):
+    if isinstance(questions, PieceWindows):
         return questions.batch(rows, length)
     return questions.batch(rows, length, question_length=questions.question_length())

@@ -1,6 +1,6 @@
 """A reader's graphs on ONNX Runtime: torch-free, and safe from many threads.
 
-B texts or pages, T words, U distinct words, C characters of each, D width of a state.
+B texts or windows, T words, U distinct words, C characters of each, D width of a state.
 """
 
 import os
@@ -21,18 +21,18 @@ from softquery.runtime.match.backend import padded_rows
 from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.read.backend import Floats
 from softquery.text import TextPipeline, spell_tokens, visible_form
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 ENCODE, READ, ANSWER = "encode", "read", "answer"
 """The names of the graphs; the second one's depends."""
 TABLES = ("embedder.table.weight", "embedder.words.table.weight")
 """Where the table of words is: by itself, or beside a biLM."""
 BATCH = 16
-"""The most texts or pages that a graph sees at a time."""
+"""The most texts or windows that a graph sees at a time."""
 TOKENS = 200 * BATCH
 """The most words of a batch, padding included, unless one text alone has more."""
 GROUP = 64
-"""Pages of which the encodings are held at a time."""
+"""Windows of which the encodings are held at a time."""
 Words = tuple[str, ...]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 class OnnxReadBackend:
     """The `encode` and `read` graphs of an exported bundle.
 
-    A text that several pages have in common is encoded once. Texts of like length share a batch,
+    A text that several windows have in common is encoded once. Texts of like length share a batch,
     and threads take whole batches.
 
     Args:
@@ -83,39 +83,39 @@ class OnnxReadBackend:
         """What computes."""
         return "onnx"
 
-    def scores(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        """Where the answer begins and ends, for every page."""
+    def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        """Where the answer begins and ends, for every window."""
         return [
             each
-            for start in range(0, len(pages), GROUP)
-            for each in self._group(pages[start : start + GROUP])
+            for start in range(0, len(windows), GROUP)
+            for each in self._group(windows[start : start + GROUP])
         ]
 
-    def meeting(self, page: ContextWindow) -> Floats:
+    def meeting(self, window: ContextWindow) -> Floats:
         """How well the words of the context and of the question answer each other."""
-        encoded = self._encoded([page])
-        found = self._run_read([page], encoded, ["meeting"])[0][0]
-        scores: Floats = found[: len(page.words), : len(page.question)]
+        encoded = self._encoded([window])
+        found = self._run_read([window], encoded, ["meeting"])[0][0]
+        scores: Floats = found[: len(window.words), : len(window.question)]
         return scores
 
-    def _group(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        encoded = self._encoded(pages)
-        batches = _batches([len(page.words) for page in pages])
+    def _group(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        encoded = self._encoded(windows)
+        batches = _batches([len(window.words) for window in windows])
 
         def act(rows: list[int]) -> list[Floats]:
-            return self._run_read([pages[row] for row in rows], encoded, ["start", "end"])
+            return self._run_read([windows[row] for row in rows], encoded, ["start", "end"])
 
         nothing = np.empty(0, dtype=np.float32)
-        found = [SpanScores(nothing, nothing)] * len(pages)
+        found = [SpanScores(nothing, nothing)] * len(windows)
         for rows, (start, end) in zip(batches, self._beside(act, batches), strict=True):
             for place, row in enumerate(rows):
-                length = len(pages[row].words)
+                length = len(windows[row].words)
                 found[row] = SpanScores(start[place, :length], end[place, :length], self.none)
         return found
 
-    def _encoded(self, pages: Sequence[ContextWindow]) -> dict[Words, Floats]:
-        """The states [T, D] of every distinct text of some pages."""
-        texts = list(dict.fromkeys(tuple(words) for page in pages for words in page))
+    def _encoded(self, windows: Sequence[ContextWindow]) -> dict[Words, Floats]:
+        """The states [T, D] of every distinct text of some windows."""
+        texts = list(dict.fromkeys(tuple(words) for window in windows for words in window))
         batches = [
             [texts[row] for row in rows] for rows in _batches([len(words) for words in texts])
         ]
@@ -160,12 +160,12 @@ class OnnxReadBackend:
         return np.concatenate([np.zeros((1, self._longest), dtype=np.int64), rows])
 
     def _run_read(
-        self, pages: Sequence[ContextWindow], encoded: dict[Words, Floats], wanted: list[str]
+        self, windows: Sequence[ContextWindow], encoded: dict[Words, Floats], wanted: list[str]
     ) -> list[Floats]:
         feed: dict[str, Any] = {}
         for side, texts in (
-            ("context", [page.words for page in pages]),
-            ("question", [page.question for page in pages]),
+            ("context", [window.words for window in windows]),
+            ("question", [window.question for window in windows]),
         ):
             rows, lengths = padded_rows([encoded[tuple(words)] for words in texts])
             feed |= {side: rows, f"{side}_lengths": lengths}
@@ -237,7 +237,7 @@ def _mixed(
     try:
         inside = bundle.config.model["config"][NESTED]
         if inside["ends"] == "there":
-            raise ValueError("pages come without their ends")
+            raise ValueError("windows come without their ends")
         return MixedContext(context, inside, stored, pipeline.config)
     except (KeyError, ValueError, IndexError, TypeError) as error:
         raise _unfit(bundle, error) from None

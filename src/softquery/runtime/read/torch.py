@@ -7,7 +7,7 @@ import torch
 
 from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
-from softquery.data import Questions, encode_pages
+from softquery.data import Questions, encode_windows
 from softquery.errors import BundleError, ConfigError
 from softquery.nn import ElmoEmbedder
 from softquery.runtime.read.backend import Floats
@@ -16,7 +16,7 @@ from softquery.runtime.torch_models import max_characters
 from softquery.text import TextPipeline
 
 BATCH = 32
-"""Pages that are read at a time."""
+"""Windows that are read at a time."""
 
 
 class TorchReadBackend:
@@ -52,26 +52,26 @@ class TorchReadBackend:
         """What computes."""
         return f"torch on {self.device.type}"
 
-    def scores(self, pages: Sequence[ContextWindow]) -> list[SpanScores]:
-        """Where the answer begins and ends, for every page."""
-        return span_scores(self.model, self._encoded(pages), batch_size=BATCH)
+    def scores(self, windows: Sequence[ContextWindow]) -> list[SpanScores]:
+        """Where the answer begins and ends, for every window."""
+        return span_scores(self.model, self._encoded(windows), batch_size=BATCH)
 
     @torch.inference_mode()
-    def meeting(self, page: ContextWindow) -> Floats:
+    def meeting(self, window: ContextWindow) -> Floats:
         """How well the words of the context and of the question answer each other."""
-        made = self._encoded([page])
-        length, question_length = int(made.lengths()[0]), max(1, len(page.question))
+        made = self._encoded([window])
+        length, question_length = int(made.lengths()[0]), max(1, len(window.question))
         rows = torch.zeros(1, dtype=torch.int64, device=self.device)
         found = self.model(made.batch(rows, length, question_length=question_length)).scores
         if found is None:
             raise BundleError(f"{self.path}: this model compares no words, so it shows none")
-        scores: Floats = found[0, :, : len(page.question)].float().cpu().numpy()
+        scores: Floats = found[0, :, : len(window.question)].float().cpu().numpy()
         return scores
 
     @torch.inference_mode()
-    def _encoded(self, pages: Sequence[ContextWindow]) -> Questions:
+    def _encoded(self, windows: Sequence[ContextWindow]) -> Questions:
         longest = max_characters(self.model.config)
-        made = encode_pages(pages, self.pipeline, max_characters=longest).to(self.device)
+        made = encode_windows(windows, self.pipeline, max_characters=longest).to(self.device)
         embedder = self.model.embedder
         if not isinstance(embedder, ElmoEmbedder):
             return made

@@ -21,7 +21,7 @@ from softquery.runtime.onnx_session import FOLDER, open_session, short_reason
 from softquery.runtime.tag.decode_tags import Chain, Floats
 from softquery.runtime.tag.word_features import ReadWord, WordFeatures
 from softquery.text import TextPipeline
-from softquery.text.spelling import FILLER
+from softquery.text.characters import FILLER
 
 SPELL, TAG = "spell", "tag"
 """The names of the graphs."""

@@ -8,7 +8,7 @@ from softquery.bundle import Card, CardData, make_card
 from softquery.bundle.vectors import KIND, write_vector_bundle
 from softquery.errors import InputError
 from softquery.files import read_vectors, write_vectors
-from softquery.files.vectors import Form
+from softquery.files.vector_files import Form
 from softquery.runtime.vectors.model import WordVectors, guessed_text
 
 

@@ -31,7 +31,7 @@ from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.runtime.opened import opened
 from softquery.runtime.vectors.model import WordVectors, vectors_of
 from softquery.runtime.vectors.zipf import num_reserved, zipf_weights
-from softquery.text import TextPipeline, WordCutter
+from softquery.text import TextPipeline, WordTokenizer
 
 Floats = NDArray[np.float32]
 WORDS, STATES, ENCODING = OWN_SOURCES = ("words", "states", "encoding")
@@ -153,7 +153,7 @@ class SpaceAverages:
         self.bundle: Bundle | None = bundle
         self._space = space
         self.size = int(space.vectors.matrix.shape[1])
-        self._cutter = WordCutter(space.text)
+        self._cutter = WordTokenizer(space.text)
         self._table = unit_rows(space.vectors.matrix)
         self._weights = zipf_weights(len(self._table))
         self._table = self._table * self._weights[:, None]
