@@ -263,7 +263,7 @@ def masked_softmax(
     """Share each row's weight of 1 among the keys it may see.
 
     Masked keys weigh exactly 0. A row that may see nothing is all zeros, and so is its gradient.
-    Whatever stands in a masked logit, infinite or not a number, reaches neither of them.
+    The value of a masked logit, even infinite or NaN, reaches neither of them.
 
     >>> masked_softmax(torch.zeros(2, 2), torch.tensor([[True, True], [False, False]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]

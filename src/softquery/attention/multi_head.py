@@ -55,8 +55,8 @@ class MultiHead(nn.Module):
     Args:
         hidden_size: Width of queries and of the answer, shared out among the heads.
         num_heads: How many heads; must divide `hidden_size`.
-        key_size: Width of what is asked; as the queries unless told.
-        value_size: Width of what comes back before projection; as the keys unless told.
+        key_size: Width of what is asked; as the queries by default.
+        value_size: Width of what comes back before projection; as the keys by default.
         dropout: Probability that an attention weight is dropped while training.
         bias: Whether the four projections add one. The paper's formula has none, its code does.
 

@@ -1,7 +1,7 @@
 """Sequences of any lengths end to end in one long row: attention in which no padding takes part.
 
 On a GPU in half precision, one kernel serves all sequences (Dao 2023, FlashAttention-2). Elsewhere
-the sequences are laid side by side, padded, for the length of the question. Both give the same.
+the sequences are padded and stacked for the computation. Both give the same.
 
 N tokens in all, S sequences, T tokens of the longest one, H heads, D width of a head.
 """

@@ -62,7 +62,7 @@ def write_documents(
 
     Args:
         folder: Where the corpus shall lie.
-        pipeline: Of unit `bert`; goes into the folder, too.
+        pipeline: A pipeline of unit `bert`, which is stored in the folder too.
         splits: The texts by name: `train` to learn from, `valid` to measure on.
         source: Where the texts come from, for errors.
 

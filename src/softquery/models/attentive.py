@@ -40,7 +40,7 @@ class AttentiveConfig:
     vocab_size: int = 0
     """Words, padding included; 0 until the data is known."""
     output_size: int = 2
-    """Classes."""
+    """Number of classes."""
     embedding_size: int = 100
     hidden_size: int = 100
     """Width of one LSTM direction."""
@@ -49,9 +49,9 @@ class AttentiveConfig:
     """How the two directions become one state; the paper adds them (Eq. 8)."""
     embedding_dropout: float = 0.3
     state_dropout: float = 0.3
-    """Of the LSTM's states, before attention."""
+    """Dropout of the LSTM's states, before attention."""
     dropout: float = 0.5
-    """Of the vector that the classes are predicted from."""
+    """Dropout of the vector that the classes are predicted from."""
     word_dropout: float = 0.0
     """Share of words that the table reads as unknown in training."""
     max_characters: int = 0
@@ -118,7 +118,7 @@ class HierarchicalConfig:
     vocab_size: int = 0
     """Words, padding included; 0 until the data is known."""
     output_size: int = 2
-    """Classes."""
+    """Number of classes."""
     embedding_size: int = 200
     hidden_size: int = 50
     """Width of one direction, of words and of sentences."""
@@ -126,7 +126,7 @@ class HierarchicalConfig:
     """Width of the two context vectors that ask."""
     cell: Cell = "gru"
     dropout: float = 0.0
-    """Of embeddings, of sentences and of the document; the paper has none."""
+    """Dropout of embeddings, of sentences and of the document; the paper has none."""
     word_dropout: float = 0.0
     """Share of words that the table reads as unknown in training."""
     max_sentences: int = 64

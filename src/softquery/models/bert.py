@@ -93,7 +93,7 @@ class MaskedOutput(NamedTuple):
     """What may stand where words were hidden, and whether texts belong together."""
 
     logits: Float[Tensor, "M V"]
-    """Of all words at each place that is to be predicted."""
+    """Logits of all words at each place that is to be predicted."""
     follows: Float[Tensor, "S 2"] | None
     """Logits of no and yes, where there is a head for it."""
 

@@ -40,9 +40,9 @@ class BertClassifierConfig:
 
     encoder: BertConfig = field(default_factory=_encoder_with_pooler)
     output_size: int = 2
-    """Classes."""
+    """Number of classes."""
     dropout: float = 0.1
-    """Of the vector that the classes are predicted from."""
+    """Dropout of the vector that the classes are predicted from."""
 
     def __post_init__(self) -> None:
         _check(self, pooler="there")
@@ -82,7 +82,7 @@ class BertMatcherConfig:
 
     encoder: BertConfig = field(default_factory=_encoder_with_pooler)
     output_size: int = 2
-    """Classes; 1 for a grade."""
+    """Number of classes; 1 for a grade."""
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class BertTaggerConfig:
 
     encoder: BertConfig = field(default_factory=_encoder_without_pooler)
     output_size: int = 2
-    """Tags."""
+    """Number of tags."""
     dropout: float = 0.1
     decoder: Decoder = "softmax"
     """`"softmax"` tags words separately, as in the paper; `"crf"` as a chain."""

@@ -41,7 +41,7 @@ class EsimConfig:
     vocab_size: int = 0
     """Words, padding included; 0 until the data is known."""
     output_size: int = 3
-    """Classes, or 1 for a graded score."""
+    """Number of classes, or 1 for a graded score."""
     embedding_size: int = 300
     hidden_size: int = 300
     """Width of one LSTM direction."""

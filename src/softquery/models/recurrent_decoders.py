@@ -16,7 +16,7 @@ encoder state, H of a decoder state, G of all gates of a layer.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -64,31 +64,6 @@ class DecoderSizes(NamedTuple):
     """Width of the states that words are predicted from."""
     readout: Callable[[], nn.Module]
     """Makes the layer before the prediction."""
-
-
-@runtime_checkable
-class RecurrentDecoder(Protocol):
-    """What the model asks of each of the three."""
-
-    @property
-    def layers(self) -> "DecoderLayers":
-        """The recurrent layers."""
-
-    def decode(self, words: Float[Tensor, "B T D"], source: RecurrentSource) -> DecoderOutputs:
-        """All steps over known targets."""
-
-    def initial_state(self, source: RecurrentSource) -> RecurrentState:
-        """The state before the first step."""
-
-    def step(
-        self, share: Float[Tensor, "N G"], state: RecurrentState, source: RecurrentSource
-    ) -> tuple[RecurrentState, DecoderOutputs]:
-        """One step, from what the word adds to the gates of the first layer."""
-
-    def output_states(
-        self, outputs: DecoderOutputs, words: Float[Tensor, "*N D"]
-    ) -> Float[Tensor, "*N F"]:
-        """The states that the next words are predicted from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +151,15 @@ class PlainDecoder:
         """The states, or a maxout layer over state, word and summary."""
         if outputs.context is None:
             return outputs.states
-        return read_out(self.readout, outputs.states, words, outputs.context)
+        parts = [outputs.states, words, outputs.context]
+        return self.readout(torch.cat(parts, dim=-1))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class BahdanauDecoder:
-    """s_i = f(s_{i-1}, y_{i-1}, c_i): the previous state asks, then moves (Section 3.1).
+    """s_i = f(s_{i-1}, y_{i-1}, c_i): the previous state asks, then moves.
+
+    Bahdanau et al. (2015), Section 3.1; section and equation numbers below are theirs.
 
     Query: s_{i-1}. Key, value: the encoder's states h_j. What comes back is the context
     c_i = Σ_j α_ij h_j (Eq. 5) with α_ij = softmax_j a(s_{i-1}, h_j) (Eq. 6); the first layer reads
@@ -223,12 +201,15 @@ class BahdanauDecoder:
         Differs from Appendix A.2.2, which reads s_{i-1}: s_i is read here, as in Eq. 4.
         """
         assert outputs.context is not None
-        return read_out(self.readout, outputs.states, words, outputs.context)
+        parts = [outputs.states, words, outputs.context]
+        return self.readout(torch.cat(parts, dim=-1))  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class LuongDecoder:
-    """h_t = f(h_{t-1}, y_{t-1}), and the current state asks after it has moved (Section 3.1).
+    """h_t = f(h_{t-1}, y_{t-1}), and the current state asks after it has moved.
+
+    Luong et al. (2015), Section 3.1; section and equation numbers below are theirs.
 
     Query: h_t. Key, value: the encoder's states. The context c_t that comes back makes, with the
     state, the attentional state h̃_t = tanh(W_c [c_t; h_t]) (Eq. 5), from which words are
@@ -287,7 +268,7 @@ class LuongDecoder:
 def ask(
     attention: PreparedAttention, query: Float[Tensor, "*N H"], source: RecurrentSource
 ) -> tuple[Float[Tensor, "*N E"], Float[Tensor, "*N S"]]:
-    """The context that the source answers one state of each row with, or many, and the weights."""
+    """The context for one query per row, or for one per step, and the weights."""
     many = query if query.dim() == 3 else query.unsqueeze(1)
     context, weights = attention(many, source.keys, source.states, source.mask)
     if query.dim() == 2:
@@ -295,19 +276,11 @@ def ask(
     return context, weights
 
 
-def read_out(
-    readout: nn.Module,
-    states: Float[Tensor, "*N H"],
-    words: Float[Tensor, "*N D"],
-    context: Float[Tensor, "*N E"],
-) -> Float[Tensor, "*N F"]:
-    """The output layer over state, word and context."""
-    read: Tensor = readout(torch.cat([states, words, context], dim=-1))
-    return read
+RecurrentDecoder = PlainDecoder | BahdanauDecoder | LuongDecoder
 
 
 def in_steps(
-    decoder: RecurrentDecoder, shares: Float[Tensor, "B T G"], source: RecurrentSource
+    decoder: BahdanauDecoder | LuongDecoder, shares: Float[Tensor, "B T G"], source: RecurrentSource
 ) -> DecoderOutputs:
     """All steps of a decoder, one after the other, from what the words add to the gates."""
     state, steps = decoder.initial_state(source), []

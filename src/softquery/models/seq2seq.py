@@ -94,7 +94,7 @@ class Seq2SeqConfig:
     tie: Tie = "none"
     """Which tables of words are shared."""
     dropout: float = 0.2
-    """Of word vectors, between layers, and before the output."""
+    """Dropout of word vectors, between layers, and before the output."""
     own_words: float = 0.0
     """Scheduled sampling: the largest share of words that are sampled from the decoder itself in
     training."""

@@ -43,7 +43,7 @@ class SiameseConfig:
     vocab_size: int = 0
     """Words, padding included; 0 until the data is known."""
     output_size: int = 2
-    """Classes, or 1 for a graded score."""
+    """Number of classes, or 1 for a graded score."""
     embedding_size: int = 300
     hidden_size: int = 300
     """Width of one LSTM direction."""

@@ -36,7 +36,7 @@ class BiLstmTaggerConfig:
     vocab_size: int = 0
     """Words, padding included; 0 until the data is known."""
     output_size: int = 2
-    """Tags."""
+    """Number of tags."""
     embedding_size: int = 100
     spelling: SpellingConfig = field(default_factory=SpellingConfig)
     hidden_sizes: tuple[int, ...] = (200, 100)

@@ -56,7 +56,7 @@ class TransformerConfig:
     tie: Tie = "all"
     """Which tables of words are shared; `"all"` needs one vocabulary on both sides."""
     dropout: float = 0.1
-    """Of the sum of word and position, and of every sublayer's output (Section 5.4)."""
+    """Dropout of the sum of word and position, and of every sublayer's output (Section 5.4)."""
     attention_dropout: float = 0.0
     inner_dropout: float = 0.0
 

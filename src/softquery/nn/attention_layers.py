@@ -102,7 +102,7 @@ class TwoWayOutput(NamedTuple):
     aware: Float[Tensor, "B T E"]
     """[h; ũ; h ∘ ũ; h ∘ h̃] at every word of the context: E is 4 D."""
     scores: Float[Tensor, "B T J"]
-    """Of every word of the context with every word of the question, before any softmax."""
+    """Scores of each word of the context with each of the question, before any softmax."""
 
 
 class TwoWayAttention(nn.Module):

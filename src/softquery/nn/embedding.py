@@ -115,8 +115,8 @@ class InputEmbedding(nn.Module):
         max_length: Positions that are learned.
         num_segments: Number of texts that are distinguished.
         size: Width.
-        dropout: Of the normalised sum.
-        eps: Of the normalisation.
+        dropout: Dropout of the normalised sum.
+        eps: Epsilon of the normalisation.
     """
 
     def __init__(

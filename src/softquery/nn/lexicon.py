@@ -39,7 +39,7 @@ class KnownContexts(NamedTuple):
     """All layers of a biLM at every token of N sentences."""
 
     keys: Int[Tensor, " N"]
-    """Of the sentences, ascending."""
+    """Hashes of the sentences, ascending."""
     starts: Int[Tensor, " N"]
     """Where the tokens of each begin."""
     layers: Float[Tensor, "L all D"]

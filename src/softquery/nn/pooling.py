@@ -66,7 +66,7 @@ class LayerMix(nn.Module):
         normalise: Whether layers are normalised first (Section 3.2).
         penalty: λ of λ‖w‖² (Section 3.3); large values keep the mixture near the mean of all
             layers.
-        dropout: Of the mixed vectors.
+        dropout: Dropout of the mixed vectors.
         learn_scale: Whether γ is learned; otherwise it is 1.
     """
 

@@ -177,7 +177,7 @@ class LstmStack(nn.Module):
         layers: From the lowest to the highest, made by the caller.
         residual: Whether each layer but the first adds its input to its output; the state that is
             carried on is that before the addition.
-        dropout: Of the input of every layer, in [0, 1).
+        dropout: Dropout of the input of every layer, in [0, 1).
     """
 
     def __init__(self, layers: list[ProjectedLstm], *, residual: bool, dropout: float) -> None:

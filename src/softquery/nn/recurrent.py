@@ -148,7 +148,7 @@ class RecurrentEncoder(nn.Module):
         num_layers: Layers; each reads the states of the one below.
         cell: `"rnn"`, `"gru"` or `"lstm"`.
         direction: `"forwards"`, `"backwards"` or `"both"`.
-        dropout: Of what goes from layer to layer.
+        dropout: Dropout of what goes from layer to layer.
     """
 
     def __init__(

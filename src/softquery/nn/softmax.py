@@ -259,8 +259,8 @@ class WordHead(nn.Module):
     Args:
         size: Width of a state.
         vocab_size: Words.
-        activation: Of the layer.
-        eps: Of its normalisation.
+        activation: Activation of the layer.
+        eps: Epsilon of its normalisation.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class FeedForward(nn.Module):
         hidden_size: Width of input and output.
         inner_size: Width in between.
         activation: `"relu"`, `"gelu"` (Hendrycks & Gimpel 2016), or its approximation by a tanh.
-        dropout: Of the inner layer.
+        dropout: Dropout of the inner layer.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Residual(nn.Module):
     Args:
         size: Width.
         norm: `"post"` or `"pre"`.
-        dropout: Of the sublayer's output (Section 5.4).
-        eps: Of the normalisation.
+        dropout: Dropout of the sublayer's output (Section 5.4).
+        eps: Epsilon of the normalisation.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class EncoderBlock(nn.Module):
         attention: The heads.
         feed_forward: The feed-forward network.
         norm: Whether normalisation comes after each sum or before each sublayer.
-        dropout: Of both sublayers' outputs.
-        eps: Of the normalisation.
+        dropout: Dropout of both sublayers' outputs.
+        eps: Epsilon of the normalisation.
     """
 
     def __init__(
@@ -171,8 +171,8 @@ class DecoderBlock(nn.Module):
         source_attention: The heads that ask the source.
         feed_forward: The feed-forward network.
         norm: Whether normalisation comes after each sum or before each sublayer.
-        dropout: Of all sublayers' outputs.
-        eps: Of the normalisation.
+        dropout: Dropout of all sublayers' outputs.
+        eps: Epsilon of the normalisation.
     """
 
     def __init__(

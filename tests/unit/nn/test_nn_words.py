@@ -76,7 +76,7 @@ def test_maxout_takes_the_larger_of_each_pair():
     assert layer(torch.randn(2, 5, 3)).shape == (2, 5, 2)
 
 
-def test_own_words_come_as_often_as_asked():
+def test_sampled_words_come_as_often_as_set():
     torch.manual_seed(1)
     coins, like = ScheduledSampling(0.3), torch.zeros(100, 100, dtype=torch.int64)
     assert coins.toss(like).float().mean().item() == pytest.approx(0.3, abs=0.02)
@@ -84,7 +84,7 @@ def test_own_words_come_as_often_as_asked():
     assert ScheduledSampling(1.0).toss(like).all()
 
 
-def test_own_words_rise_with_training_and_the_count_is_saved():
+def test_their_share_rises_with_training_and_the_count_is_saved():
     torch.manual_seed(1)
     coins, like = ScheduledSampling(0.8, rise=4), torch.zeros(100, 100, dtype=torch.int64)
     shares = [coins.toss(like).float().mean().item() for _ in range(6)]
@@ -94,7 +94,7 @@ def test_own_words_rise_with_training_and_the_count_is_saved():
     assert again.steps.item() == 6
 
 
-def test_own_words_are_drawn_as_the_model_would():
+def test_sampled_words_follow_the_models_distribution():
     torch.manual_seed(1)
     logits = torch.tensor([0.5, 0.3, 0.2]).log().expand(20_000, 3)
     shares = ScheduledSampling(0.5).draw(logits).bincount(minlength=3) / 20_000
