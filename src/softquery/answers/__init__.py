@@ -2,6 +2,14 @@
 
 from softquery.answers.calibration import Calibration
 from softquery.answers.classify import Classified
+from softquery.answers.context_windows import (
+    ContextWindow,
+    ContextWindows,
+    SlidingWindow,
+    WindowedContext,
+    WindowPlace,
+    make_windows,
+)
 from softquery.answers.generate import Generated, generated_record
 from softquery.answers.labels import parse_class, parse_distribution, parse_grade
 from softquery.answers.match import Match
@@ -23,14 +31,6 @@ from softquery.answers.tag_schemes import (
     misfit,
     spans_of,
     tags_of,
-)
-from softquery.answers.windows import (
-    ContextWindow,
-    ContextWindows,
-    SlidingWindow,
-    WindowedContext,
-    WindowPlace,
-    make_windows,
 )
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.answers.windows import ContextWindows, SlidingWindow, WindowedContext
+from softquery.answers.context_windows import ContextWindows, SlidingWindow, WindowedContext
 
 NoAnswer = Literal["never", "learnt"]
 Counting = Literal["squad", "cmrc"]
@@ -240,12 +240,12 @@ def _share(score: float, windows: list[tuple[int, SpanScores]], length: int) -> 
 
 def _log_sum(parts: list[tuple[int, Any]], length: int) -> float:
     """Log-sum-exp over the words of a context, each with its highest score of all windows."""
-    whole: NDArray[np.float64] = np.full(length, -np.inf)
+    highest_scores: NDArray[np.float64] = np.full(length, -np.inf)
     for first, values in parts:
-        here = whole[first : first + len(values)]
+        here = highest_scores[first : first + len(values)]
         np.maximum(here, values, out=here)
-    highest = whole.max()
-    return float(highest + np.log(np.exp(whole - highest).sum()))
+    highest = highest_scores.max()
+    return float(highest + np.log(np.exp(highest_scores - highest).sum()))
 
 
 def _answer(context: WindowedContext, span: SpanChoice, score: float) -> Answer:

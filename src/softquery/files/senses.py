@@ -170,8 +170,8 @@ def _add_word(
     ]
     if kept:
         keys, ranks = zip(*kept, strict=True)
-        told = SenseWord(lemma, PARTS[senses[0][0]])
-        sentence.sensed.append(SenseMention(start, len(sentence.tokens), told, keys, ranks))
+        sense_word = SenseWord(lemma, PARTS[senses[0][0]])
+        sentence.sensed.append(SenseMention(start, len(sentence.tokens), sense_word, keys, ranks))
 
 
 def _is_number(text: str) -> bool:
@@ -229,5 +229,5 @@ def _add_task_word(
     if name not in gold or part is None or not word.get("lemma"):
         message = f"the instance {name!r} lacks a gold key, a lemma, or a pos that has senses"
         raise InputError(message, source=source)
-    told = SenseWord(word.get("lemma", "").lower(), part)
-    sentence.sensed.append(SenseMention(start, len(sentence.tokens), told, gold[name]))
+    sense_word = SenseWord(word.get("lemma", "").lower(), part)
+    sentence.sensed.append(SenseMention(start, len(sentence.tokens), sense_word, gold[name]))

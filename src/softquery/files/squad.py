@@ -88,12 +88,12 @@ def read_questions(
     if form not in QUESTION_FORMS:
         message = f"unknown kind of file; expected a name ending in {' or '.join(QUESTION_FORMS)}"
         raise InputError(f"{message}, plain or compressed", source=source)
-    told = _raise if on_bad is None else on_bad
+    bad = _raise if on_bad is None else on_bad
     if form == ".jsonl":
-        return _json_lines(source, answers, dict(rename or {}), told)
+        return _json_lines(source, answers, dict(rename or {}), bad)
     if rename:
         raise InputError("SQuAD's JSON has fixed names", source="--columns")
-    return _squad(source, answers, told)
+    return _squad(source, answers, bad)
 
 
 def _squad(path: str, answers: Answers, report: Report) -> Iterator[AskedQuestion]:

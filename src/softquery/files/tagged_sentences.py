@@ -159,7 +159,7 @@ class _Sentence:
         self.rows.append(row)
 
     def spoil(self, fault: InputError) -> None:
-        """Note what is wrong with this sentence; the first fault is told."""
+        """Record a fault of this sentence; only the first one is reported."""
         self.fault = self.fault or fault
 
     def finish(self, report: Report) -> Iterator[TaggedSentence]:
@@ -223,9 +223,9 @@ def read_tagged(
             message = f'no column is called "{name}"; known: {", ".join(COLUMNS)}'
             raise InputError(message, source="--columns")
     form = _form(source, TAGGED_FORMS)
-    told = report or _raise
+    bad = report or _raise
     reader = _json_sentences if form == ".jsonl" else conll_sentences
-    return reader(source, dict(rename or {}), tuple(columns), told)
+    return reader(source, dict(rename or {}), tuple(columns), bad)
 
 
 def read_untagged(

@@ -3,6 +3,19 @@
 Plain functions over numpy arrays, without models and tensor libraries.
 """
 
+from softquery.measure.basic_metrics import (
+    accuracy,
+    auc,
+    confusion_matrix,
+    f1_by_label,
+    found_at,
+    macro_f1,
+    ndcg_at,
+    pearson,
+    recall_at,
+    reciprocal_rank,
+    spearman,
+)
 from softquery.measure.bootstrap import (
     Comparison,
     Interval,
@@ -47,19 +60,6 @@ from softquery.measure.match_scores import (
     Threshold,
     choose_threshold,
     symmetry,
-)
-from softquery.measure.metrics import (
-    accuracy,
-    auc,
-    confusion_matrix,
-    f1_by_label,
-    found_at,
-    macro_f1,
-    ndcg_at,
-    pearson,
-    recall_at,
-    reciprocal_rank,
-    spearman,
 )
 from softquery.measure.probe_scores import ProbeReport
 from softquery.measure.read_scores import (

@@ -41,7 +41,7 @@ def interval(
         level: The share of samples inside the interval.
         seed: Equal seeds give equal intervals.
 
-    >>> from softquery.measure.metrics import accuracy
+    >>> from softquery.measure.basic_metrics import accuracy
     >>> gold, predicted = np.array([0, 1] * 50), np.array([0, 1] * 40 + [1, 0] * 10)
     >>> low, high = interval(accuracy, gold, predicted)
     >>> low < 0.8 < high

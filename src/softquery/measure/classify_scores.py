@@ -22,9 +22,9 @@ from softquery.measure.arrays import (
     require_ids_below,
     require_same_length,
 )
+from softquery.measure.basic_metrics import macro_f1
 from softquery.measure.bootstrap import Interval, interval
 from softquery.measure.match_scores import MatchReport
-from softquery.measure.metrics import macro_f1
 
 OTHER = "Other"
 """The label of rows without any of the relations."""

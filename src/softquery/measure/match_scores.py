@@ -16,8 +16,7 @@ from softquery.measure.arrays import (
     require_ids_below,
     require_same_length,
 )
-from softquery.measure.bootstrap import Interval, interval, mean_interval
-from softquery.measure.metrics import (
+from softquery.measure.basic_metrics import (
     auc,
     confusion_matrix,
     f1_by_label,
@@ -26,6 +25,7 @@ from softquery.measure.metrics import (
     spearman,
     spearman_of_codes,
 )
+from softquery.measure.bootstrap import Interval, interval, mean_interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -181,7 +181,7 @@ class ProbeReport:
             "n": len(self.sentences),
             "sentences": len(np.unique(self.sentences)),
             "baselines": list(self.baselines),
-            "systems": {name: self._told(name) for name in self.systems},
+            "systems": {name: self._described(name) for name in self.systems},
             "comparisons": [
                 {"first": first, "second": second, **self._compared(second, first)}
                 for family in self.families
@@ -189,18 +189,18 @@ class ProbeReport:
             ],
         }
 
-    def _told(self, name: str) -> dict[str, Any]:
+    def _described(self, name: str) -> dict[str, Any]:
         system = self.systems[name]
         low, high = grouped_interval(system.right, self.sentences)
-        told = {
+        found = {
             "accuracy": system.accuracy,
             "accuracy_interval": [low, high],
             "f1": system.f1,
             "answered": float(system.answered.mean()),
         }
         if name != self.baselines[0]:
-            told["over_baseline"] = self._compared(name, self.baselines[0])
-        return told
+            found["over_baseline"] = self._compared(name, self.baselines[0])
+        return found
 
     def _compared(self, name: str, other: str) -> dict[str, Any]:
         """The difference between two systems, with its interval."""

@@ -100,7 +100,7 @@ def measure_slices(
         metrics: Each takes the arrays in order and returns a number.
         arrays: Aligned on their first axis, such as gold and predicted.
 
-    >>> from softquery.measure.metrics import accuracy
+    >>> from softquery.measure.basic_metrics import accuracy
     >>> groups = by_label([0, 0, 1], ["no", "yes"])
     >>> for part in measure_slices(groups, {"accuracy": accuracy}, [0, 0, 1], [0, 1, 1]):
     ...     print(part.name, part.n, part.metrics)

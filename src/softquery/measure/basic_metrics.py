@@ -1,4 +1,4 @@
-"""Metrics of correlation (Pearson, Spearman), classification and ranking."""
+"""Basic metrics: correlation, classification and ranking."""
 
 import math
 from collections.abc import Mapping, Sequence
