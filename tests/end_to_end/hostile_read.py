@@ -87,8 +87,7 @@ TRAINING = [
         title="no answers, and not said to be impossible",
         command=TRAIN,
         damage=spoilt("data/train.json", question(answers=[])),
-        said=f"data/train.json, row 1: {SECOND}: has no answers, and does not say that it "
-        "is_impossible",
+        said=f"data/train.json, row 1: {SECOND}: has no answers and is not marked is_impossible",
     ),
     Case(
         title="answers to an impossible question",

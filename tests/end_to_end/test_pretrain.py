@@ -258,7 +258,7 @@ def test_numbered_text_is_trained_on_as_the_text_is(data, undisturbed, tmp_path)
 def test_numbered_text_must_fit_the_bundle_to_start_from(trained, data, tmp_path):
     corpus = tmp_path / "corpus"
     write_corpus(corpus, train=lambda: ["b a", "c"], valid=lambda: ["a"], config=run().text)
-    with pytest.raises(InputError, match="is numbered otherwise than .*; give the text itself"):
+    with pytest.raises(InputError, match="is numbered differently from .*; give the text itself"):
         go(run(), corpus, tmp_path / "out", init=trained[0])
 
 

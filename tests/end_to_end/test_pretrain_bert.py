@@ -309,7 +309,7 @@ def test_numbered_text_must_fit_the_bundle_to_start_from(trained, data, tmp_path
     pipeline = fitting_pipeline(read_bundle(tmp_path / "other"))
     texts = {split: lambda: read_lines(find_texts(data, "valid")) for split in ("train", "valid")}
     write_numbered(tmp_path / "corpus", pipeline, texts)
-    with pytest.raises(InputError, match="is numbered otherwise than .*; give the text itself"):
+    with pytest.raises(InputError, match="is numbered differently from .*; give the text itself"):
         go(run(), tmp_path / "corpus", tmp_path / "out", init=trained[0])
 
 

@@ -90,8 +90,8 @@ def encode_windows(
     """Context windows as rows of a lexicon of their own words.
 
     Args:
-        windows: As `softquery.answers.make_windows` makes them; a list of words that several
-            of them share is stored once.
+        windows: As `softquery.answers.make_windows` makes them; a list of words that several of
+            them share is stored once.
         pipeline: Knows which words the model's table has.
         max_characters: Characters per word, the two marks at its ends included.
         labels: The first and last word of the answer in each window, `NO_ANSWER` twice for none.

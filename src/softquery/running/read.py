@@ -41,7 +41,7 @@ NONE: Label = (NO_ANSWER, NO_ANSWER)
 
 
 class ReadAdapter(TaskAdapter):
-    """Reading as a `TaskAdapter`."""
+    """TextInput as a `TaskAdapter`."""
 
     kind: ClassVar[str] = "reader"
     noun: ClassVar[str] = "questions"
