@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from repository import OPTIONAL_PACKAGES, ROOT, torch_free_modules
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("base_install")]
+pytestmark = pytest.mark.slow
 
 LARGEST_INSTALL = 260_000_000
 NOT_OURS = ("pip", "setuptools", "_distutils_hack", "pkg_resources", "distutils-precedence.pth")

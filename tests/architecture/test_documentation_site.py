@@ -12,6 +12,8 @@ pytest.importorskip("mkdocs", reason="the site is built with the extra [docs]")
 if sys.version_info < (3, 11):
     pytest.skip("the tools that build the site need Python 3.11", allow_module_level=True)
 
+pytestmark = pytest.mark.slow
+
 REQUEST = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"?(https?:)?//[^>]*>")
 
 
@@ -24,7 +26,6 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.xdist_group("site")
 def test_every_page_is_built(site):
     pages = {path.relative_to(site).parent.as_posix() for path in site.rglob("index.html")}
     written = {
@@ -34,7 +35,6 @@ def test_every_page_is_built(site):
     assert {"." if name == "index" else name for name in written} <= pages
 
 
-@pytest.mark.xdist_group("site")
 def test_reading_needs_no_other_server(site):
     pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
     requests = [found[0] for page in pages for found in REQUEST.finditer(page)]

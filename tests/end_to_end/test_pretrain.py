@@ -224,7 +224,7 @@ def test_killed_while_numbering_it_starts_over(data, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["full", "sampled", "adaptive", "characters"])
 def test_every_softmax_trains_and_can_be_gone_on_from(kind, data, tmp_path):
-    changes = {**EPOCHS, "model__softmax__kind": kind, "training__max_steps": 60}
+    changes = {**EPOCHS, "model__softmax__kind": kind, "training__max_steps": 24}
     go(run(**changes), data, tmp_path / "model")
     first = read_bundle(tmp_path / "model").metrics["dev"]["perplexity"]
     said: list[str] = []
