@@ -195,10 +195,7 @@ def _learn_merges(
     )
     learner.train_from_iterator(texts, trainer)
     needed = learner.get_vocab_size()
-    if needed > vocab_size:
-        raise ConfigError(
-            f"vocab_size {vocab_size} cannot hold every character of the text; it needs {needed}"
-        )
+    _require_room(needed, vocab_size)
     model: models.Model = learner.model
     return model
 
@@ -225,11 +222,15 @@ def _learn_pieces(
     letters = [token for token in tokens if len(token) == 1 and token != WORD_START]
     pieces = [*letters, *(CONTINUATION + letter for letter in letters)]
     needed = len(reserved_tokens(config.unit)) + len(pieces)
-    if needed > vocab_size:
-        raise ConfigError(
-            f"vocab_size {vocab_size} cannot hold every character of the text; it needs {needed}"
-        )
+    _require_room(needed, vocab_size)
     pieces += [piece_of(token) for token in tokens if len(token) > 1]
     ordered = list(dict.fromkeys((*reserved_tokens(config.unit), *pieces)))[:vocab_size]
     vocabulary = {token: number for number, token in enumerate(ordered)}
     return models.WordPiece(vocabulary, unk_token=UNK, continuing_subword_prefix=CONTINUATION)
+
+
+def _require_room(needed: int, vocab_size: int) -> None:
+    if needed > vocab_size:
+        raise ConfigError(
+            f"vocab_size {vocab_size} cannot hold every character of the text; it needs {needed}"
+        )
