@@ -32,7 +32,7 @@ REMEMBERED = 512
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateRequest:
-    """How texts are to be written."""
+    """How texts are searched, and what they must keep to."""
 
     strategy: Strategy = Beam()
     prefix: str = ""

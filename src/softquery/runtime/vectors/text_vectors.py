@@ -42,15 +42,15 @@ OWN_SOURCE = {"esim": STATES, "siamese": ENCODING}
 
 
 class TextVectors(Protocol):
-    """What gives vectors of texts."""
+    """Gives every text a vector."""
 
     @property
     def size(self) -> int:
-        """D."""
+        """The width D of a vector."""
 
     @property
     def bundle(self) -> Bundle | None:
-        """What they are from; None where that is the matcher itself."""
+        """The bundle that they come from; None where that is the matcher itself."""
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D] of length one, of texts whose encodings by the matcher are at hand."""
@@ -241,7 +241,7 @@ def decided(source: str, matcher: Matcher) -> str:
 
 
 def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextVectors:
-    """What gives vectors of texts.
+    """Open what gives texts their vectors.
 
     Args:
         source: One of `"words"`, `"states"` and `"encoding"`, or a bundle's name or folder.
