@@ -14,8 +14,8 @@ from softquery.recipes.run import ClassifySettings, Run
 from softquery.running.adapter import Folder, Prepared, Say, SourceRows
 from softquery.running.classify_plan import ClassifyPlan
 from softquery.running.match import TAUGHT, found_labels
-from softquery.runtime.classify.inputs import limit_of, reading_of
 from softquery.runtime.classify.network import class_logits, packed
+from softquery.runtime.fit_checks import limit_of, reading_of
 from softquery.tasks import TextClassification
 from softquery.text import Reading, TextPipeline, build_pipeline
 

@@ -1,12 +1,12 @@
 """Whether the parts of a bundle fit each other: vocabulary, model and task. Needs no torch."""
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from softquery.answers import Calibration, ReadingRules, TagSet
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.measure import ClassMetric, relations_of
-from softquery.runtime.classify.inputs import reading_of
 from softquery.text import Reading, TextConfig, TextPipeline
 
 
@@ -114,3 +114,28 @@ def num_ends(task: dict[str, object]) -> int:
 def num_tags(task: dict[str, object]) -> int:
     """How many outputs a tagger needs for each word."""
     return len(TagSet.from_dict(task).labels)
+
+
+def reading_of(settings: Mapping[str, Any]) -> Reading:
+    """How the model of these settings reads: one sentence, words to be spelt, or documents.
+
+    >>> reading_of({"max_sentences": 8}), reading_of({"max_characters": 0}).tokens
+    (Reading(tokens='ids', max_sentences=8), 'ids')
+    """
+    return Reading(
+        tokens="words" if settings.get("max_characters") else "ids",
+        max_sentences=settings.get("max_sentences"),
+    )
+
+
+def limit_of(reading: Reading, pipeline: TextPipeline) -> str:
+    """Where texts are cut, in words.
+
+    >>> from softquery.text import TextConfig, build_pipeline
+    >>> limit_of(Reading(max_sentences=8), build_pipeline(["a"], TextConfig(max_tokens=9)))
+    '8 sentences of 9 tokens'
+    """
+    words = f"{pipeline.config.max_tokens:,} tokens"
+    return (
+        words if reading.max_sentences is None else f"{reading.max_sentences} sentences of {words}"
+    )

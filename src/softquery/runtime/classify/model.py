@@ -13,11 +13,11 @@ from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
 from softquery.runtime.bert.backends import BertClassifyBackend, is_bert, open_bert
 from softquery.runtime.classify.backend import ClassifyBackend, Floats
-from softquery.runtime.classify.inputs import limit_of
 from softquery.runtime.fit_checks import (
     fitting_calibration,
     fitting_pipeline,
     fitting_reading,
+    limit_of,
 )
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened

@@ -7,8 +7,8 @@ import torch
 from softquery.bundle import Bundle
 from softquery.data import Documents, DocumentShape, Texts
 from softquery.runtime.classify.backend import Floats, Weighed
-from softquery.runtime.classify.inputs import reading_of
 from softquery.runtime.classify.network import class_logits, load_classifier_model, packed, read_by
+from softquery.runtime.fit_checks import reading_of
 from softquery.runtime.torch_device import on_device
 from softquery.text import TextPipeline, Tokens
 

@@ -14,8 +14,14 @@ from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import GenerationAlignment
 from softquery.files import Row
 from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
-from softquery.runtime.generate.both_ways import all_found, ranked_both_ways
-from softquery.runtime.generate.request import GenerateRequest, RuleMaker, SourceText, read_sources
+from softquery.runtime.generate.request import (
+    GenerateRequest,
+    RuleMaker,
+    SourceText,
+    all_found,
+    ranked_both_ways,
+    read_sources,
+)
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import UNK_ID, TextPipeline
