@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli import options
-from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
+from softquery.cli.answer_file import FileRun, answer_file, load_kind, note_cuts, prepare_run
 from softquery.cli.console import note, print_json, print_table, print_text
 from softquery.errors import ConfigError, counted
 
@@ -89,7 +89,11 @@ def generate(
     if stream or explain is not None:
         raise ConfigError("--stream and --explain show one text; give it in quotes")
     run = prepare_run(source, output, columns, on_error, as_json)
-    generator = load_kind("generator", model, backend, threads)
+    _many(load_kind("generator", model, backend, threads), run, request)
+
+
+def _many(generator: "Generator", run: FileRun, request: "GenerateRequest") -> None:
+    """Answer the rows of a file that can keep to what is asked."""
     on_bad = None if run.bad is None else run.bad.add
     answer_file(
         generator,

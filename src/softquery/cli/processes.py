@@ -32,7 +32,7 @@ def first_speaks() -> Iterator[None]:
 
 
 def start(devices: int) -> NoReturn:
-    """Start this same command once a device, and leave as the first of them that failed."""
+    """Start this same command once per device, and leave as the first of them that failed."""
     from torch.distributed import run as torchrun
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError

@@ -29,19 +29,19 @@ SKIPPED = "skipped"
 
 
 class NumberedRow(Protocol):
-    """What is asked of a row: where it stands."""
+    """A row that knows its place in a file."""
 
     @property
     def source(self) -> str:
-        """The file."""
+        """The file that it was read from."""
 
     @property
     def number(self) -> int:
-        """As an editor counts lines."""
+        """Its line, as an editor counts them."""
 
 
 class Unanswered(NamedTuple):
-    """What stands for the line of a row that the model has no answer to."""
+    """Given in place of a line for a row that the model has no answer to."""
 
     record: dict[str, Any]
     """The input, as an answer repeats it."""
@@ -180,7 +180,7 @@ class BulkAnswers:
 
 
 class HasBackend(Protocol):
-    """What answers, and what computes for it."""
+    """An opened model: its bundle, and the backend that computes for it."""
 
     @property
     def bundle(self) -> Bundle:
@@ -188,7 +188,7 @@ class HasBackend(Protocol):
 
     @property
     def backend(self) -> Any:
-        """It has a `name`."""
+        """The backend, which has a `name`."""
 
 
 def identity(model: HasBackend) -> dict[str, str]:

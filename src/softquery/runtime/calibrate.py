@@ -107,7 +107,7 @@ def fit_calibration(
 
 
 def save_calibration(bundle: Bundle, fitted: "CalibrationFit | AbstentionFit") -> Path:
-    """Write it into the bundle and its card."""
+    """Write a calibration into the bundle and its card."""
     return update_bundle(bundle, calibration=fitted.to_dict())
 
 
@@ -168,7 +168,7 @@ def fit_abstention(
 def _check_rows(
     rows: Sequence[Row] | Sequence[AskedQuestion], abstain_below: float | None, *, noun: str
 ) -> None:
-    """Refuse too few rows, and a probability that is none."""
+    """Refuse too few rows, and a limit that is no probability."""
     if len(rows) < LEAST:
         raise InputError(
             f"{counted(len(rows), f'{noun} is', f'{noun}s are')} too few to calibrate on; "

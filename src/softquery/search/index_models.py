@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
 from softquery.runtime import Matcher
-from softquery.runtime.vectors.text_vectors import TextVectors
-from softquery.runtime.vectors.zipf import num_reserved, zipf_shares
+from softquery.runtime.vectors.text_vectors import TextVectors, num_reserved, zipf_shares
 from softquery.search.entries import QUESTION
 from softquery.search.manifest import IndexSettings
 from softquery.search.segment import EncodedRows, SegmentShape

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import softquery
-from softquery.runtime.vectors.zipf import num_reserved, zipf_weights
+from softquery.runtime.vectors.text_vectors import num_reserved, zipf_weights
 
 QUERY = "How can I learn to play the guitar?"
 TEXTS = ["How do I cook rice?", "What is the best way to start playing guitar?", "guitar", ""]

@@ -5,8 +5,13 @@ import pytest
 
 import softquery
 from softquery.errors import BundleError
-from softquery.runtime.vectors.text_vectors import decided, open_vectors, own_vectors
-from softquery.runtime.vectors.zipf import num_reserved, zipf_weights
+from softquery.runtime.vectors.text_vectors import (
+    decided,
+    num_reserved,
+    open_vectors,
+    own_vectors,
+    zipf_weights,
+)
 
 TEXTS = ["How do I reset my password?", "the", "Where is my parcel?"]
 

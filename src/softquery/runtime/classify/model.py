@@ -47,13 +47,13 @@ class Classifier:
 
     @property
     def metric(self) -> ClassMetric:
-        """What it is judged by."""
+        """The metric by which evaluation and the accuracy gate judge it."""
         found: ClassMetric = self.bundle.config.task.get("metric", "accuracy")
         return found
 
     @property
     def limit(self) -> str:
-        """Where texts are cut, in words."""
+        """The length at which texts are cut, as it is told to people."""
         return limit_of(self.reading, self.pipeline)
 
     def parse_label(self, text: str) -> int:

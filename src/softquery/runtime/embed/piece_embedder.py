@@ -26,14 +26,14 @@ class PieceNetwork(Protocol):
 
     @property
     def name(self) -> str:
-        """What computes, such as `"onnx"`."""
+        """The name of the backend, such as `"onnx"`."""
 
     def states(self, rows: Sequence[BertRow]) -> list[Floats]:
-        """Of each row: [L, T, D]."""
+        """The hidden states of each row: [L, T, D]."""
 
 
 class PieceEmbedder:
-    """Vectors of pieces, the marks at both ends among them; used like `Embedder`.
+    """Vectors of pieces, the marks at both ends among them; used like `ContextEmbedder`.
 
     Args:
         bundle: The model folder.
@@ -68,7 +68,7 @@ class PieceEmbedder:
         return sum(len(sentence) > self.max_tokens for sentence in tokens)
 
     def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
-        """Vectors for each text, [layers, pieces, width]; see `Embedder.embed`."""
+        """Vectors for each text, [layers, pieces, width]; see `ContextEmbedder.embed`."""
         return self.embed_tokens(self.tokens(texts), layers=layers)
 
     def embed_tokens(

@@ -205,7 +205,7 @@ def embed_rows(
     state: State = "fresh",
     advance: Callable[[int], object] = lambda done: None,
 ) -> EmbedResult:
-    """Write one array [layers, words, width] a row into a file that appears when it is complete.
+    """Write an array [layers, words, width] per row into a file that appears when complete.
 
     Args:
         embedder: The model.

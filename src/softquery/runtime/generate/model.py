@@ -1,4 +1,4 @@
-"""A bundle that writes: translations, lower lines of couplets, whatever was learnt."""
+"""A bundle that generates text: translations, lower lines of couplets, whatever was learnt."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,14 @@ from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import GenerationAlignment
 from softquery.files import Row
 from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
-from softquery.runtime.generate.both_ways import all_found, ranked_both_ways
-from softquery.runtime.generate.request import GenerateRequest, RuleMaker, SourceText, read_sources
+from softquery.runtime.generate.request import (
+    GenerateRequest,
+    RuleMaker,
+    SourceText,
+    all_found,
+    ranked_both_ways,
+    read_sources,
+)
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import UNK_ID, TextPipeline
@@ -46,11 +52,11 @@ class TextSearch:
 
 
 class GenerateBackend(Protocol):
-    """What computes for a generator; ids come with both ends."""
+    """Computes for a generator: ONNX Runtime, or torch. Ids come with both ends."""
 
     @property
     def name(self) -> str:
-        """What computes, such as `"onnx"`."""
+        """The name of the backend, such as `"onnx"`."""
 
     @property
     def max_length(self) -> int | None:
@@ -72,15 +78,15 @@ class GenerateBackend(Protocol):
 
 
 class Generator:
-    """Writes a text for a text.
+    """Generates a text from a text.
 
     Args:
-        pipeline: Of the bundle: by what it writes, and reads too where no other is given.
+        pipeline: Of the bundle: cuts targets, and sources too where no other is given.
         task: What the bundle's config says of its task.
         backend: What computes.
         bundle: The model folder; None for a model that has none yet.
         chunk: Sources that are answered together.
-        source_pipeline: By what it reads, where source and target have vocabularies of their own.
+        source_pipeline: Cuts sources, where source and target have vocabularies of their own.
     """
 
     def __init__(
@@ -140,7 +146,7 @@ class Generator:
     def stream(
         self, text: str, tell: Callable[[str], object], request: GenerateRequest | None = None
     ) -> list[Generated]:
-        """The same for one text, telling each further piece as soon as it is certain.
+        """Generate one text, telling each further piece as soon as it is certain.
 
         Only a search that never takes back a token can be followed: greedy, or one sample.
         """
@@ -317,7 +323,7 @@ def load_generator(
     threads: int | None = None,
     device: str | None = None,
 ) -> Generator:
-    """Open a writing bundle; the arguments are those of `softquery.load`."""
+    """Open a generating bundle; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
     check_kind(bundle, "generator")
     check_task(bundle)

@@ -41,7 +41,7 @@ class SenseSets:
 
     @property
     def num_sentences(self) -> int:
-        """Of all sets."""
+        """How many sentences all sets have."""
         return sum(map(len, self._all()))
 
     def _all(self) -> list[list[SensedSentence]]:

@@ -60,7 +60,7 @@ class SourceLayers:
 
 
 def load_source_layers(bundle: Bundle, device: str | None = None) -> SourceLayers:
-    """Those of a bundle that writes."""
+    """The encoder of a generator's bundle, ready to be probed."""
     pipeline = fitting_source_pipeline(bundle, fitting_pipeline(bundle))
     return SourceLayers(load_generator_model(bundle, device, None), pipeline)
 

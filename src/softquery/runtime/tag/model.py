@@ -20,11 +20,11 @@ CHUNK = 256
 
 
 class TagBackend(Protocol):
-    """What computes for a tagger."""
+    """Computes for a tagger: ONNX Runtime, torch, or a BERT on either."""
 
     @property
     def name(self) -> str:
-        """What computes, such as `"onnx"`."""
+        """The name of the backend, such as `"onnx"`."""
 
     def scores(self, sentences: Sequence[Sequence[str]]) -> tuple[list[Floats], Chain | None]:
         """Scores [T, C] of the tags of every sentence, and of tags in a chain."""

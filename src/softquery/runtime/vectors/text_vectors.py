@@ -31,8 +31,7 @@ from softquery.runtime.load import opened
 from softquery.runtime.match.backend import Read
 from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.runtime.vectors.model import WordVectors, vectors_of
-from softquery.runtime.vectors.zipf import num_reserved, zipf_weights
-from softquery.text import TextPipeline, WordTokenizer
+from softquery.text import TextPipeline, WordTokenizer, reserved_tokens
 
 Floats = NDArray[np.float32]
 WORDS, STATES, ENCODING = OWN_SOURCES = ("words", "states", "encoding")
@@ -42,15 +41,15 @@ OWN_SOURCE = {"esim": STATES, "siamese": ENCODING}
 
 
 class TextVectors(Protocol):
-    """What gives vectors of texts."""
+    """Gives every text a vector."""
 
     @property
     def size(self) -> int:
-        """D."""
+        """The width D of a vector."""
 
     @property
     def bundle(self) -> Bundle | None:
-        """What they are from; None where that is the matcher itself."""
+        """The bundle that they come from; None where that is the matcher itself."""
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D] of length one, of texts whose encodings by the matcher are at hand."""
@@ -241,7 +240,7 @@ def decided(source: str, matcher: Matcher) -> str:
 
 
 def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextVectors:
-    """What gives vectors of texts.
+    """Open what gives texts their vectors.
 
     Args:
         source: One of `"words"`, `"states"` and `"encoding"`, or a bundle's name or folder.
@@ -273,3 +272,40 @@ def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
         f"{bundle.path}: gives no vectors of texts; expected a Siamese matcher, an embedder, "
         "an encoder or word vectors"
     )
+
+
+SMOOTHING = 1e-3
+"""How fast frequent words lose weight: `a` of SIF (Arora et al. 2017, Section 3, Eq. 3)."""
+
+
+def zipf_shares(num_words: int, num_reserved: int = 0) -> NDArray[np.float64]:
+    """The share of all running words that each word of a vocabulary makes up (Zipf's law).
+
+    Args:
+        num_words: Of the vocabulary, most frequent first.
+        num_reserved: Entries before the first word; their share is 0.
+
+    >>> zipf_shares(4, 1).round(2).tolist()
+    [0.0, 0.55, 0.27, 0.18]
+    """
+    shares = np.zeros(num_words)
+    shares[num_reserved:] = 1 / np.arange(1, num_words - num_reserved + 1)
+    total: NDArray[np.float64] = shares / max(shares.sum(), 1e-12)
+    return total
+
+
+def zipf_weights(num_words: int, num_reserved: int = 0) -> NDArray[np.float32]:
+    """What words count in a mean: a / (a + p) of their share p, and 0 for reserved entries.
+
+    >>> [round(float(weight), 2) for weight in zipf_weights(1000, 1)[[0, 1, 999]]]
+    [0.0, 0.01, 0.88]
+    """
+    shares = zipf_shares(num_words, num_reserved)
+    weights = SMOOTHING / (SMOOTHING + shares)
+    weights[:num_reserved] = 0
+    return weights.astype(np.float32)
+
+
+def num_reserved(pipeline: TextPipeline) -> int:
+    """Entries of a vocabulary that are no words."""
+    return len(reserved_tokens(pipeline.config.unit))
