@@ -61,7 +61,7 @@ class ModelCase:
         """The model with the random weights of a seed, in training mode."""
         torch.manual_seed(seed)
         config, model = MATCHERS[self.name]
-        return model(config(**SIZES, **self.settings, dropout=dropout))
+        return model(config(**{**SIZES, **self.settings}, dropout=dropout))
 
     def batch(self, pairs: list[Any] = RAGGED, *, extra_pad: tuple[int, int] = (0, 0)) -> PairBatch:
         """Pairs as a batch; each side is as long as its longest sentence, and `extra_pad`."""
@@ -83,6 +83,10 @@ def tokens(sentences: list[list[int]], *, extra_pad: int = 0) -> Tokens:
 
 def _esim(**settings: Any) -> ModelCase:
     return ModelCase(name="esim", settings=settings)
+
+
+def _decomposable(**settings: Any) -> ModelCase:
+    return ModelCase(name="decomposable", settings=settings)
 
 
 def _siamese(**settings: Any) -> ModelCase:
@@ -112,6 +116,10 @@ CASES = [
             ("mean", "max", "attentive"), (("cosine", 2), ("features", 3))
         )
     ),
+    _decomposable(),
+    _decomposable(max_distance=0),
+    _decomposable(max_distance=2, output_size=2),
+    _decomposable(output_size=1, hidden_size=12),  # at 5, rectified units may all be off
     _siamese(cell="gru"),
     _siamese(pooling="attentive", cell="gru"),
     _siamese(pooling="mean", head="cosine", output_size=1),

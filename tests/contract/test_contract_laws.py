@@ -216,7 +216,7 @@ def test_an_embedder_can_be_passed_in(case):
             return torch.nn.functional.one_hot(ids, 12).float()
 
     config, model_class = MATCHERS[case.name]
-    model = model_class(config(**case.settings, hidden_size=5), OneHot())
+    model = model_class(config(**{"hidden_size": 5, **case.settings}), OneHot())
     assert isinstance(model.embedder, OneHot)
     assert model(case.batch()).logits.shape == (len(RAGGED), case.output_size)
 

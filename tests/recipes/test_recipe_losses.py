@@ -46,7 +46,8 @@ def test_a_recipe_says_what_it_is(name):
     assert RECIPES[name].__doc__
     assert recipe(name) == run  # a value: made anew, it is the same
     first = name.partition("-")[0]
-    model = first if first in ("siamese", "elmo", "bert", "tagger", "word2vec") else "esim"
+    own = ("siamese", "decomposable", "elmo", "bert", "tagger", "word2vec")
+    model = first if first in own else "esim"
     others = {"pos": "tagger", "relations": "attentive", "hierarchical": "hierarchical",
               "attention": "attentive", "sentiment": "attentive",
               "reader": "bidaf", "read": "bidaf"}  # fmt: skip

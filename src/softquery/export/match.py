@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
 from softquery.export.accuracy_gate import ExportReport
-from softquery.export.graph import esim, siamese
+from softquery.export.graph import decomposable, esim, siamese
 from softquery.export.graph.blocks import MatchRanges
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
@@ -83,13 +83,15 @@ def export_matcher(
     return trial.run(output, form(weights), smaller, limit)
 
 
-def measure_match_ranges(matcher: Matcher, pairs: Sequence[Pair]) -> MatchRanges:
+def measure_match_ranges(matcher: Matcher, pairs: Sequence[Pair]) -> Any:
     """Watch a torch model answer these pairs."""
     backend = matcher.backend
     if not isinstance(backend, TorchMatchBackend):
         raise TypeError(f"ranges are measured in torch, got a matcher on {backend.name}")
-    watched = entry_of(matcher.bundle, SYSTEMS).watched(backend.model)
-    return measure_ranges(MatchRanges, watched, lambda: matcher.logits(pairs))
+    system = entry_of(matcher.bundle, SYSTEMS)
+    return measure_ranges(
+        system.ranges, system.watched(backend.model), lambda: matcher.logits(pairs)
+    )
 
 
 def _folded_esim(settings: Settings, weights: Weights) -> tuple[Settings, Weights]:
@@ -133,6 +135,22 @@ def _esim_graphs(weights: Weights, settings: Settings, ranges: MatchRanges) -> l
     return [encode, esim.compare_graph(weights, ranges)]
 
 
+def _watched_linear(model: Any) -> list[WatchedModule]:
+    """Every linear layer, by its name."""
+    layers = [(name, part) for name, part in model.named_modules() if isinstance(part, nn.Linear)]
+    return [WatchedModule(name, layer) for name, layer in layers]
+
+
+def _decomposable_graphs(
+    weights: Weights, settings: Settings, limits: dict[str, float]
+) -> list[Graph]:
+    places = inner_places(settings)
+    return [
+        decomposable.encode_graph(weights, limits, settings["max_distance"], places),
+        decomposable.compare_graph(weights, limits),
+    ]
+
+
 def _watched_siamese(model: Any) -> list[WatchedModule]:
     return [WatchedModule("embedded", model.encoder), WatchedModule("pooled", model.head)]
 
@@ -148,15 +166,18 @@ def _siamese_graphs(weights: Weights, settings: Settings, ranges: MatchRanges) -
 class System(NamedTuple):
     """What is particular to the export of one model."""
 
-    graphs: Callable[[Weights, Settings, MatchRanges], list[Graph]]
+    graphs: Callable[[Weights, Settings, Any], list[Graph]]
     watched: Callable[[Any], list[WatchedModule]]
     """The modules of the torch model whose inputs int8 has to hold."""
     folded: Callable[[Settings, Weights], tuple[Settings, Weights]] = lambda *given: given
     """What its graphs are made from, where that is not the trained model as it is."""
+    ranges: Callable[..., Any] = MatchRanges
+    """What holds the ranges that were measured, by the names of `watched`."""
 
 
 SYSTEMS = {
     "esim": System(_esim_graphs, _watched_esim, _folded_esim),
+    "decomposable": System(_decomposable_graphs, _watched_linear, ranges=dict),
     "siamese": System(_siamese_graphs, _watched_siamese),
 }
 """Every matcher that has graphs of its own, by its name."""

@@ -20,6 +20,7 @@ from softquery.models.bert_heads import (
     BertTaggerConfig,
 )
 from softquery.models.bidaf import BiDaf, BiDafConfig
+from softquery.models.decomposable import Decomposable, DecomposableConfig
 from softquery.models.elmo import (
     BiLmState,
     CharacterConfig,
@@ -76,6 +77,8 @@ __all__ = [
     "CharacterConfig",
     "ClassOutput",
     "Contextual",
+    "Decomposable",
+    "DecomposableConfig",
     "Elmo",
     "ElmoConfig",
     "Esim",

@@ -8,7 +8,6 @@ an embedder adds), C outputs.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -18,7 +17,7 @@ from torch.nn import functional as F
 from softquery.attention import Attended, attend, dot
 from softquery.data import PairBatch, Tokens
 from softquery.models.config_checks import check_dropout, check_positive
-from softquery.models.pair_output import PairOutput
+from softquery.models.pair_output import EncodedSentence, PairOutput
 from softquery.nn import (
     BiRecurrent,
     Cell,
@@ -59,13 +58,6 @@ class EsimConfig:
         check_dropout(self, "dropout")
         if self.embedding_dropout is not None:
             check_dropout(self, "embedding_dropout")
-
-
-class EncodedSentence(NamedTuple):
-    """One encoded side of a pair: all that `compare` needs of it, ready to be stored."""
-
-    states: Float[Tensor, "B T D"]
-    mask: Bool[Tensor, "B T"]
 
 
 def align(own: EncodedSentence, other: EncodedSentence) -> Attended:

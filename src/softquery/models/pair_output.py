@@ -1,8 +1,8 @@
-"""What every matching model returns."""
+"""What every matching model returns, and what those that align tokens keep of a sentence."""
 
 from typing import NamedTuple
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 
@@ -18,3 +18,10 @@ class PairOutput(NamedTuple):
     second_to_first: Float[Tensor, "B H P"] | None = None
     first_vector: Float[Tensor, "B D"] | None = None
     second_vector: Float[Tensor, "B D"] | None = None
+
+
+class EncodedSentence(NamedTuple):
+    """One encoded side of a pair: all that `compare` needs of it, ready to be stored."""
+
+    states: Float[Tensor, "B T D"]
+    mask: Bool[Tensor, "B T"]

@@ -21,6 +21,7 @@ from softquery.models.bert_heads import (
     BertTaggerConfig,
 )
 from softquery.models.bidaf import BiDaf, BiDafConfig
+from softquery.models.decomposable import Decomposable, DecomposableConfig
 from softquery.models.elmo import Elmo, ElmoConfig
 from softquery.models.esim import Esim, EsimConfig
 from softquery.models.seq2seq import Seq2Seq, Seq2SeqConfig
@@ -59,6 +60,13 @@ REGISTRY: dict[str, ModelEntry] = {
         module=Esim,
         kind="matcher",
         structure=("embedding_size", "hidden_size", "cell", "parts"),
+        output_layer=("classifier.4.",),
+    ),
+    "decomposable": ModelEntry(
+        config=DecomposableConfig,
+        module=Decomposable,
+        kind="matcher",
+        structure=("embedding_size", "hidden_size", "max_distance"),
         output_layer=("classifier.4.",),
     ),
     "siamese": ModelEntry(
@@ -166,7 +174,7 @@ def models_of(*kinds: str) -> dict[str, ModelEntry]:
     """The models that bundles of these kinds hold.
 
     >>> list(models_of("matcher"))
-    ['esim', 'siamese', 'bert-matcher']
+    ['esim', 'decomposable', 'siamese', 'bert-matcher']
     """
     return {name: entry for name, entry in REGISTRY.items() if entry.kind in kinds}
 

@@ -17,6 +17,7 @@ AnyRun = Run | ElmoRun | BertRun | Word2VecRun
 RECIPES: dict[str, Callable[[], AnyRun]] = {
     "esim": match.esim,
     "esim-snli": match.esim_snli,
+    "decomposable-snli": match.decomposable_snli,
     "esim-elmo": match.esim_elmo,
     "esim-zh": match.esim_zh,
     "esim-graded": match.esim_graded,

@@ -5,7 +5,8 @@ import torch
 
 from softquery.data import PairBatch, Sentences
 from softquery.models import Esim, EsimConfig
-from softquery.models.esim import PARTS, EncodedSentence, align, contrast
+from softquery.models.esim import PARTS, align, contrast
+from softquery.models.pair_output import EncodedSentence
 
 SIZES = {"vocab_size": 12, "embedding_size": 6, "hidden_size": 5}
 

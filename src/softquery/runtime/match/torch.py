@@ -9,7 +9,7 @@ from torch import Tensor
 from softquery.bundle import Bundle
 from softquery.data import Pairs, Sentences, Tokens
 from softquery.models import PairOutput
-from softquery.models.esim import EncodedSentence
+from softquery.models.pair_output import EncodedSentence
 from softquery.nn import ElmoEmbedder, Lexicon
 from softquery.runtime.batches import Floats, Ids, padded_ids, padded_rows
 from softquery.runtime.fit_checks import fitting_pipeline
