@@ -102,12 +102,12 @@ class Decomposable(nn.Module):
         return self.compare(first, second)
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> EncodedSentence:
-        """Projected words, each with what its own sentence says about it (Section 3.4)."""
+        """F(a) and a of every token, with what its own sentence says about it (Section 3.4)."""
         embedded = Embedded.of(self.embedder(tokens.ids, lexicon)).at_input
         words = self.projection(F.normalize(embedded, dim=-1))  # [B, T, S]
         if self.intra is not None:
             words = self.intra(words, tokens.mask)  # [B, T, 2 S]
-        return EncodedSentence(words, tokens.mask)
+        return EncodedSentence(torch.cat([self.attend(words), words], dim=-1), tokens.mask)
 
     def compare(self, first: EncodedSentence, second: EncodedSentence) -> PairOutput:
         """Attend, compare and aggregate (Sections 3.1 to 3.3)."""
@@ -118,17 +118,22 @@ class Decomposable(nn.Module):
 
     def _align(self, first: EncodedSentence, second: EncodedSentence) -> tuple[Attended, Attended]:
         """β and α: what each sentence says about the other's tokens (Section 3.1, Eqs. 1-2)."""
-        asked, answered = self.attend(first.states), self.attend(second.states)
+        (asked, one), (answered, other) = self._parts(first), self._parts(second)
         return (
-            attend(asked, answered, second.states, score=dot, mask=second.mask.unsqueeze(1)),
-            attend(answered, asked, first.states, score=dot, mask=first.mask.unsqueeze(1)),
+            attend(asked, answered, other, score=dot, mask=second.mask.unsqueeze(1)),
+            attend(answered, asked, one, score=dot, mask=first.mask.unsqueeze(1)),
         )
+
+    def _parts(self, side: EncodedSentence) -> tuple[Tensor, Tensor]:
+        """F(a) [B, T, S] and a [B, T, E] of an encoded sentence."""
+        size = self.config.hidden_size
+        return side.states[..., :size], side.states[..., size:]
 
     def _aggregate(
         self, own: EncodedSentence, aligned: Float[Tensor, "B T E"]
     ) -> Float[Tensor, "B S"]:
         """The sum of G([a; β]) over the sentence's tokens (Sections 3.2 and 3.3, Eqs. 3-4)."""
-        local = self.compare_own(self.dropout(own.states))
+        local = self.compare_own(self.dropout(self._parts(own)[1]))
         local = local + self.compare_aligned(self.dropout(aligned))
         compared: Tensor = self.compare_hidden(local)
         return compared.masked_fill(~own.mask.unsqueeze(-1), 0.0).sum(dim=1)

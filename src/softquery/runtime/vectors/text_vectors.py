@@ -15,7 +15,7 @@ N texts, D width, T tokens, S hidden size.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,22 @@ from softquery.text import TextPipeline, WordTokenizer, reserved_tokens
 Floats = NDArray[np.float32]
 WORDS, STATES, ENCODING = OWN_SOURCES = ("words", "states", "encoding")
 """Sources that are the matcher itself: its table of words, its states, its vector."""
-OWN_SOURCE = {"esim": STATES, "siamese": ENCODING}
-"""By the model of a matcher that reads each text by itself: what its own vectors are."""
+
+
+class OwnVectors(NamedTuple):
+    """What the vectors of texts are that a matcher gives by itself."""
+
+    source: str
+    num_parts: int
+    """How many times as wide as the model's `hidden_size` they are."""
+
+
+OWN_SOURCE = {
+    "esim": OwnVectors(STATES, 2),
+    "decomposable": OwnVectors(STATES, 1),
+    "siamese": OwnVectors(ENCODING, 2),
+}
+"""By the model of a matcher that reads each text by itself."""
 
 
 class TextVectors(Protocol):
@@ -56,20 +70,20 @@ class TextVectors(Protocol):
 
 
 class StateVectors:
-    """The weighted mean of the states of a matcher's first BiLSTM.
+    """The weighted mean of the states of a matcher's encoder.
 
     The states are computed for the encodings anyway, so that these vectors cost next to nothing.
 
     Args:
-        matcher: Of ESIM, whose encodings begin with states; what an export puts behind them, parts
-            of its projection, is left out.
+        matcher: Of a model whose encodings begin with a state per token; what an export puts behind
+            them is left out.
     """
 
     pooling = "mean"
     bundle = None
 
     def __init__(self, matcher: Matcher) -> None:
-        self.size = 2 * int(matcher.bundle.config.model["config"]["hidden_size"])
+        self.size = own_size(matcher)
         self._matcher = matcher
         self._weights = zipf_weights(matcher.pipeline.vocab_size, num_reserved(matcher.pipeline))
 
@@ -97,7 +111,7 @@ class EncodingVectors:
     pooling = "own"
 
     def __init__(self, matcher: Matcher, *, own: bool) -> None:
-        self.size = 2 * int(matcher.bundle.config.model["config"]["hidden_size"])
+        self.size = own_size(matcher)
         self.bundle = None if own else matcher.bundle
         self._matcher = matcher
 
@@ -216,12 +230,12 @@ def mean_of_words(layers: Floats) -> Floats:
 
 def own_vectors(matcher: Matcher) -> StateVectors | EncodingVectors:
     """The vectors that a matcher gives by itself."""
-    if own_source(matcher) == ENCODING:
+    if own_of(matcher).source == ENCODING:
         return EncodingVectors(matcher, own=True)
     return StateVectors(matcher)
 
 
-def own_source(matcher: Matcher) -> str:
+def own_of(matcher: Matcher) -> OwnVectors:
     """What a matcher's own vectors are; a model that the table lacks is refused by name."""
     name = matcher.bundle.config.model["name"]
     if name not in OWN_SOURCE:
@@ -232,11 +246,16 @@ def own_source(matcher: Matcher) -> str:
     return OWN_SOURCE[name]
 
 
+def own_size(matcher: Matcher) -> int:
+    """How wide a matcher's own vectors are."""
+    return own_of(matcher).num_parts * int(matcher.bundle.config.model["config"]["hidden_size"])
+
+
 def decided(source: str, matcher: Matcher) -> str:
     """The source that `"auto"` stands for."""
     if source != "auto":
         return source
-    return own_source(matcher)
+    return own_of(matcher).source
 
 
 def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextVectors:
@@ -254,7 +273,7 @@ def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextV
             raise BundleError(f"{matcher.bundle.path}: {message}")
         return WordAverages(np.asarray(table, dtype=np.float32), matcher.pipeline)
     if source in (STATES, ENCODING):
-        if own_source(matcher) != source:
+        if own_of(matcher).source != source:
             raise BundleError(f"{matcher.bundle.path}: this model has no vectors from {source!r}")
         return own_vectors(matcher)
     return _foreign(opened(source), threads)
@@ -266,7 +285,8 @@ def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
         return ContextVectors(kind.opener.get()(bundle, threads=threads))
     if kind.name == "vectors":
         return WordVectorAverages(vectors_of(bundle), bundle)
-    if kind.name == "matcher" and OWN_SOURCE.get(bundle.config.model["name"]) == ENCODING:
+    own = OWN_SOURCE.get(bundle.config.model["name"])
+    if kind.name == "matcher" and own is not None and own.source == ENCODING:
         return EncodingVectors(load_matcher(bundle, threads=threads), own=False)
     raise BundleError(
         f"{bundle.path}: gives no vectors of texts; expected a Siamese matcher, an embedder, "
