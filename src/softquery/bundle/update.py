@@ -6,7 +6,7 @@ from typing import Any
 
 from softquery.atomic import write_text
 from softquery.bundle.card import calibration_lines
-from softquery.bundle.folder_layout import CALIBRATION, CARD, refuse, to_json
+from softquery.bundle.config import CALIBRATION, CARD, refuse, to_json
 from softquery.bundle.opening import Bundle
 from softquery.errors import InputError
 

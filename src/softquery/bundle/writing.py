@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from softquery.atomic import atomic_folder
-from softquery.bundle.config import BundleConfig
-from softquery.bundle.folder_layout import (
+from softquery.bundle.config import (
     CALIBRATION,
     CARD,
     CONFIG,
@@ -20,11 +19,11 @@ from softquery.bundle.folder_layout import (
     SOURCE_TOKENIZER,
     TOKENIZER,
     WEIGHTS,
+    BundleConfig,
     refuse,
     to_json,
 )
-from softquery.bundle.opening import read_bundle
-from softquery.bundle.weights import Array, weights_to_bytes
+from softquery.bundle.opening import Array, read_bundle, weights_to_bytes
 from softquery.errors import InputError
 
 
