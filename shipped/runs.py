@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from softquery.bundle import RECORDS, Bundle, read_bundle
-from softquery.bundle.folder_layout import read_object
+from softquery.bundle.config import read_object
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.recipes import BertRun, ElmoRun
 

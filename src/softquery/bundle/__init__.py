@@ -15,10 +15,8 @@ A folder is written whole or not at all, and read with every doubt said in one l
 """
 
 from softquery.bundle.card import Card, CardData, CardNumber, is_research_only, make_card
-from softquery.bundle.config import BUNDLE_VERSION, BundleConfig
-from softquery.bundle.folder_layout import RECORDS
-from softquery.bundle.opening import Bundle, read_bundle
-from softquery.bundle.weights import weights_fingerprint
+from softquery.bundle.config import BUNDLE_VERSION, RECORDS, BundleConfig
+from softquery.bundle.opening import Bundle, read_bundle, weights_fingerprint
 from softquery.bundle.writing import update_bundle, with_section, write_bundle
 
 __all__ = [

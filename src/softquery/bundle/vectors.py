@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle.config import BundleConfig
-from softquery.bundle.weights import Array
+from softquery.bundle.opening import Array
 from softquery.bundle.writing import write_bundle
 from softquery.text import TextConfig, pipeline_from_words
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from softquery.atomic import atomic_folder, write_text
 from softquery.bundle.card import calibration_lines
-from softquery.bundle.config import BundleConfig
-from softquery.bundle.folder_layout import (
+from softquery.bundle.config import (
     CALIBRATION,
     CARD,
     CONFIG,
@@ -21,11 +20,11 @@ from softquery.bundle.folder_layout import (
     SOURCE_TOKENIZER,
     TOKENIZER,
     WEIGHTS,
+    BundleConfig,
     refuse,
     to_json,
 )
-from softquery.bundle.opening import Bundle, read_bundle
-from softquery.bundle.weights import Array, weights_to_bytes
+from softquery.bundle.opening import Array, Bundle, read_bundle, weights_to_bytes
 from softquery.errors import InputError
 
 

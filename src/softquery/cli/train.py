@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from softquery.cli import processes
 from softquery.cli.console import INTERRUPTED, note, print_json, print_table
 from softquery.cli.options import AsJson, PairColumns, needs_extra, parse_rename
+from softquery.cli.progress import TrainingBar, first_speaks, is_first, start_processes
 
 
 def train(
@@ -53,7 +53,6 @@ def train(
     An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
     """
     _require_torch()
-    from softquery.cli.progress import TrainingBar
     from softquery.running.options import RunOptions
     from softquery.running.run_folder import partial_folder
     from softquery.running.train import check_options
@@ -65,9 +64,9 @@ def train(
     check_options(run, given)
     run = _with_vectors(run, vectors or [])
     if devices > 1 and "LOCAL_RANK" not in os.environ:
-        processes.start(devices)
+        start_processes(devices)
     try:
-        with processes.first_speaks(), TrainingBar(run.counted) as bar:
+        with first_speaks(), TrainingBar(run.counted) as bar:
             options = RunOptions(
                 data=data,
                 output=output,
@@ -82,7 +81,7 @@ def train(
     except KeyboardInterrupt:
         _leave_resumable(partial_folder(output))
         raise
-    if processes.is_first():
+    if is_first():
         _show(bundle, as_json)
 
 
@@ -102,7 +101,7 @@ def _with_vectors(run: Any, vectors: list[Path]) -> Any:
 def _leave_resumable(folder: Path) -> None:
     """Where there is something to go on from, say so instead of just leaving."""
     if folder.exists():
-        if processes.is_first():
+        if is_first():
             note("softquery: interrupted; go on with --resume")
         sys.exit(INTERRUPTED)
 

@@ -11,7 +11,7 @@ from safetensors.numpy import save
 
 from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
-from softquery.bundle.weights import read_weights
+from softquery.bundle.opening import read_weights
 from softquery.errors import BundleError, InputError
 from softquery.files import atomic_folder
 from softquery.interop.bert_config import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softquery.measure.arrays import (
+from softquery.measure.basic_metrics import (
     Numbers,
     as_labels,
     as_numbers,

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softquery.measure.arrays import (
+from softquery.measure.basic_metrics import (
     Labels,
     Numbers,
     as_labels,

@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softquery.measure.arrays import (
+from softquery.measure.basic_metrics import (
     Labels,
     Numbers,
     as_labels,
+    macro_f1,
     require_ids_below,
     require_same_length,
 )
-from softquery.measure.basic_metrics import macro_f1
 from softquery.measure.bootstrap import Interval, interval
 from softquery.measure.match_scores import MatchReport
 

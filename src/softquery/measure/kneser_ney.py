@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.measure.arrays import require_rows
+from softquery.measure.basic_metrics import require_rows
 from softquery.text import BOS_ID, PAD_ID
 
 FALLBACK = (0.5, 1.0, 1.5)

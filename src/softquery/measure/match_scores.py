@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from softquery.errors import InputError
-from softquery.measure.arrays import (
+from softquery.measure.basic_metrics import (
     Numbers,
     as_labels,
     as_numbers,
-    require_ids_below,
-    require_same_length,
-)
-from softquery.measure.basic_metrics import (
     auc,
     confusion_matrix,
     f1_by_label,
     order_codes,
     pearson,
+    require_ids_below,
+    require_same_length,
     spearman,
     spearman_of_codes,
 )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softquery.measure.arrays import Numbers, as_numbers, require_rows, require_same_length
+from softquery.measure.basic_metrics import Numbers, as_numbers, require_rows, require_same_length
 from softquery.measure.bootstrap import Interval, mean_interval
 
 Counting = Literal["squad", "cmrc"]

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from softquery.measure.arrays import Labels, as_labels, require_ids_below, require_same_length
+from softquery.measure.basic_metrics import (
+    Labels,
+    as_labels,
+    require_ids_below,
+    require_same_length,
+)
 
 Groups = dict[str, Labels]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.measure.arrays import require_rows
+from softquery.measure.basic_metrics import require_rows
 from softquery.measure.bootstrap import Interval, interval
 
 Tags = Sequence[Sequence[str]]

@@ -21,9 +21,8 @@ from softquery.text.couplets import (
     last_word,
     tone_of,
 )
-from softquery.text.normalise import normalise, visible_form
 from softquery.text.pipeline import Encoded, TextPipeline
-from softquery.text.segmentation import WordTokenizer
+from softquery.text.segmentation import WordTokenizer, normalise, visible_form
 from softquery.text.spans import in_parts, rejoined, sentence_spans, split_sentences
 from softquery.text.text_config import (
     BERT_CLS,

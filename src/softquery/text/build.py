@@ -9,9 +9,14 @@ from typing import Final
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from softquery.errors import ConfigError
-from softquery.text.normalise import WORD_START, build_normaliser
 from softquery.text.pipeline import TextPipeline, prepared_texts
-from softquery.text.segmentation import CJK, WordSegmenter, build_segmenter
+from softquery.text.segmentation import (
+    CJK,
+    WORD_START,
+    WordSegmenter,
+    build_normaliser,
+    build_segmenter,
+)
 from softquery.text.text_config import (
     BOS,
     BOS_ID,

@@ -11,8 +11,7 @@ from typing import Final, TypeVar
 from tokenizers import Encoding, Tokenizer
 
 from softquery.errors import InputError
-from softquery.text.normalise import normalise, repaired, simplified
-from softquery.text.segmentation import WordSegmenter
+from softquery.text.segmentation import WordSegmenter, normalise, repaired, simplified
 from softquery.text.spans import Span, joined_spans, tidy_spans
 from softquery.text.storage import FILE_NAME, read_tokenizer, write_tokenizer
 from softquery.text.text_config import SUBWORDS, TextConfig, reserved_tokens

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 from softquery.errors import ConfigError
-from softquery.text.normalise import WORD_START, build_normaliser
 from softquery.text.pipeline import TextPipeline
+from softquery.text.segmentation import WORD_START, build_normaliser
 from softquery.text.text_config import BERT_CLS, BERT_RESERVED, BERT_SEP, BERT_UNK, TextConfig
 
 CONTINUATION: Final = "##"

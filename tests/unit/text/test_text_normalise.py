@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from softquery.text import TextConfig, normalise
-from softquery.text.normalise import repaired, simplification_table, simplified
+from softquery.text.segmentation import repaired, simplification_table, simplified
 
 
 @pytest.mark.parametrize(
