@@ -23,17 +23,7 @@ from softquery.export.graph.bert import answer_graph, encode_graph
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import as_limits, watched_sessions
-from softquery.export.trial import (
-    CHECKED,
-    Difference,
-    Form,
-    Trial,
-    Weights,
-    by_score,
-    check_wish,
-    completed,
-)
-from softquery.export.trial import Judge as GateJudge
+from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed
 from softquery.files import DocumentLine
 from softquery.models import Bert
 from softquery.runtime.bert.backend import BertReadBackend, BertRow, open_bert, padded
@@ -98,10 +88,12 @@ def export_bert_head(
     if int8:
         arranged = arrange(weights, config.model["name"])
         limits = _limits(answer_graph(arranged, config.kind, settings), arranged, made)
-    trial = Trial(
-        bundle=bundle,
-        difference=lambda exported: Difference(_difference(bundle, exported, made, judge)),
-        judge=by_score(lambda exported: judge.score(exported, rows), judge.metric, len(rows)),
+    trial = Trial.scored(
+        bundle,
+        judge.metric,
+        len(rows),
+        difference=lambda exported: _difference(bundle, exported, made, judge),
+        score=lambda exported: judge.score(exported, rows),
     )
     plain, *smaller = (
         Form.around(
@@ -147,24 +139,25 @@ def export_encoder(
     def form(some: Weights) -> Form:
         return Form(config=config, weights=some, graphs=lambda: [graph])
 
-    def trial(judge: GateJudge) -> Trial:
-        return Trial(
-            bundle=bundle,
-            difference=lambda exported: Difference(_states_difference(bundle, exported, made)),
-            judge=judge,
-        )
-
-    metric = "mlm_perplexity"
-    if not int8:
-        return trial(by_score(lambda _: 0.0, metric, 0)).run(output, form(weights), [], limit)
-    with _hidden(bundle, model, lines) as hidden:
-        judge = by_score(
-            lambda exported: hidden.scores(load_encoder(read_bundle(exported))).perplexity,
-            metric,
-            hidden.num_words(),
+    def trial(score: Callable[[Path], float], num_words: int) -> Trial:
+        return Trial.scored(
+            bundle,
+            "mlm_perplexity",
+            num_words,
+            difference=lambda exported: _states_difference(bundle, exported, made),
+            score=score,
             cost=per_cent_grown,
         )
-        return trial(judge).run(output, form(weights), [form(quantise(weights))], limit)
+
+    if not int8:
+        return trial(lambda exported: 0.0, 0).run(output, form(weights), [], limit)
+    with _hidden(bundle, model, lines) as hidden:
+
+        def perplexity(exported: Path) -> float:
+            return hidden.scores(load_encoder(read_bundle(exported))).perplexity
+
+        judged = trial(perplexity, hidden.num_words())
+        return judged.run(output, form(weights), [form(quantise(weights))], limit)
 
 
 def _hidden(

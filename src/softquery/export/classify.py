@@ -12,17 +12,7 @@ from softquery.export.graph.attentive import classify_graph, judge_graph, read_g
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import WatchedModule, watching
-from softquery.export.trial import (
-    CHECKED,
-    Difference,
-    Form,
-    Trial,
-    Weights,
-    by_score,
-    check_wish,
-    completed,
-    entry_of,
-)
+from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed, entry_of
 from softquery.files import Row
 from softquery.models import Hierarchical
 from softquery.runtime.classify.evaluate import evaluate_classifier
@@ -41,14 +31,9 @@ def export_classifier(
     limit: float = 0.5,
     rows: Sequence[Row] = (),
 ) -> ExportReport:
-    """Write an exported classifier, whole or not at all.
+    """Write an exported classifier; the arguments are those of `export_matcher`.
 
-    Args:
-        bundle: What was trained.
-        output: Where it goes; the bundle's own folder is replaced.
-        int8: Try int8.
-        limit: Points that int8 may cost, of what the classifier is judged by.
-        rows: Labelled texts; the gate needs them, and the check uses them.
+    `limit` is in points of what the classifier is judged by, and `rows` are labelled texts.
     """
     check_wish(bundle, "classifier", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle, "classifier")
@@ -59,10 +44,12 @@ def export_classifier(
     texts = [row.values["text"] for row in rows[:CHECKED]] or _made_up_texts(trained)
     largest = _largest_input(trained, texts)
     metric = trained.metric
-    trial = Trial(
-        bundle=bundle,
-        difference=lambda exported: Difference(_difference(trained, exported, texts)),
-        judge=by_score(lambda exported: _score(exported, rows, metric), metric, len(rows)),
+    trial = Trial.scored(
+        bundle,
+        metric,
+        len(rows),
+        difference=lambda exported: _difference(trained, exported, texts),
+        score=lambda exported: _score(exported, rows, metric),
     )
 
     def form(some: Weights) -> Form:

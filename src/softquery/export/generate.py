@@ -7,6 +7,7 @@ alone; where that does, float32 is kept. The report says what happened.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from softquery.export.graph import seq2seq, transformer
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import as_limits, watched_sessions
-from softquery.export.trial import Difference, Form, Trial, by_score, completed, entry_of
+from softquery.export.trial import Form, Trial, completed, entry_of
 from softquery.files import Row
 from softquery.measure import corpus_bleu, require_sacrebleu
 from softquery.runtime.generate.decoder_weights import generator_weights
@@ -70,19 +71,15 @@ def export_generator(
     config = completed(bundle, config_of(load_task_model(bundle)))
     weights = dequantised(bundle.read_weights())
     trained = load_generator(bundle, backend="torch", device="cpu")
-    trial = Trial(
-        bundle=bundle,
+    scored = Trial.scored(
+        bundle,
+        metric,
+        len(rows),
         difference=lambda exported: _difference(trained, load_generator(exported, backend="onnx")),
-        judge=by_score(
-            lambda exported: _score(exported, rows, metric),
-            metric,
-            len(rows),
-            cost=_points if metric == "bleu" else per_cent_grown,
-        ),
-        tolerance=TOLERANCE,
-        unit=" nats per token",
-        judged_on="text",
+        score=lambda exported: _score(exported, rows, metric),
+        cost=_points if metric == "bleu" else per_cent_grown,
     )
+    trial = replace(scored, tolerance=TOLERANCE, unit=" nats per token", judged_on="text")
 
     def form(stored: Weights, limits: Mapping[str, float]) -> Form:
         used = stored if limits else dequantised(stored)
@@ -163,7 +160,7 @@ def _limits(
         return as_limits(found)
 
 
-def _difference(trained: Generator, exported: Generator) -> Difference:
+def _difference(trained: Generator, exported: Generator) -> float:
     """The largest difference in log-likelihood, in nats per token, on what torch says greedily."""
     texts = _made_up(trained)
     longest = min(COMPARED, trained.backend.max_length or COMPARED)
@@ -173,7 +170,7 @@ def _difference(trained: Generator, exported: Generator) -> Difference:
     answers = [each[0].text if each else "" for each in found]
     ours, counts = exported.log_likelihoods(texts, answers)
     theirs, _ = trained.log_likelihoods(texts, answers)
-    return Difference(float((np.abs(ours - theirs) / counts).max()))
+    return float((np.abs(ours - theirs) / counts).max())
 
 
 def _made_up(generator: Generator) -> list[str]:

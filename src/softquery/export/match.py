@@ -16,17 +16,7 @@ from softquery.export.graph.blocks import MatchRanges
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import WatchedModule, measure_ranges
-from softquery.export.trial import (
-    CHECKED,
-    Difference,
-    Form,
-    Trial,
-    Weights,
-    by_score,
-    check_wish,
-    completed,
-    entry_of,
-)
+from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed, entry_of
 from softquery.files import Row
 from softquery.nn import Embedded
 from softquery.runtime.graph_weights import dequantised
@@ -69,10 +59,12 @@ def export_matcher(
     pairs = _pairs(rows[:CHECKED]) or _made_up_pairs(trained)
     ranges = measure_match_ranges(trained, pairs)
     metric = "spearman" if trained.is_graded else "accuracy"
-    trial = Trial(
-        bundle=bundle,
-        difference=lambda exported: Difference(_difference(trained, exported, pairs)),
-        judge=by_score(lambda exported: _score(exported, rows, metric), metric, len(rows)),
+    trial = Trial.scored(
+        bundle,
+        metric,
+        len(rows),
+        difference=lambda exported: _difference(trained, exported, pairs),
+        score=lambda exported: _score(exported, rows, metric),
     )
 
     def form(some: Weights) -> Form:

@@ -15,15 +15,7 @@ from softquery.export.graph.bidaf import ReadRanges, encode_graph, read_graph
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import SMALLEST, quantise
 from softquery.export.ranges import WatchedModule, measure_ranges
-from softquery.export.trial import (
-    Difference,
-    Form,
-    Trial,
-    Weights,
-    by_score,
-    check_wish,
-    completed,
-)
+from softquery.export.trial import Form, Trial, Weights, check_wish, completed
 from softquery.files import AskedQuestion
 from softquery.models import BiDaf
 from softquery.runtime.graph_weights import dequantised
@@ -51,14 +43,9 @@ def export_reader(
     limit: float = 0.5,
     rows: Sequence[AskedQuestion] = (),
 ) -> ExportReport:
-    """Write an exported reader, whole or not at all.
+    """Write an exported reader; the arguments are those of `export_matcher`.
 
-    Args:
-        bundle: What was trained.
-        output: Where it goes; the bundle's own folder is replaced.
-        int8: Try int8.
-        limit: Points of F1 that int8 may cost.
-        rows: Questions with answers; the gate needs them, and the check uses them.
+    `limit` is in points of F1, and `rows` are questions with their answers.
     """
     check_wish(bundle, "reader", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle, "reader")
@@ -67,10 +54,12 @@ def export_reader(
     weights = dequantised(bundle.read_weights())
     windows = _windows(trained, rows[:CHECKED]) or _made_up(trained)
     ranges = measure_read_ranges(trained, windows)
-    trial = Trial(
-        bundle=bundle,
-        difference=lambda exported: Difference(_difference(trained, exported, windows)),
-        judge=by_score(lambda exported: _score(exported, rows), "f1", len(rows)),
+    trial = Trial.scored(
+        bundle,
+        "f1",
+        len(rows),
+        difference=lambda exported: _difference(trained, exported, windows),
+        score=lambda exported: _score(exported, rows),
     )
 
     def graphs(arranged: Weights) -> list[Graph]:

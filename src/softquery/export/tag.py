@@ -17,15 +17,7 @@ from softquery.export.graph.builder import Graph
 from softquery.export.graph.tagger import TagRanges, spell_graph, tag_graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import WatchedModule, measure_ranges
-from softquery.export.trial import (
-    Difference,
-    Form,
-    Trial,
-    Weights,
-    by_score,
-    check_wish,
-    completed,
-)
+from softquery.export.trial import Form, Trial, Weights, check_wish, completed
 from softquery.files import TaggedSentence
 from softquery.models import BiLstmTagger
 from softquery.runtime.graph_weights import dequantised
@@ -48,14 +40,9 @@ def export_tagger(
     limit: float = 0.5,
     rows: Sequence[TaggedSentence] = (),
 ) -> ExportReport:
-    """Write an exported tagger, whole or not at all.
+    """Write an exported tagger; the arguments are those of `export_matcher`.
 
-    Args:
-        bundle: What was trained.
-        output: Where it goes; the bundle's own folder is replaced.
-        int8: Try int8.
-        limit: Points of F1, or of accuracy for plain tags, that int8 may cost.
-        rows: Tagged sentences; the gate needs them, and the check uses them.
+    `limit` is in points of F1, or of accuracy for plain tags, and `rows` are tagged sentences.
     """
     if int8 and not rows:
         raise ConfigError("int8 needs tagged sentences for its gate; name a file with --data")
@@ -66,10 +53,12 @@ def export_tagger(
     sentences = [row.tokens for row in rows[:CHECKED]] or _made_up(trained)
     ranges = measure_tag_ranges(trained, sentences)
     metric = "f1" if trained.tags.has_spans else "accuracy"
-    trial = Trial(
-        bundle=bundle,
-        difference=lambda exported: Difference(_difference(trained, exported, sentences)),
-        judge=by_score(lambda exported: _score(exported, rows, metric), metric, len(rows)),
+    trial = Trial.scored(
+        bundle,
+        metric,
+        len(rows),
+        difference=lambda exported: _difference(trained, exported, sentences),
+        score=lambda exported: _score(exported, rows, metric),
     )
 
     def form(some: Weights) -> Form:

@@ -104,35 +104,6 @@ class Form:
         return cls(config=config, weights=weights, graphs=every)
 
 
-def by_score(
-    score: Callable[[Path], float],
-    metric: str,
-    num_rows: int,
-    cost: Callable[[float, float], float] = points_lost,
-) -> Judge:
-    """Judge int8 by one figure.
-
-    Args:
-        score: An exported bundle's figure.
-        metric: What that figure is.
-        num_rows: How many rows it is measured on.
-        cost: What the figure lost on the way from float32 to int8.
-    """
-
-    def judge(plain: Path, small: Path, limit: float) -> AccuracyGate:
-        before, after = score(plain), score(small)
-        return AccuracyGate.decide(
-            metric=metric,
-            float32=before,
-            int8=after,
-            lost=cost(before, after),
-            limit=limit,
-            n=num_rows,
-        )
-
-    return judge
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
     """A model that is to be exported, and how its graphs are judged."""
@@ -148,6 +119,37 @@ class Trial:
     """Of the difference, where it is none of a probability."""
     judged_on: str | None = None
     """What the gate counts, such as `"text"`, where the card shall tell of the export."""
+
+    @classmethod
+    def scored(
+        cls,
+        bundle: Bundle,
+        metric: str,
+        num_rows: int,
+        *,
+        difference: Callable[[Path], float],
+        score: Callable[[Path], float],
+        cost: Callable[[float, float], float] = points_lost,
+    ) -> "Trial":
+        """Of a model that is judged by one figure.
+
+        Args:
+            bundle: What was trained.
+            metric: What the figure is.
+            num_rows: How many rows it is measured on.
+            difference: How far an exported bundle's probabilities lie from torch's, at most.
+            score: An exported bundle's figure.
+            cost: What the figure lost on the way from float32 to int8.
+        """
+
+        def judge(plain: Path, small: Path, limit: float) -> AccuracyGate:
+            before, after = score(plain), score(small)
+            lost = cost(before, after)
+            return AccuracyGate.decide(
+                metric=metric, float32=before, int8=after, lost=lost, limit=limit, n=num_rows
+            )
+
+        return cls(bundle=bundle, difference=lambda path: Difference(difference(path)), judge=judge)
 
     def run(
         self,

@@ -30,13 +30,7 @@ Item = TypeVar("Item")
 
 
 class OnnxClassifyBackend:
-    """The graphs of an exported classifier.
-
-    Args:
-        bundle: With its `onnx/` folder.
-        threads: How many batches are computed at a time; None for one per core.
-        inner: The embedder inside, where there is one; sentences are then words, and not ids.
-    """
+    """The graphs of an exported classifier; with an embedder inside, sentences are words."""
 
     def __init__(
         self, bundle: Bundle, threads: int | None = None, inner: ContextLayers | None = None

@@ -40,14 +40,7 @@ class ReadWord(NamedTuple):
 
 
 class OnnxTagBackend:
-    """The `spell` and `tag` graphs of an exported bundle.
-
-    Args:
-        bundle: With its `onnx/` folder.
-        pipeline: The bundle's.
-        threads: How many batches are computed at a time; None for one per core.
-        inner: The embedder inside, where there is one.
-    """
+    """The `spell` and `tag` graphs of an exported bundle, over the embedder inside, if any."""
 
     def __init__(
         self,
