@@ -26,7 +26,7 @@ from softquery.bundle import (
     update_bundle,
     with_section,
 )
-from softquery.cli.console import note
+from softquery.cli.terminal.console import note
 from softquery.errors import BundleError, InputError
 from softquery.export import ExportReport, export_classifier, export_reader, export_tagger
 from softquery.files import (

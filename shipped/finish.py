@@ -25,7 +25,7 @@ from matchers import make_matcher, show_matcher
 from pretrained import make_embedder, make_encoder
 from shipment import Check, Shipment, put_in_place, size_check
 
-from softquery.cli.console import print_json, print_table
+from softquery.cli.terminal.console import print_json, print_table
 from softquery.errors import InputError, SoftqueryError
 from softquery.runtime.calibrate import Aim
 from softquery.zoo.glance import folder_size

@@ -22,7 +22,7 @@ from softquery.bundle import (
     read_bundle,
     with_section,
 )
-from softquery.cli.console import note
+from softquery.cli.terminal.console import note
 from softquery.errors import InputError
 from softquery.export import export_generator
 from softquery.files import Row, find_split, read_rows

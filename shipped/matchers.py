@@ -36,7 +36,7 @@ from shipment import Check, Shipment, gate_check, keep_records
 
 from softquery.answers import Calibration
 from softquery.bundle import RECORDS, make_card, read_bundle
-from softquery.cli.console import note, print_table
+from softquery.cli.terminal.console import note, print_table
 from softquery.errors import MissingExtra
 from softquery.export import export_matcher
 from softquery.files import Row, find_split

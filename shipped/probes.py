@@ -20,7 +20,7 @@ from draw_probes import COLUMNS, FOLDER
 from numpy.typing import NDArray
 
 import softquery
-from softquery.cli.console import print_json, print_table
+from softquery.cli.terminal.console import print_json, print_table
 from softquery.errors import InputError, SoftqueryError
 from softquery.files import Row, read_rows
 from softquery.measure import mean_interval

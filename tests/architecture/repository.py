@@ -18,6 +18,7 @@ TORCH_FREE_LAYERS = (
     "explain",
     "files",
     "measure",
+    "numpy_softmax",
     "search",
     "text",
     "zoo",

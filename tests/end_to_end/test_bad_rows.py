@@ -2,7 +2,7 @@
 
 import pytest
 
-from softquery.cli.bad_rows import BadRows
+from softquery.cli.terminal.bad_rows import BadRows
 from softquery.errors import InputError
 
 

@@ -22,7 +22,7 @@ from tiny_texts import reviews, write_texts
 from softquery import load
 from softquery.bundle import read_bundle
 from softquery.recipes import override, recipe
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import train
 from softquery.runtime.torch_models import load_encoder, load_task_model
 

@@ -48,7 +48,7 @@ from softquery.bundle import read_bundle
 from softquery.export import export_matcher, export_tagger
 from softquery.interop import publish_bert
 from softquery.recipes import override, recipe
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import train
 from warm import launch
 

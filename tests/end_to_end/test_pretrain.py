@@ -22,7 +22,7 @@ from softquery.data import write_corpus
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_texts
 from softquery.recipes import override, recipe
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import train
 from softquery.runtime.torch_models import load_embedder
 from softquery.text import TextConfig, TextPipeline, spell_sentences

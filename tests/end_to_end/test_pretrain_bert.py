@@ -21,7 +21,7 @@ from softquery.data import write_documents as write_numbered
 from softquery.errors import ConfigError, InputError
 from softquery.files import find_texts, read_lines
 from softquery.recipes import override, recipe
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import train
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.torch_models import load_encoder

@@ -4,7 +4,7 @@ import pytest
 
 from softquery.errors import ConfigError
 from softquery.recipes import RECIPES, recipe
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import TRAINERS, check_options, train
 
 OPTIONS = {"vectors", "columns", "init", "devices"}

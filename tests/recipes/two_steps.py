@@ -53,7 +53,7 @@ from softquery.recipes import (
     override,
     recipe,
 )
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import train
 from softquery.tasks import Generation, PairClassification, PairGrading
 

@@ -18,7 +18,7 @@ from tiny_documents import settings, write_documents
 from softquery.bundle import RECORDS, read_bundle
 from softquery.errors import ConfigError, InputError
 from softquery.recipes import override, recipe
-from softquery.running.options import RunOptions
+from softquery.running.run_options import RunOptions
 from softquery.running.train import train
 from softquery.runtime import load
 from softquery.runtime.embed.evaluate import evaluate_masked

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import BundleError
-from softquery.softmax import softmax
+from softquery.numpy_softmax import softmax
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,6 @@ from softquery import __version__
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.classify import classify
-from softquery.cli.console import run
 from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
@@ -23,6 +22,7 @@ from softquery.cli.read import read
 from softquery.cli.search import search
 from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
+from softquery.cli.terminal.console import run
 from softquery.cli.train import recipes, train
 from softquery.cli.vectors import vectors
 

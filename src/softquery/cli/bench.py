@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.options import AsJson, check_picture, needs_extra
+from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.shared_options import AsJson, check_picture, needs_extra
 from softquery.errors import ConfigError, counted
 
 NAMES = ("match", "serve")

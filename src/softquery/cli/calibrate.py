@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.console import flat, note, print_json, print_table
-from softquery.cli.options import AsJson, PairColumns, parse_rename
+from softquery.cli.terminal.console import flat, note, print_json, print_table
+from softquery.cli.terminal.shared_options import AsJson, PairColumns, parse_rename
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:

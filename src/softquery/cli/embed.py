@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import tell_end
-from softquery.cli.bad_rows import BadRows
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.options import (
+from softquery.cli.terminal.answer_file import tell_end
+from softquery.cli.terminal.bad_rows import BadRows
+from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.progress import counting
+from softquery.cli.terminal.shared_options import (
     AsJson,
     BackendName,
     Model,
@@ -18,7 +19,6 @@ from softquery.cli.options import (
     parse_rename,
     require_choice,
 )
-from softquery.cli.progress import counting
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def embed(
     An interrupted run into an .npz goes on where it stopped when the same command is given again.
     """
     from softquery.runtime.embed.layer_choice import check_choice, parse_layers
-    from softquery.runtime.embed.vector_files import FORMS, embed_rows
+    from softquery.runtime.embed.vector_output import FORMS, embed_rows
     from softquery.runtime.partial_file import check_output
 
     if (file is None) == (not text):

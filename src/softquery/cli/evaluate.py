@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from softquery.cli.console import flat, note, print_json, print_table
-from softquery.cli.options import AsJson, PairColumns, check_writable, needs_extra, parse_rename
-from softquery.cli.progress import counting
+from softquery.cli.terminal.console import flat, note, print_json, print_table
+from softquery.cli.terminal.progress import counting
+from softquery.cli.terminal.shared_options import (
+    AsJson,
+    PairColumns,
+    check_writable,
+    needs_extra,
+    parse_rename,
+)
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:

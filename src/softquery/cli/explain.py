@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.answer_file import note_cuts
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.options import AsJson, BackendName, Model, check_explain
+from softquery.cli.terminal.answer_file import note_cuts
+from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.shared_options import AsJson, BackendName, Model, check_explain
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.options import AsJson, PairColumns, needs_extra, parse_rename
+from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_extra, parse_rename
 from softquery.errors import BundleError, ConfigError, InputError
 
 if TYPE_CHECKING:

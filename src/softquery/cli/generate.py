@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli import options
-from softquery.cli.answer_file import FileRun, answer_file, load_kind, note_cuts, prepare_run
-from softquery.cli.console import note, print_json, print_table, print_text
+from softquery.cli.terminal import shared_options as options
+from softquery.cli.terminal.answer_file import (
+    FileRun,
+    answer_file,
+    load_kind,
+    note_cuts,
+    prepare_run,
+)
+from softquery.cli.terminal.console import note, print_json, print_table, print_text
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:

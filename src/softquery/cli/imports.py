@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from softquery.cli.console import print_json, print_table
 from softquery.cli.export import require_onnx
-from softquery.cli.options import AsJson
+from softquery.cli.terminal.console import print_json, print_table
+from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import InputError
 
 imports = typer.Typer(

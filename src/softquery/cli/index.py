@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.options import AllThreads, AsJson, parse_rename
-from softquery.cli.progress import counting
+from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.progress import counting
+from softquery.cli.terminal.shared_options import AllThreads, AsJson, parse_rename
 from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from softquery.cli.console import print_json, print_table, print_text
-from softquery.cli.options import AsJson
+from softquery.cli.terminal.console import print_json, print_table, print_text
+from softquery.cli.terminal.shared_options import AsJson
 
 
 def models(

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table, print_text
-from softquery.cli.options import AsJson
+from softquery.cli.terminal.console import note, print_json, print_table, print_text
+from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import ConfigError
 
 DEFAULT_PORT = 8000

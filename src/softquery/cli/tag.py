@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli import options
-from softquery.cli.answer_file import answer_file, load_kind, note_cuts, prepare_run
-from softquery.cli.console import print_json, print_line
+from softquery.cli.terminal import shared_options as options
+from softquery.cli.terminal.answer_file import answer_file, load_kind, note_cuts, prepare_run
+from softquery.cli.terminal.console import print_json, print_line
 
 if TYPE_CHECKING:
     from softquery.answers import Tagged

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from softquery.cli.console import INTERRUPTED, note, print_json, print_table
-from softquery.cli.options import AsJson, PairColumns, needs_extra, parse_rename
-from softquery.cli.progress import TrainingBar, first_speaks, is_first, start_processes
+from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_table
+from softquery.cli.terminal.progress import TrainingBar, first_speaks, is_first, start_processes
+from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_extra, parse_rename
 
 
 def train(
@@ -53,8 +53,8 @@ def train(
     An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
     """
     _require_torch()
-    from softquery.running.options import RunOptions
     from softquery.running.run_folder import partial_folder
+    from softquery.running.run_options import RunOptions
     from softquery.running.train import check_options
     from softquery.running.train import train as run_recipe
     from softquery.zoo import resolve
@@ -108,7 +108,7 @@ def _leave_resumable(folder: Path) -> None:
 
 def _show(bundle: Path, as_json: bool) -> None:
     from softquery.bundle import read_bundle
-    from softquery.cli.console import flat
+    from softquery.cli.terminal.console import flat
 
     metrics = read_bundle(bundle).metrics
     if as_json:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.console import note, print_json, print_table
-from softquery.cli.options import AsJson
+from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from softquery.export.ranges import as_limits, watched_sessions
 from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed
 from softquery.files import DocumentLine
 from softquery.models import Bert
+from softquery.numpy_softmax import softmax
 from softquery.runtime.bert.backend import BertReadBackend, BertRow, open_bert, padded
 from softquery.runtime.bert.onnx import OnnxBertEncoder
 from softquery.runtime.bert.torch import TorchBertEncoder
@@ -41,7 +42,6 @@ from softquery.runtime.read.model import load_reader
 from softquery.runtime.tag.evaluate import evaluate_tagger
 from softquery.runtime.tag.model import load_tagger
 from softquery.runtime.torch_models import config_of, load_bert_head, load_encoder
-from softquery.softmax import softmax
 from softquery.text import PieceEncoder
 
 WATCHED_ROWS = 256

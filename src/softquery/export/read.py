@@ -18,6 +18,7 @@ from softquery.export.ranges import WatchedModule, measure_ranges
 from softquery.export.trial import Form, Trial, Weights, check_wish, completed
 from softquery.files import AskedQuestion
 from softquery.models import BiDaf
+from softquery.numpy_softmax import softmax
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import (
     PREFIX,
@@ -29,7 +30,6 @@ from softquery.runtime.read.evaluate import evaluate_reader
 from softquery.runtime.read.model import Reader, load_reader
 from softquery.runtime.read.torch import TorchReadBackend
 from softquery.runtime.torch_models import config_of
-from softquery.softmax import softmax
 
 CHECKED = 64
 """Questions on which the graphs are compared with torch."""

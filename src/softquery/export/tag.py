@@ -20,13 +20,13 @@ from softquery.export.ranges import WatchedModule, measure_ranges
 from softquery.export.trial import Form, Trial, Weights, check_wish, completed
 from softquery.files import TaggedSentence
 from softquery.models import BiLstmTagger
+from softquery.numpy_softmax import softmax
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import PREFIX, PROJECTIONS
 from softquery.runtime.tag.evaluate import evaluate_tagger
 from softquery.runtime.tag.model import Tagger, load_tagger
 from softquery.runtime.tag.torch import TorchTagBackend
 from softquery.runtime.torch_models import config_of
-from softquery.softmax import softmax
 
 CHECKED = 256
 """Sentences on which the graphs are compared with torch."""

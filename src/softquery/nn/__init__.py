@@ -7,7 +7,7 @@ from softquery.nn.attention_layers import (
     TwoWayAttention,
     TwoWayOutput,
 )
-from softquery.nn.characters import (
+from softquery.nn.character_encoders import (
     Activation,
     CharacterCnn,
     CharacterFeatures,

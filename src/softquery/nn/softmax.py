@@ -16,7 +16,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.nn.characters import CharacterCnn
+from softquery.nn.character_encoders import CharacterCnn
 from softquery.nn.recurrent_layer import autocast_dtype
 from softquery.nn.sampled_softmax import log_share
 from softquery.nn.small_layers import LayerNorm

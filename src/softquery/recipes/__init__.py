@@ -4,7 +4,17 @@ import difflib
 from collections.abc import Callable
 
 from softquery.errors import ConfigError
-from softquery.recipes import bert, bert_heads, classify, elmo, generate, match, read, tag, word2vec
+from softquery.recipes import (
+    bert,
+    bert_finetuning,
+    classify,
+    elmo,
+    generate,
+    match,
+    read,
+    tag,
+    word2vec,
+)
 from softquery.recipes.bert import BertRun, DocumentFiles, Pieces
 from softquery.recipes.elmo import ElmoRun, StreamFiles, Targets
 from softquery.recipes.run import BertSettings, Files, Run, Vocabulary, override
@@ -62,10 +72,10 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "bert-small": bert.bert_small,
     "bert-base": bert.bert_base,
     "bert-large": bert.bert_large,
-    "bert-classify": bert_heads.bert_classify,
-    "bert-match": bert_heads.bert_match,
-    "bert-tag": bert_heads.bert_tag,
-    "bert-read": bert_heads.bert_read,
+    "bert-classify": bert_finetuning.bert_classify,
+    "bert-match": bert_finetuning.bert_match,
+    "bert-tag": bert_finetuning.bert_tag,
+    "bert-read": bert_finetuning.bert_read,
     "word2vec": word2vec.word2vec,
     "word2vec-cbow": word2vec.word2vec_cbow,
 }

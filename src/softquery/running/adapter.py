@@ -18,7 +18,7 @@ from softquery.data import Slot, bucketed, split_rows, take_share
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import fill_table, find_split, read_vectors
 from softquery.recipes import Run
-from softquery.running.options import RunOptions, Say
+from softquery.running.run_options import RunOptions, Say
 from softquery.running.start import Start, begin
 from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
 from softquery.training import TrainingPlan

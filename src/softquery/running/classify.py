@@ -25,7 +25,7 @@ from softquery.running.adapter import (
     vocabulary_of,
 )
 from softquery.running.match import TEACHER
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.classify.backend import limit_of, reading_of
 from softquery.runtime.classify.torch import class_logits, packed
 from softquery.tasks import TextClassification

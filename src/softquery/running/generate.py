@@ -21,7 +21,7 @@ from softquery.running.adapter import (
     check_finite,
     vocabulary_of,
 )
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.generate.evaluate import evaluate_generator
 from softquery.runtime.generate.model import Generator
 from softquery.runtime.generate.request import GenerateRequest

@@ -14,7 +14,7 @@ from softquery.errors import BundleError, ConfigError
 from softquery.models import AttentiveConfig, BiDafConfig, BiLstmTaggerConfig, Elmo
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes import Run
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.inner.inner_weights import base_weights
 from softquery.runtime.torch_models import load_embedder
 from softquery.text import SUBWORDS, TextPipeline

@@ -24,7 +24,7 @@ from softquery.running.adapter import (
     found_labels,
     vocabulary_of,
 )
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.torch_models import pair_logits
 from softquery.tasks import PairClassification, PairTask
 from softquery.text import TextPipeline

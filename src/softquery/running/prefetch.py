@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from softquery.data import Pairs, Questions, Sentences, Slot, Texts, budgeted
 from softquery.errors import counted
 from softquery.nn import ElmoEmbedder, KnownContexts, Lexicon, sentence_keys
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 
 Data = TypeVar("Data")
 NUM_TOKENS = 16_384

@@ -20,7 +20,6 @@ from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import find_texts, fingerprint
 from softquery.recipes import BertRun, ElmoRun
-from softquery.running.options import RunOptions, Say
 from softquery.running.run_folder import (
     clear_up,
     enter,
@@ -28,6 +27,7 @@ from softquery.running.run_folder import (
     note_settings,
     partial_folder,
 )
+from softquery.running.run_options import RunOptions, Say
 from softquery.running.start import Start
 from softquery.text import TextPipeline
 from softquery.training import (

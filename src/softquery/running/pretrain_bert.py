@@ -30,9 +30,9 @@ from softquery.files import open_text, read_lines
 from softquery.models import REGISTRY, Bert
 from softquery.recipes import BertRun, DocumentFiles
 from softquery.running.adapter import check_finite
-from softquery.running.options import Say
 from softquery.running.pretrain import TextSource, fits_on
 from softquery.running.run_card import bert_card
+from softquery.running.run_options import Say
 from softquery.running.start import Start, differing, read_pretrained, take_weights
 from softquery.runtime.embed.evaluate import masked_scores, measured_slots
 from softquery.runtime.torch_models import build_encoder, config_of

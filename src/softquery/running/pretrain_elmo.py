@@ -28,9 +28,9 @@ from softquery.models import REGISTRY, BiLmState, Elmo, LanguageModelOutput, Sof
 from softquery.nn import LstmState
 from softquery.recipes import ElmoRun
 from softquery.running.adapter import check_finite
-from softquery.running.options import Say
 from softquery.running.pretrain import TextSource, fits_on
 from softquery.running.run_card import elmo_card
+from softquery.running.run_options import Say
 from softquery.running.start import Start, differing, read_pretrained, take_weights
 from softquery.runtime.embed.evaluate import text_likelihood
 from softquery.runtime.torch_models import build_embedder, config_of

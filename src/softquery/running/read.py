@@ -29,7 +29,7 @@ from softquery.running.adapter import (
     check_finite,
     vocabulary_of,
 )
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.read.torch import span_scores
 from softquery.runtime.torch_models import max_characters
 from softquery.tasks import SpanReading

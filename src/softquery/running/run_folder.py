@@ -16,7 +16,7 @@ from lightning_fabric import Fabric
 from softquery.bundle import RECORDS
 from softquery.errors import ConfigError, InputError, SoftqueryError
 from softquery.files import write_json
-from softquery.running.options import RunOptions, Say
+from softquery.running.run_options import RunOptions, Say
 from softquery.training import Training, launch
 from softquery.training.run_records import NAME as CHECKPOINT
 

@@ -15,7 +15,7 @@ from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.models import REGISTRY, name_of
 from softquery.recipes import BertSettings, Run
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.torch_models import load_embedder, load_encoder, load_task_model
 from softquery.tasks import GenerateSettings, ReadSettings, Vocabularies

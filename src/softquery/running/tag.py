@@ -23,7 +23,7 @@ from softquery.running.adapter import (
     check_finite,
     vocabulary_of,
 )
-from softquery.running.options import Say
+from softquery.running.run_options import Say
 from softquery.runtime.tag.backend import decode_tags
 from softquery.runtime.tag.scheme_detection import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores

@@ -30,7 +30,6 @@ from softquery.running.inner_embedder import (
     spelt_alike,
 )
 from softquery.running.match import MatchAdapter
-from softquery.running.options import RunOptions, Say
 from softquery.running.prefetch import read_contexts, read_words
 from softquery.running.pretrain import pretrain
 from softquery.running.pretrain_bert import BertPretraining
@@ -44,6 +43,7 @@ from softquery.running.run_folder import (
     note_settings,
     partial_folder,
 )
+from softquery.running.run_options import RunOptions, Say
 from softquery.running.start import fill, freeze
 from softquery.running.tag import TagAdapter
 from softquery.running.train_word2vec import train_word2vec

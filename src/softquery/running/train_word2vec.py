@@ -22,7 +22,6 @@ from softquery.files import (
     write_corpus_file,
 )
 from softquery.recipes import Word2VecRun
-from softquery.running.options import RunOptions, Say
 from softquery.running.run_folder import (
     check_places,
     clear_up,
@@ -31,6 +30,7 @@ from softquery.running.run_folder import (
     note_settings,
     partial_folder,
 )
+from softquery.running.run_options import RunOptions, Say
 from softquery.training.word2vec import num_cores
 from softquery.training.word2vec.fit import STRETCH, WordFit, WordProgress
 from softquery.training.word2vec.word2vec_engine import Subject, Word2VecEngine

@@ -10,7 +10,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.files import Sentence
 from softquery.runtime import open_embedder
 from softquery.runtime.embed.model import CHUNK_LINES
-from softquery.runtime.embed.vector_files import embed_rows
+from softquery.runtime.embed.vector_output import embed_rows
 
 WORDS = ["the", "cat", "sat", "on", "mat", "dog", "ran", "unheard-of", "漢字"]
 DRAW = np.random.default_rng(2)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import ConfigError
+from softquery.numpy_softmax import softmax
 from softquery.runtime.match.backend import Floats
-from softquery.softmax import softmax
 
 Choice = Literal["all", "mix", "top", "average"]
 CHOICES = ("all", "mix", "top", "average")

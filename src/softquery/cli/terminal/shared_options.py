@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from softquery.cli.console import note
+from softquery.cli.terminal.console import note
 from softquery.errors import ConfigError, InputError, MissingExtra
 
 Model = Annotated[str, typer.Option(help="A name from the zoo, or a bundle's folder.")]

@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softquery.cli.bad_rows import BadRows
-from softquery.cli.console import note, print_json, print_text
-from softquery.cli.options import parse_rename
-from softquery.cli.progress import counting
+from softquery.cli.terminal.bad_rows import BadRows
+from softquery.cli.terminal.console import note, print_json, print_text
+from softquery.cli.terminal.progress import counting
+from softquery.cli.terminal.shared_options import parse_rename
 from softquery.errors import counted
 
 if TYPE_CHECKING:
     from softquery.runtime.bulk import BulkResult
-    from softquery.runtime.embed.vector_files import EmbedResult
+    from softquery.runtime.embed.vector_output import EmbedResult
 
 
 @dataclass(frozen=True, slots=True)

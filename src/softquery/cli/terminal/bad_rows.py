@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TypeVar
 
-from softquery.cli.console import note
+from softquery.cli.terminal.console import note
 from softquery.errors import InputError
 from softquery.files import write_text
 

@@ -1,0 +1,1 @@
+"""What the verbs share: options, printing, progress, files of answers and of bad rows."""
