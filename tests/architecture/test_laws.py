@@ -32,13 +32,19 @@ def modules() -> list[Path]:
     return [path for path in source_files() if path.stem != "__init__"]
 
 
+def listed(offenders: dict[str, list[str]]) -> str:
+    """A line for each."""
+    return "\n" + "\n".join(f"{name}: {', '.join(found)}" for name, found in offenders.items())
+
+
 def test_no_two_public_classes_share_a_name():
     places = defaultdict(list)
     for path in source_files():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module_name(path))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert not shared, listed(shared)
 
 
 def test_no_two_modules_share_a_name():
@@ -46,18 +52,20 @@ def test_no_two_modules_share_a_name():
     for path in modules():
         if path.stem not in REPEATED and path.parent != PACKAGE / "cli":
             places[path.stem].append(module_name(path))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert not shared, listed(shared)
 
 
 def test_a_folder_holds_one_thing():
     sizes = defaultdict(int)
     for path in modules():
         sizes[path.parent.relative_to(PACKAGE).as_posix()] += 1
-    assert {folder: n for folder, n in sizes.items() if n > LARGEST_FOLDER} == {}
+    large = {folder: [f"{n} files"] for folder, n in sizes.items() if n > LARGEST_FOLDER}
+    assert not large, listed(large)
 
 
 def test_the_package_has_few_files():
-    assert len(source_files()) <= MOST_FILES
+    assert (count := len(source_files())) <= MOST_FILES, f"{count} files"
 
 
 def test_what_makes_the_models_stands_without_the_benchmarks():

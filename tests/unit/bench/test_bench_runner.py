@@ -1,8 +1,11 @@
 """`python benchmarks`: every topic is listed, and a script is found by its words."""
 
+import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -41,3 +44,25 @@ def test_a_script_is_run_with_the_words_that_are_left(script):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: python benchmarks match startup")
     assert "--repeats" in done.stdout
+
+
+@pytest.mark.skipif(not find_spec("torch"), reason="scripts train")
+def test_what_scripts_import_of_the_package_exists(script):
+    root = script.HERE.parent
+    missing = []
+    for path in [*(root / "benchmarks").rglob("*.py"), *(root / "shipped").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("softquery"):
+                missing += [
+                    f"{path.relative_to(root)}:{node.lineno}: {node.module}.{each.name}"
+                    for each in node.names
+                    if not exists(node.module, each.name)
+                ]
+    assert missing == []
+
+
+def exists(module, name):
+    try:
+        return hasattr(import_module(module), name) or bool(find_spec(f"{module}.{name}"))
+    except ModuleNotFoundError:
+        return False
