@@ -14,7 +14,7 @@ import numpy as np
 from gensim.models import Word2Vec
 
 from softquery.files import VectorTable, read_rows, write_vectors
-from softquery.files.archives import open_bytes
+from softquery.files.text_lines import open_bytes
 from softquery.text import TextConfig, build_pipeline
 
 TEXT = TextConfig(unit="characters", simplify=True, max_tokens=4096)

@@ -35,7 +35,7 @@ from benchmarks.shared.side_by_side import Planned, train_all
 from benchmarks.tag import tag
 
 from softquery.files import find_shards
-from softquery.files.archives import open_bytes, split_suffix
+from softquery.files.text_lines import open_bytes, split_suffix
 
 SEED = 1
 ONE_STEP = ("training.max_steps=1", "training.precision=32-true")

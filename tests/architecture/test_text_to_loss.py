@@ -21,7 +21,7 @@ ROAD = (
 )
 """Files that run for every batch, from its rows to its loss; the loop around them aside."""
 MOST_ON_THE_ROAD = 7
-MOST_FILES = 48
+MOST_OTHERS = 40
 LOOP = "training/steps.py"
 SMALL = ("model.hidden_size=4", "model.embedding_size=4", "data.batch_size=8",
          "training.max_steps=3")  # fmt: skip
@@ -54,7 +54,8 @@ def test_the_road_of_a_batch_is_short(traced):
 
 
 def test_few_files_run_at_all(traced):
-    assert len(traced.ran) <= MOST_FILES, sorted(traced.ran)
+    others = traced.ran - set(ROAD)
+    assert len(others) <= MOST_OTHERS, sorted(others)
     assert {"recipes/match.py", "text/pipeline.py", *ROAD} <= traced.ran
 
 

@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from softquery.errors import InputError
-from softquery.files.archives import BLOCK_SIZE, COMPRESSIONS, check_readable, split_suffix
 from softquery.files.row import Report, Row, listed
 from softquery.files.row_files import read_rows
-from softquery.files.text_lines import open_text, text_blocks, without_blank_end
+from softquery.files.text_lines import (
+    BLOCK_SIZE,
+    COMPRESSIONS,
+    check_readable,
+    open_text,
+    split_suffix,
+    text_blocks,
+    without_blank_end,
+)
 
 FORMS = (".txt", ".tsv", ".csv", ".jsonl", ".parquet")
 COLUMN = "text"

@@ -6,7 +6,6 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from softquery.errors import InputError
-from softquery.files.archives import COMPRESSIONS, check_readable, split_suffix
 from softquery.files.row import Report, Row, WantedColumns, listed
 from softquery.files.row_formats import (
     csv_rows,
@@ -16,7 +15,7 @@ from softquery.files.row_formats import (
     tsv_rows,
     txt_rows,
 )
-from softquery.files.text_lines import open_text
+from softquery.files.text_lines import COMPRESSIONS, check_readable, open_text, split_suffix
 
 _READERS: dict[str, Callable[[str, WantedColumns, Report], Iterator[Row]]] = {
     ".tsv": tsv_rows,

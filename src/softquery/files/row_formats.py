@@ -14,9 +14,17 @@ from typing import IO, Any
 import numpy as np
 
 from softquery.errors import InputError, MissingExtra, counted
-from softquery.files.archives import open_bytes, read_block, split_suffix
 from softquery.files.row import ColumnLayout, Report, Row, WantedColumns, listed
-from softquery.files.text_lines import LONGEST_LINE, Block, Returns, text_blocks, without_blank_end
+from softquery.files.text_lines import (
+    LONGEST_LINE,
+    Block,
+    Returns,
+    open_bytes,
+    read_block,
+    split_suffix,
+    text_blocks,
+    without_blank_end,
+)
 
 
 def tsv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:

@@ -7,11 +7,10 @@ from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
 
 from softquery.errors import InputError
-from softquery.files.archives import check_readable, split_suffix
 from softquery.files.json_stream import JsonText
 from softquery.files.row import Report
 from softquery.files.row_formats import sound_text
-from softquery.files.text_lines import text_blocks, without_blank_end
+from softquery.files.text_lines import check_readable, split_suffix, text_blocks, without_blank_end
 
 QUESTION_FORMS = (".json", ".jsonl")
 COLUMNS = ("id", "context", "question", "answers")

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 from softquery.errors import InputError, counted
-from softquery.files.archives import check_readable, split_suffix
 from softquery.files.row import Report, TaggedSentence, UntaggedText, listed
 from softquery.files.row_files import read_rows
 from softquery.files.row_formats import sound_text
-from softquery.files.text_lines import Block, open_text, text_blocks
+from softquery.files.text_lines import Block, check_readable, open_text, split_suffix, text_blocks
 
 UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns of CoNLL-U."""

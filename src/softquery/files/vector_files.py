@@ -19,8 +19,13 @@ import numpy.typing as npt
 
 from softquery.atomic import write_atomically
 from softquery.errors import InputError
-from softquery.files.archives import open_bytes, read_block, split_suffix
-from softquery.files.text_lines import text_blocks, without_blank_end
+from softquery.files.text_lines import (
+    open_bytes,
+    read_block,
+    split_suffix,
+    text_blocks,
+    without_blank_end,
+)
 
 LARGEST_SIZE = 1 << 16
 """The widest vector; a header with more belongs to another kind of file."""

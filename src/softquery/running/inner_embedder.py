@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from softquery.bundle import read_bundle, weights_fingerprint
 from softquery.errors import BundleError, ConfigError
-from softquery.models import AttentiveConfig, BiDafConfig, BiLstmTaggerConfig, Elmo
+from softquery.models import Elmo
 from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes import Run
 from softquery.running.run_options import Say
@@ -28,7 +28,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
         raise ConfigError(f"{run.name} needs a biLM; name its bundle with --set elmo.bundle=DIR")
     if run.text.unit in SUBWORDS:
         raise ConfigError(f"ELMo reads words, not pieces of them; text.unit is {run.text.unit!r}")
-    if run.text.boundaries and isinstance(run.model, (BiLstmTaggerConfig, BiDafConfig)):
+    if run.text.boundaries and hasattr(run.model, "spelling"):
         raise ConfigError(f"text.boundaries must be false: {run.name} reads words without ends")
     bundle = read_bundle(resolve(settings.bundle))
     if bundle.config.model["name"] != "elmo":
@@ -60,12 +60,13 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
 def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     """The run with words spelt as the biLM reads them."""
     bilm = embedder.bilm
-    if isinstance(run.model, AttentiveConfig) and isinstance(bilm, Elmo):
-        longest = bilm.config.characters.max_characters
-        return replace(run, model=replace(run.model, max_characters=longest))
-    if not isinstance(run.model, (BiLstmTaggerConfig, BiDafConfig)) or not isinstance(bilm, Elmo):
+    if not isinstance(bilm, Elmo):
         return run
     longest = bilm.config.characters.max_characters
+    if hasattr(run.model, "max_characters"):
+        return replace(run, model=replace(run.model, max_characters=longest))
+    if not hasattr(run.model, "spelling"):
+        return run
     try:
         spelling = replace(run.model.spelling, max_characters=longest)
     except ValueError as error:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softquery.errors import InputError
 from softquery.files import open_text
-from softquery.files.archives import BLOCK_SIZE
+from softquery.files.text_lines import BLOCK_SIZE
 
 PACKERS = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 

@@ -208,7 +208,7 @@ def test_rows_are_those_of_the_article(tmp_path):
 
 
 def test_memory_holds_an_article_and_not_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("softquery.files.archives.BLOCK_SIZE", 64)
+    monkeypatch.setattr("softquery.files.text_lines.BLOCK_SIZE", 64)
     monkeypatch.setattr("softquery.files.text_lines.LONGEST_LINE", 64)
     value = squad(asked())
     value["data"] *= 50
@@ -221,7 +221,7 @@ def test_memory_holds_an_article_and_not_the_file(tmp_path, monkeypatch):
 
 def test_an_article_may_not_be_endless(tmp_path, monkeypatch):
     monkeypatch.setattr("softquery.files.json_stream.LARGEST_ITEM", 100)
-    monkeypatch.setattr("softquery.files.archives.BLOCK_SIZE", 64)
+    monkeypatch.setattr("softquery.files.text_lines.BLOCK_SIZE", 64)
     path = written(tmp_path / "a.json", squad(asked(), context="a " * 500), indent=0)
     with pytest.raises(InputError, match="an item is longer than 100 characters"):
         list(read_questions(path))
