@@ -1,5 +1,7 @@
 """Which files of softquery run during a command, and which of them run for every batch."""
 
+import asyncio
+import json
 import os
 import sys
 import threading
@@ -96,3 +98,39 @@ def run_command(*words: object) -> str:
         os.environ.update(environment)
     assert not code, printed.getvalue()
     return printed.getvalue()
+
+
+def post(path: str, body: dict[str, object], *, models: tuple[str, ...]) -> object:
+    """Start a server for these models, send it one request in this process, and stop it."""
+    from softquery.serve import Settings, build_app
+
+    app = build_app(Settings(models=models, threads=1))
+    sent: list[dict[str, object]] = []
+    given = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": path, "query_string": b"",
+        "raw_path": path.encode(), "root_path": "", "scheme": "http", "client": ("127.0.0.1", 1),
+        "headers": [(b"content-type", b"application/json")], "server": ("127.0.0.1", 80),
+    }  # fmt: skip
+
+    async def receive() -> dict[str, object]:
+        if given:
+            return given.pop()
+        await asyncio.sleep(3600)
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    async def exchange() -> None:
+        await app(scope, receive, send)
+        events = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+
+        async def next_event() -> dict[str, object]:
+            return events.pop(0)
+
+        await app({"type": "lifespan"}, next_event, send)
+
+    asyncio.run(exchange())
+    assert sent[0]["status"] == 200, sent
+    return json.loads(b"".join(bytes(part.get("body", b"")) for part in sent[1:]))  # type: ignore[arg-type, call-overload]
