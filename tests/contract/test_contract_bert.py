@@ -232,7 +232,7 @@ def test_hidden_words_are_learnt_by_heart(case):
     assert loss_of(model, batch).item() < 0.25
 
 
-def test_a_model_without_heads_encodes_but_foretells_nothing():
+def test_a_model_without_heads_encodes_but_predicts_nothing():
     model = BertCase(settings={"heads": "none"}).build()
     assert states_of(model).shape[-1] == 8
     assert model.pool(torch.ones(3, 8)).abs().max() <= 1

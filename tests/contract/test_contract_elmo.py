@@ -258,7 +258,7 @@ def test_a_short_text_is_learnt_by_heart(case):
     assert after < wanted, (before, after)
 
 
-def test_a_model_without_a_softmax_embeds_but_foresees_nothing():
+def test_a_model_without_a_softmax_embeds_but_predicts_nothing():
     case = ElmoCase(softmax={"kind": "none"})
     model = case.build()
     assert model.softmax is None

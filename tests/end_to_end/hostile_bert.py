@@ -95,7 +95,7 @@ SETTINGS = [
     Case(
         title="one direction",
         command=f"{PLAIN} --set model.direction=left",
-        said="model.direction: direction must be both: hidden words are foretold from both sides",
+        said="model.direction: direction must be both: hidden words are predicted from both sides",
     ),
     Case(
         title="words in place of pieces",

@@ -416,7 +416,7 @@ def test_evaluating_is_measuring_as_after_training(trained, data):
     assert json.loads(answer.out) == pytest.approx(expected, rel=1e-5)
     refused = softquery("evaluate", "elmo-en", "--data", valid)
     assert refused.code == 2
-    assert "elmo-en: has no softmax to foresee words with; use softquery embed" in refused.err
+    assert "elmo-en: has no softmax to predict words with; use softquery embed" in refused.err
 
 
 def test_the_published_form_is_a_form_of_export(trained, tmp_path):

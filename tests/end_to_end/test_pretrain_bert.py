@@ -93,7 +93,7 @@ def test_the_bundle_is_complete_and_nothing_else_is_left(trained):
     assert "Pretrained only" in bundle.card
 
 
-def test_it_has_learnt_to_foretell(trained):
+def test_it_has_learnt_to_predict(trained):
     """Of two hundred pieces, any is right once in two hundred times, the likeliest in eight."""
     metrics = read_bundle(trained[0]).metrics
     assert metrics["dev"]["mlm_accuracy"] > 0.2
@@ -388,7 +388,7 @@ def small(trained, data, tmp_path_factory):
     return home, json.loads(answer.out)
 
 
-def test_int8_foretells_about_as_well(trained, data, small):
+def test_int8_predicts_about_as_well(trained, data, small):
     home, report = small
     figures = [
         json.loads(softquery("evaluate", model, "--data", data / "valid.txt", "--json").out)

@@ -236,7 +236,7 @@ def test_elmo_en_tells_banks_apart():
     assert min(known[0, 1], known[2, 3]) > max(known[:2, 2:].flatten())
 
 
-def test_elmo_en_says_what_it_foresees():
+def test_elmo_en_says_how_well_it_predicts():
     metrics = softquery.load("elmo-en").bundle.metrics
     for way in ("forwards", "backwards"):
         assert metrics["dev"][f"perplexity_{way}"] <= 0.75 * 168.8

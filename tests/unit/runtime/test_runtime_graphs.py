@@ -96,7 +96,7 @@ def test_a_model_that_no_exporter_knows_is_refused_by_name(float_bundle, tmp_pat
     config = json.loads((folder / "config.json").read_text())
     config["model"]["name"] = "telepathy"
     (folder / "config.json").write_text(json.dumps(config))
-    said = r"model: 'telepathy' cannot be exported \(known: esim, siamese\)$"
+    said = r"model: 'telepathy' cannot be exported \(known: esim, decomposable, siamese\)$"
     with pytest.raises(BundleError, match=said):
         entry_of(read_bundle(folder), SYSTEMS)
 

@@ -10,6 +10,7 @@ from small_nested import make_nested
 from softquery.bundle import read_bundle
 from softquery.runtime import load, open_embedder
 from softquery.runtime.bulk import BulkAnswers, answer_rows
+from softquery.runtime.inner.inner_weights import without_inner
 from softquery.runtime.inner.onnx import MixedContext, open_inner
 from softquery.runtime.match.model import CHUNK
 from softquery.text import TextConfig
