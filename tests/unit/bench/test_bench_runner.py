@@ -35,7 +35,7 @@ def test_words_name_a_script_or_the_one_of_its_topic(script):
     assert script.chosen(["esim", "snli", "report"]) == ("benchmarks.esim.snli", ["report"])
     with pytest.raises(SystemExit, match="no topic 'nothing'; there are bert, classify"):
         script.chosen(["nothing"])
-    with pytest.raises(SystemExit, match="esim needs one of decomposable, plain_esim, snli, speed, with_elmo"):
+    with pytest.raises(SystemExit, match="esim needs one of decomposable, plain_esim, snli"):
         script.chosen(["esim", "train"])
 
 
