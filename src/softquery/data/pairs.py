@@ -36,6 +36,11 @@ class PairBatch(NamedTuple):
         """Number of pairs."""
         return len(self.first.ids)
 
+    def apart(self, both: Shaped[Tensor, "N T *D"]) -> tuple[Tensor, Tensor]:
+        """What was computed of `first.beside(second)`, cut to the rows and lengths of each side."""
+        lengths = self.first.ids.shape[1], self.second.ids.shape[1]
+        return both[: self.size, : lengths[0]], both[self.size :, : lengths[1]]
+
     def swapped(self, chosen: Bool[Tensor, " B"]) -> "PairBatch":
         """The batch with the two sentences of the chosen pairs in the other order.
 

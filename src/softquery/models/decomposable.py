@@ -96,10 +96,8 @@ class Decomposable(nn.Module):
     def forward(self, batch: PairBatch) -> PairOutput:
         """Read both sides in one go (nothing differs between them) and compare them."""
         both = self.encode(batch.first.beside(batch.second), batch.lexicon)
-        size, length, other = batch.size, batch.first.ids.shape[1], batch.second.ids.shape[1]
-        first = EncodedSentence(both.states[:size, :length], both.mask[:size, :length])
-        second = EncodedSentence(both.states[size:, :other], both.mask[size:, :other])
-        return self.compare(first, second)
+        states, masks = batch.apart(both.states), batch.apart(both.mask)
+        return self.compare(*map(EncodedSentence, states, masks))
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> EncodedSentence:
         """F(a) and a of every token, with what its own sentence says about it (Section 3.4)."""

@@ -138,10 +138,8 @@ class Esim(nn.Module):
     def forward(self, batch: PairBatch) -> PairOutput:
         """Encode both sides in one go (the encoder is shared) and compare them."""
         both = self.encode(batch.first.beside(batch.second), batch.lexicon)
-        size, length, other = batch.size, batch.first.ids.shape[1], batch.second.ids.shape[1]
-        first = EncodedSentence(both.states[:size, :length], both.mask[:size, :length])
-        second = EncodedSentence(both.states[size:, :other], both.mask[size:, :other])
-        return self.compare(first, second)
+        states, masks = batch.apart(both.states), batch.apart(both.mask)
+        return self.compare(*map(EncodedSentence, states, masks))
 
     def encode(self, tokens: Tokens, lexicon: Lexicon | None = None) -> EncodedSentence:
         """Input encoding (Section 3.1, Eqs. 1-2); with a lexicon, ids are its rows."""

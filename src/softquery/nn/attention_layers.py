@@ -10,18 +10,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from softquery.attention import (
-    Additive,
-    Attended,
-    Bilinear,
-    Concat,
-    Score,
-    Trilinear,
-    attend,
-    cosine,
-    dot,
-    scaled_dot,
-)
+from softquery.attention import Attended, Score, attend, cosine, dot, scaled_dot
+from softquery.attention.attend import Additive, Bilinear, Concat, Trilinear
 
 ScoreName = Literal["dot", "scaled_dot", "cosine", "general", "additive", "concat", "trilinear"]
 PLAIN = {"dot": dot, "scaled_dot": scaled_dot, "cosine": cosine}
