@@ -33,7 +33,7 @@ def calibrate(
     """
     from softquery.runtime.calibrate import CalibrationFit, save_calibration
     from softquery.runtime.kinds import kind_of
-    from softquery.runtime.load import opened
+    from softquery.runtime.loading import opened
     from softquery.runtime.task_rows import ParseOptions
 
     chosen, rename = _aim(aim), parse_rename(columns)

@@ -120,7 +120,7 @@ def _load(
     model: str, backend: str, threads: int | None, cache: int
 ) -> "ContextEmbedder | PieceEmbedder":
     from softquery.runtime import load, open_embedder
-    from softquery.runtime.load import opened
+    from softquery.runtime.loading import opened
 
     bundle = opened(model)
     if bundle.config.kind == "encoder":  # it reads pieces, of which none is kept

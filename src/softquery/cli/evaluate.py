@@ -78,7 +78,7 @@ class _Wish(NamedTuple):
 def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
     """The report of a model, by its kind."""
     from softquery.runtime.kinds import kind_of
-    from softquery.runtime.load import opened
+    from softquery.runtime.loading import opened
     from softquery.runtime.task_rows import ParseOptions
 
     bundle = opened(model)

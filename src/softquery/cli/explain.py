@@ -29,7 +29,7 @@ def explain(
 ) -> None:
     """Show why: which words of two sentences looked at which, or which words of a text counted."""
     from softquery.runtime.kinds import check_kind
-    from softquery.runtime.load import opened
+    from softquery.runtime.loading import opened
 
     for name, text in (("sentence1", sentence1), ("sentence2", sentence2)):
         if text is not None and not text.strip():

@@ -24,7 +24,7 @@ from softquery.runtime.embed.model import ContextEmbedder, open_embedder
 from softquery.runtime.graph_weights import SCALE, dequantised
 from softquery.runtime.graphs import stored_weights
 from softquery.runtime.inner.inner_weights import SOFTMAX
-from softquery.runtime.load import needs_torch
+from softquery.runtime.loading import needs_torch
 from softquery.text import TextConfig, pipeline_from_words
 
 Text = TypeVar("Text")

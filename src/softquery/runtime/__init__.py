@@ -10,7 +10,7 @@ from softquery.runtime.embed.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.embed.word_layers import WordsInContext
 from softquery.runtime.generate.model import Generator, load_generator
 from softquery.runtime.generate.request import GenerateRequest
-from softquery.runtime.load import evaluate, load
+from softquery.runtime.loading import evaluate, load
 from softquery.runtime.match.evaluate import MatchEvaluation
 from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.runtime.read.model import Reader, load_reader

@@ -10,7 +10,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backend import is_bert
-from softquery.runtime.load import opened
+from softquery.runtime.loading import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search import Index

@@ -15,7 +15,7 @@ from softquery.errors import BundleError
 from softquery.runtime.batches import Floats, length_batches
 from softquery.runtime.classify.backend import Weighed
 from softquery.runtime.kinds import KINDS
-from softquery.runtime.load import Backend, choose_backend, needs_torch
+from softquery.runtime.loading import Backend, choose_backend, needs_torch
 from softquery.runtime.match.backend import Alignment, Read
 from softquery.runtime.tag.backend import Chain
 from softquery.text import PieceEncoder, TextPipeline, Tokens

@@ -19,7 +19,7 @@ from softquery.runtime.fit_checks import (
     fitting_reading,
 )
 from softquery.runtime.kinds import check_kind, check_task
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import TextPipeline
 
 CHUNK = 256

@@ -13,7 +13,7 @@ from softquery.runtime.embed.word_layers import CACHE_BYTES, WordsInContext, lea
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.inner.inner_weights import has_inner
 from softquery.runtime.inner.onnx import open_inner
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats
 from softquery.text import SUBWORDS, TextPipeline
 

@@ -13,7 +13,7 @@ from softquery.runtime.bert.backend import BertRow
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import PieceEncoder
 from softquery.text.text_config import BERT_CLS, BERT_SEP
 

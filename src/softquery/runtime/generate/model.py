@@ -23,7 +23,7 @@ from softquery.runtime.generate.request import (
     read_sources,
 )
 from softquery.runtime.kinds import check_kind, check_task
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import UNK_ID, TextPipeline
 
 Ids = Sequence[Sequence[int]]

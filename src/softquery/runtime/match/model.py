@@ -16,7 +16,7 @@ from softquery.runtime.bert.backend import BertMatchBackend, is_bert, open_bert
 from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
 from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
 from softquery.text import UNK, Encoded
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.files import VectorTable, read_vectors
 from softquery.runtime.embed.word_layers import WordsInContext
-from softquery.runtime.load import Source, opened
+from softquery.runtime.loading import Source, opened
 from softquery.runtime.vectors.model import WordVectors, load_vectors
 
 Layers = NDArray[np.float32]

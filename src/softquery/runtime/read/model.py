@@ -21,7 +21,7 @@ from softquery.numpy_softmax import softmax
 from softquery.runtime.bert.backend import BertReadBackend, is_bert, open_bert
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind, check_task
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.read.backend import ReadBackend
 from softquery.text import TextPipeline
 

@@ -9,7 +9,7 @@ from softquery.runtime.bert.backend import BertTagBackend, is_bert, open_bert
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
-from softquery.runtime.load import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.tag.backend import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
 

@@ -27,7 +27,7 @@ from softquery.runtime.embed.model import ContextEmbedder
 from softquery.runtime.embed.piece_embedder import PieceEmbedder
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.kinds import kind_of
-from softquery.runtime.load import opened
+from softquery.runtime.loading import opened
 from softquery.runtime.match.backend import Read
 from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.runtime.vectors.model import WordVectors, vectors_of
