@@ -64,9 +64,8 @@ class Recorder:
         done = subprocess.run(
             command, cwd=self.folder, env=self.environment, capture_output=True, text=True
         )
-        if done.returncode:
-            return f"exit {done.returncode}: {done.stderr}"
-        return done.stdout
+        told = f"exit {done.returncode}: {done.stderr}" if done.returncode else done.stdout
+        return told.replace(str(self.source.resolve()), "SOURCE")
 
     def keep(self, name: str, text: str) -> None:
         assert name not in self.digests, name
