@@ -22,7 +22,7 @@ from softquery.training import Loss, Training
 from softquery.zoo import resolve
 
 
-def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: Say) -> ElmoEmbedder:
+def inner_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: Say) -> ElmoEmbedder:
     """A bundle's biLM as an embedder for the words of this run."""
     if not settings.bundle:
         raise ConfigError(f"{run.name} needs a biLM; name its bundle with --set elmo.bundle=DIR")
@@ -57,7 +57,7 @@ def nested_elmo(run: Run, settings: ElmoSettings, pipeline: TextPipeline, say: S
         raise ConfigError("elmo: its sizes need too much memory") from None
 
 
-def spelt_alike(run: Run, embedder: ElmoEmbedder) -> Run:
+def spelled_alike(run: Run, embedder: ElmoEmbedder) -> Run:
     """The run with words spelt as the biLM reads them."""
     bilm = embedder.bilm
     if not isinstance(bilm, Elmo):

@@ -23,11 +23,11 @@ from softquery.running.classify import ClassifyAdapter
 from softquery.running.generate import GenerateAdapter
 from softquery.running.inner_embedder import (
     base_of,
+    inner_elmo,
     known_by,
-    nested_elmo,
     penalised,
     recordable,
-    spelt_alike,
+    spelled_alike,
 )
 from softquery.running.match import MatchAdapter
 from softquery.running.prefetch import read_contexts, read_words
@@ -141,8 +141,8 @@ def _build(prepared: Prepared, say: Say) -> tuple[nn.Module, Prepared]:
         model = build_model(run.model_name(), asdict(run.model))
         words = getattr(model, "embedder", None)
     else:
-        embedder = nested_elmo(run, run.elmo, prepared.pipeline, say)
-        run, longest = spelt_alike(run, embedder), embedder.characters.shape[1]
+        embedder = inner_elmo(run, run.elmo, prepared.pipeline, say)
+        run, longest = spelled_alike(run, embedder), embedder.characters.shape[1]
         model = build_model(run.model_name(), asdict(run.model), embedder)
         words = embedder.words
     if prepared.table is not None and words is not None:

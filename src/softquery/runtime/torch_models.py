@@ -38,7 +38,7 @@ def build_model(
     entry = _entry(name, "model", *TASKS)
     own = {key: value for key, value in settings.items() if key != KEY}
     if embedder is None and KEY in settings:
-        embedder = _nested(settings[KEY])
+        embedder = _inner_embedder(settings[KEY])
     model: nn.Module = _built(name, own, entry, embedder)
     return model
 
@@ -50,7 +50,7 @@ def _entry(name: str, noun: str, *kinds: str) -> ModelEntry:
     return known[name]
 
 
-def _nested(settings: dict[str, Any]) -> ElmoEmbedder:
+def _inner_embedder(settings: dict[str, Any]) -> ElmoEmbedder:
     """The biLM inside another model."""
     try:
         return InnerEmbedder(**settings).build(
@@ -166,8 +166,8 @@ def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
     config: Any = model.config
     embedder = getattr(model, "embedder", None)
-    nested = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
-    return {**dataclasses.asdict(config), **nested}
+    inner = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
+    return {**dataclasses.asdict(config), **inner}
 
 
 def max_characters(config: object) -> int:

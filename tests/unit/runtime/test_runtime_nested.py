@@ -94,7 +94,7 @@ def test_it_embeds_as_well(path, matcher):
 
 
 def test_both_ends_have_vectors_too(path):
-    words = open_inner(read_bundle(path), company="alone")
+    words = open_inner(read_bundle(path), batching="alone")
     lines = [["w1", "zebra"], [], ["w2"]]
     for inner, whole in zip(words.layers(lines), words.layers_with_ends(lines), strict=True):
         np.testing.assert_allclose(whole[:, 1:-1], inner, **SAME)
@@ -104,8 +104,8 @@ def test_both_ends_have_vectors_too(path):
 def test_words_are_read_together_or_alone(path):
     lines = [["w1", "zebra", "w3"], ["w2"] * 3]
     together, alone = (
-        open_inner(read_bundle(path), company=company).layers(lines)
-        for company in ("together", "alone")
+        open_inner(read_bundle(path), batching=batching).layers(lines)
+        for batching in ("together", "alone")
     )
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_allclose(one, other, **SAME)

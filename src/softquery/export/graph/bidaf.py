@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.blocks import (
+    character_features,
     is_real,
     laid_beside,
     lowered,
     masked_softmax,
     rows_of,
-    spelt_words,
     table_of,
 )
 from softquery.export.graph.builder import Graph
@@ -83,7 +83,7 @@ def _spelt(graph: Graph, spelling: dict[str, Any]) -> list[str]:
     places = graph.input("places", TensorProto.INT64, ["batch", "tokens"])
     shape = ["words", spelling["max_characters"]]
     characters = graph.input("characters", TensorProto.INT64, shape)
-    read = spelt_words(graph, characters, spelling["kind"], "spelt_lengths")
+    read = character_features(graph, characters, spelling["kind"], "spelt_lengths")
     return [graph.node("Gather", read, places)]
 
 

@@ -139,7 +139,7 @@ def log_probabilities(graph: Graph, states: str) -> str:
     return graph.node("LogSoftmax", graph.linear(states, "words.turned"), axis=-1)
 
 
-def spelt_words(graph: Graph, characters: str, kind: str, lengths: str) -> str:
+def character_features(graph: Graph, characters: str, kind: str, lengths: str) -> str:
     """What the characters [U, C] of distinct words say: [U, F].
 
     Args:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.blocks import (
+    character_features,
     given_steps,
     joined_steps,
     laid_beside,
     rows_of,
-    spelt_words,
     table_of,
 )
 from softquery.export.graph.builder import Graph
@@ -46,7 +46,7 @@ def spell_graph(weights: dict[str, NDArray[Any]], kind: str, length: int) -> Gra
     graph = Graph("spell", weights)
     shape = ["words", length]
     characters = graph.input("characters", TensorProto.INT64, shape)
-    features = spelt_words(graph, characters, kind, "lengths")
+    features = character_features(graph, characters, kind, "lengths")
     graph.output(features, "spelt", TensorProto.FLOAT, ["words", "features"])
     return graph
 

@@ -131,7 +131,7 @@ def load_classifier(
 
         check_spelling(bundle, "classifier")
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
-        context = open_inner(bundle, threads, company="alone")
+        context = open_inner(bundle, threads, batching="alone")
         if (reading.tokens == "words") != (context is not None):
             raise BundleError(
                 f"{bundle.path / 'config.json'}: max_characters is for a classifier with ELMo "

@@ -37,7 +37,7 @@ CACHE_BYTES = 64 * 1024 * 1024
 """How much memory the vectors of words may take, unless told otherwise."""
 ENTRY_BYTES = 256
 """About what the bookkeeping of one word takes besides its vector."""
-Company = Literal["together", "alone"]
+WordBatching = Literal["together", "alone"]
 """How words are read: many at a time, or each by itself, to the same bits whenever it is met."""
 GROUP = 64
 """Tokens whose characters are read at a time."""
@@ -56,8 +56,8 @@ class WordsInContext:
         backend: What computes.
         sizes: The biLM's.
         cache_bytes: How much memory the vectors of words by themselves may take; 0 for none.
-        company: In which words are read by their characters: many `"together"`, or each `"alone"`,
-            so that its vector does not depend, by so much as a rounding, on what was asked before.
+        batching: How words are read by their characters: many `"together"`, or each `"alone"`, so
+            that its vector does not depend, by so much as a rounding, on what was asked before.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class WordsInContext:
         sizes: BiLmSizes,
         *,
         cache_bytes: int = CACHE_BYTES,
-        company: Company = "together",
+        batching: WordBatching = "together",
     ) -> None:
         self.backend = backend
         self.num_layers: int = sizes.num_layers + 1
         self.output_size: int = 2 * sizes.width
-        self._reader = WordReader(backend, sizes, cache_bytes, company)
+        self._reader = WordReader(backend, sizes, cache_bytes, batching)
 
     @classmethod
     def open(
@@ -80,7 +80,7 @@ class WordsInContext:
         *,
         threads: int | None = None,
         cache_bytes: int = CACHE_BYTES,
-        company: Company = "together",
+        batching: WordBatching = "together",
     ) -> "WordsInContext":
         """The biLM of an exported bundle, on ONNX Runtime.
 
@@ -88,7 +88,7 @@ class WordsInContext:
             bundle: Of an ELMo, or of a model with one inside whose graphs were written as well.
             threads: How many batches are computed at a time; None for one a core.
             cache_bytes: How much memory the vectors of words by themselves may take.
-            company: In which words are read by their characters.
+            batching: How words are read by their characters.
         """
         sizes = sizes_of(bundle)
         if not bundle.is_exported:
@@ -100,7 +100,7 @@ class WordsInContext:
         except BundleError as error:
             raise BundleError(f"{bundle.weights_path}: {error}") from None
         backend = OnnxEmbedBackend(bundle.path, sizes, weights, threads)
-        return cls(backend, sizes, cache_bytes=cache_bytes, company=company)
+        return cls(backend, sizes, cache_bytes=cache_bytes, batching=batching)
 
     def layers(self, sentences: Sentences) -> list[Floats]:
         """Every layer, [J, T, D], of each sentence by itself; layer 0 is the word without context.
@@ -164,7 +164,7 @@ class WordReader:
         backend: What reads characters.
         sizes: The biLM's.
         cache_bytes: How much may be kept; 0 reads every token anew, with all its filling.
-        company: In which words are read.
+        batching: How words are read.
     """
 
     def __init__(
@@ -172,10 +172,10 @@ class WordReader:
         backend: EmbedBackend,
         sizes: BiLmSizes,
         cache_bytes: int,
-        company: Company = "together",
+        batching: WordBatching = "together",
     ) -> None:
         self._backend = backend
-        self._group = GROUP if company == "together" else 1
+        self._group = GROUP if batching == "together" else 1
         self._max_characters = sizes.max_characters
         self._widest = max(sizes.widths)
         self._width = sizes.width

@@ -14,7 +14,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.batches import Floats, padded_ids, padded_rows
 from softquery.runtime.embed.layer_choice import Mix
-from softquery.runtime.embed.word_layers import CACHE_BYTES, Company, WordsInContext
+from softquery.runtime.embed.word_layers import CACHE_BYTES, WordBatching, WordsInContext
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import dequantised, kept
 from softquery.runtime.graphs import fitting_graphs
@@ -103,7 +103,7 @@ def open_inner(
     threads: int | None = None,
     *,
     cache_bytes: int = CACHE_BYTES,
-    company: Company = "together",
+    batching: WordBatching = "together",
 ) -> WordsInContext | None:
     """The biLM that a bundle's model has inside or stands on; None where it has none.
 
@@ -111,7 +111,7 @@ def open_inner(
         bundle: Of the model around it.
         threads: How many batches are computed at a time; None for one a core.
         cache_bytes: How much memory the vectors of words by themselves may take.
-        company: In which words are read by their characters.
+        batching: How words are read by their characters.
     """
     if not has_inner(bundle):
         return None
@@ -120,7 +120,7 @@ def open_inner(
     except BundleError as error:
         raise BundleError(f"{bundle.path}: {error}") from None
     holder = bundle if found is None else found[0]
-    return WordsInContext.open(holder, threads=threads, cache_bytes=cache_bytes, company=company)
+    return WordsInContext.open(holder, threads=threads, cache_bytes=cache_bytes, batching=batching)
 
 
 class InnerSentences:

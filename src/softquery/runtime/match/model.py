@@ -114,7 +114,7 @@ class Matcher:
     def encode(self, texts: Sequence[str]) -> list[Floats]:
         """What comparing needs of each text, to be stored and handed to `rank`.
 
-        Each text is encoded by itself, so that its encoding never depends on its company. The
+        Each text is encoded by itself, so that its encoding never depends on its batch. The
         arrays may be shared with later calls, and cannot be written to.
         """
         return self.encode_read(self.read(texts)[0])
@@ -295,7 +295,7 @@ def load_matcher(
 
         check_spelling(bundle)
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
-        context = open_inner(bundle, threads, company="alone")
+        context = open_inner(bundle, threads, batching="alone")
         return Matcher(bundle, OnnxMatchBackend(bundle, threads, context))
     return Matcher(bundle, _torch_backend(bundle, device, threads))
 

@@ -12,7 +12,7 @@ from softquery.runtime.inner.onnx import ContextLayers, InnerSentences
 from softquery.runtime.match.backend import Alignment, Read
 
 BATCH = 13
-"""The most pairs or sentences that a graph sees at a time. A pair costs the same in any company, so
+"""The most pairs or sentences that a graph sees at a time. A pair costs the same in any batch, so
 that small batches of like lengths are padded less: eight for a hundred candidates."""
 TOKENS = 2000
 """The most tokens of either side, padding included, unless one row alone has more."""

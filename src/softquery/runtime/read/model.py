@@ -154,7 +154,7 @@ def load_reader(
 
         check_spelling(bundle, "reader")
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
-        context = open_inner(bundle, threads, company="alone")
+        context = open_inner(bundle, threads, batching="alone")
         return Reader(bundle, pipeline, OnnxReadBackend(bundle, pipeline, threads, context))
     with needs_torch():
         from softquery.runtime.read.torch import TorchReadBackend
