@@ -1,4 +1,4 @@
-"""The step of `step.py` for negative sampling as two kernels of Triton, for a GPU.
+"""The step of `gpu_step.py` for negative sampling as two kernels of Triton, for a GPU.
 
 A program takes one window from its words to the rows that it moves, so that nothing but the tables
 and the windows is read, and nothing but the tables is written. Programs run side by side and read
