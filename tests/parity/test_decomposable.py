@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from small_bundles import exported, random_pairs
+from small_nested import make_nested
 from softquery.data import PairBatch, Sentences
 from softquery.models import Decomposable, DecomposableConfig
+from softquery.runtime import load
 
 PAIRS = [
     ([3, 1, 4, 1, 5], [9, 2, 6]),
@@ -110,3 +113,32 @@ def test_what_was_encoded_alone_is_compared_as_in_a_batch():
     together = model(PairBatch(first, second, None)).logits
     alone = model.compare(model.encode(first), model.encode(second)).logits
     torch.testing.assert_close(alone, together)
+
+
+@pytest.mark.parametrize("beside_words", [True, False])
+def test_with_elmo_inside_the_graphs_answer_as_torch_does(tmp_path, beside_words):
+    elmo = {"places": ("input",), "beside_words": beside_words}
+    bundle = make_nested(tmp_path / "plain", "decomposable", elmo=elmo)
+    report = exported(bundle, tmp_path / "exported")
+    pairs = random_pairs(30, seed=2)
+    theirs = load(bundle, backend="torch", device="cpu").logits(pairs)
+    ours = load(report.bundle, backend="onnx", threads=1).logits(pairs)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+    assert np.ptp(theirs, axis=0).max() > 0.01  # or else nothing was compared
+
+
+def test_elmo_has_no_place_beside_states():
+    class Beside:
+        output_size, added_size = 4, 2
+
+        def __call__(self, ids, lexicon=None):
+            raise AssertionError("never asked")
+
+    with pytest.raises(ValueError, match="ELMo has a place at the input alone"):
+        Decomposable(DecomposableConfig(vocab_size=5), Beside())
+
+
+@pytest.mark.parametrize("setting", [{"max_distance": -1}, {"hidden_size": 0}, {"dropout": 1.0}])
+def test_settings_that_cannot_be(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        DecomposableConfig(vocab_size=5, **setting)

@@ -34,6 +34,10 @@ CASES = [
         )
     ),
     {"name": "siamese", "cell": "gru", "pooling": "attentive"},
+    *(
+        {"name": "decomposable", "max_distance": distance, "outputs": outputs}
+        for distance, outputs in ((10, 3), (2, 2), (0, 3), (0, 1))
+    ),
 ]
 
 

@@ -105,6 +105,17 @@ def test_a_siamese_model_is_int8_as_well(tmp_path, labelled_rows):
     assert operators(graphs[0])["LSTM"] == 0
 
 
+def test_decomposable_attention_is_int8_in_every_linear_layer(tmp_path, labelled_rows):
+    bundle = make_bundle(tmp_path / "plain", "decomposable")
+    report = exported(bundle, tmp_path / "int8", int8=True, limit=100, rows=labelled_rows)
+    assert report.precision == "int8"
+    graphs = [graph_of(tmp_path / "int8", name) for name in ("encode", "compare")]
+    assert [large_floats(graph) for graph in graphs] == [[], []]
+    # The projection, two networks of two layers, both parts of G's first layer; then its second
+    # layer for either side, and the classifier, whose last layer is too small to gain by it.
+    assert [operators(graph)["MatMulIntegerToFloat"] for graph in graphs] == [7, 3]
+
+
 def test_int8_weights_are_stored_once(precisions):
     cell, folder = precisions
     plain, small = (load_file(folder / kind / "model.safetensors") for kind in ("float32", "int8"))
