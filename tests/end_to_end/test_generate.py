@@ -10,7 +10,7 @@ pytest.importorskip("sacrebleu", reason="BLEU needs sacrebleu ([train])")
 
 from reading import assert_equal, config, metrics, weights
 from running import DIES_AFTER_A_PART, DIES_AFTER_AN_EPOCH, finish, softquery, start_warm
-from tiny_writing import couplets, german, settings, write_aligned, write_folder, write_rows
+from tiny_generation import couplets, german, settings, write_aligned, write_folder, write_rows
 
 import softquery as sq
 from softquery.bundle import read_bundle

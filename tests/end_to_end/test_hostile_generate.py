@@ -13,7 +13,7 @@ pytest.importorskip("lightning_fabric", reason="training needs the extra [train]
 pytest.importorskip("sacrebleu", reason="BLEU needs sacrebleu ([train])")
 
 from running import softquery
-from tiny_writing import couplets, german, settings, write_folder
+from tiny_generation import couplets, german, settings, write_folder
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ANY = "…"

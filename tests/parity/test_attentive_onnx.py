@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from small_classifiers import labelled_texts, make_classifier, random_texts
-from small_nested import make_nested
+from small_inner import make_inner
 from softquery.bundle import read_bundle
 from softquery.export import export_classifier
 from softquery.runtime import load
@@ -39,7 +39,7 @@ def both(request, tmp_path_factory):
     """A classifier on torch, and the same on ONNX Runtime."""
     folder = tmp_path_factory.mktemp("parity")
     if "elmo" in request.param:
-        bundle = make_nested(folder / "plain", "attentive", size=12, **request.param)
+        bundle = make_inner(folder / "plain", "attentive", size=12, **request.param)
     else:
         bundle = make_classifier(folder / "plain", size=12, **request.param)
     report = export_classifier(read_bundle(bundle), folder / "exported")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from small_bundles import exported, random_pairs
-from small_nested import make_nested
+from small_inner import make_inner
 from softquery.data import PairBatch, Sentences
 from softquery.models import Decomposable, DecomposableConfig
 from softquery.runtime import load
@@ -118,7 +118,7 @@ def test_what_was_encoded_alone_is_compared_as_in_a_batch():
 @pytest.mark.parametrize("beside_words", [True, False])
 def test_with_elmo_inside_the_graphs_answer_as_torch_does(tmp_path, beside_words):
     elmo = {"places": ("input",), "beside_words": beside_words}
-    bundle = make_nested(tmp_path / "plain", "decomposable", elmo=elmo)
+    bundle = make_inner(tmp_path / "plain", "decomposable", elmo=elmo)
     report = exported(bundle, tmp_path / "exported")
     pairs = random_pairs(30, seed=2)
     theirs = load(bundle, backend="torch", device="cpu").logits(pairs)

@@ -1,6 +1,6 @@
 """Graphs that an earlier softquery exported still write what they wrote then.
 
-`frozen_writers` is never written anew: its graphs take weights by the names of their time.
+`frozen_generators` is never written anew: its graphs take weights by the names of their time.
 """
 
 import json
@@ -11,7 +11,7 @@ import pytest
 from softquery.decoding import Beam, Greedy
 from softquery.runtime import GenerateRequest, load_generator
 
-FROZEN = Path(__file__).with_name("frozen_writers")
+FROZEN = Path(__file__).with_name("frozen_generators")
 EXPECTED = json.loads((FROZEN / "expected.json").read_text(encoding="utf-8"))
 
 

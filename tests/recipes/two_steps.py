@@ -20,6 +20,8 @@ import torch
 from tiny_bert import SMALL as SMALL_HEADS
 from tiny_documents import SMALL as SMALL_DOCUMENTS
 from tiny_documents import write_documents
+from tiny_generation import couplets, german, small_settings, write_aligned
+from tiny_generation import write_folder as write_writing
 from tiny_pairs import chinese, english, graded, inference, write_folder
 from tiny_questions import SMALL as SMALL_QUESTIONS
 from tiny_questions import chinese as chinese_questions
@@ -30,8 +32,6 @@ from tiny_tags import named, parts_of_speech, write_tagged
 from tiny_text import SMALL as SMALL_TEXT
 from tiny_text import write_text
 from tiny_texts import relations, reviews, write_texts
-from tiny_writing import couplets, german, small_settings, write_aligned
-from tiny_writing import write_folder as write_writing
 
 from small_elmo import write_elmo
 from softquery.models import (

@@ -11,7 +11,7 @@ from facts import FOLDER
 from finish import finish, options_of
 from gather_translations import gather
 
-from small_writers import make_writer, some_texts
+from small_generators import make_generator, some_texts
 from softquery.bundle import RECORDS, read_bundle
 from softquery.errors import BundleError, InputError
 from softquery.runtime import load
@@ -26,7 +26,7 @@ def write_tsv(path, seed):
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finish")
     for seed in (1, 2):
-        bundle = make_writer(folder / f"run-{seed}", "transformer")
+        bundle = make_generator(folder / f"run-{seed}", "transformer")
         metrics = {
             "dev": {"bleu": 9.0 + seed, "perplexity": 5.0},
             "tune": {"bleu": 10.0 + seed, "n": 3},

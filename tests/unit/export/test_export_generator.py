@@ -10,7 +10,7 @@ pytest.importorskip("sacrebleu", reason="BLEU needs sacrebleu ([train])")
 
 from safetensors.numpy import load_file, save_file
 
-from small_writers import make_writer, some_rows, some_texts
+from small_generators import make_generator, some_rows, some_texts
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.export import export_generator
@@ -21,7 +21,7 @@ from softquery.runtime.graph_weights import SCALE
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    return read_bundle(make_writer(tmp_path_factory.mktemp("writer") / "plain", "transformer"))
+    return read_bundle(make_generator(tmp_path_factory.mktemp("writer") / "plain", "transformer"))
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_int8_over_the_gate_is_refused_and_float32_kept(bundle, agreeing, tmp_pa
 
 def test_where_multiplying_costs_too_much_int8_is_a_way_of_storing(tmp_path):
     """A large value that a matrix leaves out takes all steps from those that it does not."""
-    path = make_writer(tmp_path / "plain", "transformer", bleu="none", norm="pre")
+    path = make_generator(tmp_path / "plain", "transformer", bleu="none", norm="pre")
     bundle = read_bundle(path)
     weights = {name: values.copy() for name, values in bundle.read_weights().items()}
     for layer in range(2):  # a feature that is read as 0, but is as large as thousands
@@ -91,7 +91,7 @@ def test_where_multiplying_costs_too_much_int8_is_a_way_of_storing(tmp_path):
 
 
 def test_where_no_bleu_is_measured_perplexity_is(tmp_path):
-    made = read_bundle(make_writer(tmp_path / "plain", "seq2seq", bleu="none"))
+    made = read_bundle(make_generator(tmp_path / "plain", "seq2seq", bleu="none"))
     rows = some_rows(some_texts(20), some_texts(20, seed=2))
     report = export_generator(made, tmp_path / "out", int8=True, limit=50, rows=rows)
     gate = report.gate

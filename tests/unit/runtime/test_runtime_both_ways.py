@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch", reason="random weights need the extra [train]")
 
-from small_writers import make_writer
+from small_generators import make_generator
 from softquery.decoding import Beam, Greedy, Sampling
 from softquery.errors import ConfigError
 from softquery.runtime import GenerateRequest, load_generator
@@ -15,7 +15,7 @@ UPPERS = ["w1 w2 w3", "w4 w5", "w6"]
 @pytest.fixture(scope="module")
 def poet(tmp_path_factory):
     return load_generator(
-        make_writer(tmp_path_factory.mktemp("poet") / "b", "transformer", form="couplet")
+        make_generator(tmp_path_factory.mktemp("poet") / "b", "transformer", form="couplet")
     )
 
 
@@ -64,7 +64,7 @@ def test_a_line_without_a_text_stays_without_one(poet):
 
 
 def test_it_is_for_couplets(tmp_path):
-    translator = load_generator(make_writer(tmp_path / "b", "seq2seq"))
+    translator = load_generator(make_generator(tmp_path / "b", "seq2seq"))
     with pytest.raises(ConfigError, match="^ranking both ways is for models of couplets$"):
         translator.predict(["w1"], GenerateRequest(rank="both_ways"))
     with pytest.raises(ConfigError, match="^rank must be likelihood or both_ways, got 'fit'$"):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from small_bundles import make_bundle
-from small_writers import make_writer
+from small_generators import make_generator
 from softquery.data import Tokens
 from softquery.errors import BundleError
 from softquery.runtime import load_generator
@@ -20,7 +20,7 @@ SENTENCES = [["w1", "w2"], ["w3", "w4", "w5", "w6", "w7"], ["w8"]]
 @pytest.mark.parametrize(("name", "num_layers", "size"), [("transformer", 3, 64),
                                                           ("seq2seq", 1, 128)])  # fmt: skip
 def test_layers_are_those_of_the_encoder(tmp_path, name, num_layers, size):
-    folder = make_writer(tmp_path / "model", name)
+    folder = make_generator(tmp_path / "model", name)
     writer = load_generator(folder, backend="torch", device="cpu")
     for words, found in zip(SENTENCES, load_layers(folder, device="cpu")(SENTENCES), strict=True):
         ids = torch.tensor(writer.pipeline.encode_ids([" ".join(words)]))
@@ -33,7 +33,7 @@ def test_layers_are_those_of_the_encoder(tmp_path, name, num_layers, size):
 
 def test_the_last_layer_is_what_the_decoder_asks(tmp_path):
     model = load_generator_model(
-        load_generator(make_writer(tmp_path / "m", "transformer")).bundle, "cpu", 1
+        load_generator(make_generator(tmp_path / "m", "transformer")).bundle, "cpu", 1
     )
     tokens = Tokens(torch.tensor([[2, 7, 8, 3]]), torch.ones(1, 4, dtype=torch.bool))
     with torch.inference_mode():
@@ -43,7 +43,7 @@ def test_the_last_layer_is_what_the_decoder_asks(tmp_path):
 
 
 def test_a_word_of_several_pieces_is_their_mean(tmp_path):
-    folder = make_writer(tmp_path / "model", "transformer")
+    folder = make_generator(tmp_path / "model", "transformer")
     model = load_generator_model(load_generator(folder).bundle, "cpu", 1)
     vocab = ["low", "er", "est", "new", "lower newest lowest newer"]
     pipeline = build_pipeline(vocab * 4, TextConfig(unit="bpe", boundaries=True, max_tokens=24),
@@ -63,7 +63,7 @@ def test_a_word_of_several_pieces_is_their_mean(tmp_path):
 
 
 def test_words_beyond_learned_positions_are_zeros(tmp_path):
-    folder = make_writer(tmp_path / "model", "transformer", positions="learned", max_length=24)
+    folder = make_generator(tmp_path / "model", "transformer", positions="learned", max_length=24)
     (found,) = load_layers(folder, device="cpu")([[f"w{number}" for number in range(40)]])
     assert np.abs(found[:, :22]).sum(axis=-1).min() > 0
     assert not found[:, 22:].any()

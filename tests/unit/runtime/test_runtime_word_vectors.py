@@ -23,7 +23,7 @@ MATRIX = np.array(
 
 
 @pytest.fixture
-def space():
+def vectors():
     return WordVectors(VectorTable(WORDS, MATRIX), text=TextConfig())
 
 
@@ -42,37 +42,37 @@ def bundled(folder, words=WORDS, matrix=MATRIX, **options):
     )
 
 
-def test_nearest_words_by_cosine(space):
-    near = space.nearest("apple", top_k=2)
+def test_nearest_words_by_cosine(vectors):
+    near = vectors.nearest("apple", top_k=2)
     assert [each.word for each in near] == ["pear", "queen"]
     cosine = MATRIX[4] @ MATRIX[5] / np.linalg.norm(MATRIX[4]) / np.linalg.norm(MATRIX[5])
     assert near[0].score == pytest.approx(cosine, rel=1e-5)
-    assert len(space.nearest("apple", top_k=100)) == 5  # itself is left out
+    assert len(vectors.nearest("apple", top_k=100)) == 5  # itself is left out
 
 
-def test_analogies(space):
-    assert space.analogy("man", "king", "woman", top_k=1)[0].word == "queen"
-    assert {each.word for each in space.analogy("man", "king", "woman", top_k=9)} == {
+def test_analogies(vectors):
+    assert vectors.analogy("man", "king", "woman", top_k=1)[0].word == "queen"
+    assert {each.word for each in vectors.analogy("man", "king", "woman", top_k=9)} == {
         "queen", "apple", "pear"
     }  # fmt: skip
 
 
-def test_words_are_found_as_they_are_spelt_or_as_the_text_was(space):
-    assert space.similarity("KING", "king") == pytest.approx(1)
-    assert "Queen" in space
-    assert "quince" not in space
+def test_words_are_found_as_they_are_spelt_or_as_the_text_was(vectors):
+    assert vectors.similarity("KING", "king") == pytest.approx(1)
+    assert "Queen" in vectors
+    assert "quince" not in vectors
 
 
-def test_an_unknown_word_is_named_with_the_nearest(space):
+def test_an_unknown_word_is_named_with_the_nearest(vectors):
     with pytest.raises(
         InputError, match=r"'quen' is not among the 6 words; did you mean 'queen'\?"
     ):
-        space.nearest("quen")
+        vectors.nearest("quen")
     with pytest.raises(InputError, match="'zzz' is not among the 6 words$"):
-        space.similarity("king", "zzz")
+        vectors.similarity("king", "zzz")
 
 
-def test_questions_with_unknown_words_count_neither_way(space):
+def test_questions_with_unknown_words_count_neither_way(vectors):
     sections = [
         Section(
             "royal",
@@ -80,40 +80,40 @@ def test_questions_with_unknown_words_count_neither_way(space):
         ),
         Section("odd", [AnalogyQuestion("man", "king", "woman", "duchess")]),
     ]
-    royal, odd = space.answer(sections, restrict=100)
+    royal, odd = vectors.answer(sections, restrict=100)
     assert (royal.num_right, royal.n, royal.num_unknown) == (1, 2, 0)
     assert (odd.n, odd.num_unknown, odd.accuracy) == (0, 1, None)
 
 
-def test_rare_words_can_be_left_out_of_analogies(space):
+def test_rare_words_can_be_left_out_of_analogies(vectors):
     sections = [Section("royal", [AnalogyQuestion("man", "king", "woman", "queen")])]
-    assert space.answer(sections, restrict=4)[0].n == 1
-    assert space.answer(sections, restrict=3)[0].num_unknown == 1
+    assert vectors.answer(sections, restrict=4)[0].n == 1
+    assert vectors.answer(sections, restrict=3)[0].num_unknown == 1
 
 
-def test_grades(space):
+def test_grades(vectors):
     pairs = [
         GradedWords("apple", "pear", 9.0),
         GradedWords("king", "queen", 7.0),
         GradedWords("king", "apple", 1.0),
         GradedWords("king", "duchess", 5.0),
     ]
-    found = space.grade(pairs)
+    found = vectors.grade(pairs)
     assert (found.spearman, found.n, found.num_unknown) == (pytest.approx(1), 3, 1)
-    assert space.grade(pairs[3:]).spearman is None
+    assert vectors.grade(pairs[3:]).spearman is None
 
 
-def test_a_plane_shows_what_differs_most(space):
-    points = space.plane(["man", "woman", "apple", "pear"])
+def test_a_plane_shows_what_differs_most(vectors):
+    points = vectors.plane(["man", "woman", "apple", "pear"])
     assert abs(points[0, 0] - points[1, 0]) < abs(points[0, 0] - points[2, 0])
 
 
 def test_a_bundle_brings_the_vectors_back(tmp_path):
     counts = np.array([9, 8, 7, 6, 5, 4])
     folder = bundled(tmp_path / "model", counts=counts)
-    space = load_vectors(folder)
-    assert space.words == WORDS
-    np.testing.assert_array_equal(space.vectors.matrix, MATRIX)
+    vectors = load_vectors(folder)
+    assert vectors.words == WORDS
+    np.testing.assert_array_equal(vectors.vectors.matrix, MATRIX)
     bundle = read_bundle(folder)
     assert (bundle.config.kind, bundle.config.task) == ("vectors", {"name": "vectors"})
     assert bundle.config.model["config"] == {"vocab_size": 10, "embedding_size": 3}
@@ -122,9 +122,9 @@ def test_a_bundle_brings_the_vectors_back(tmp_path):
 
 def test_a_word_that_is_spelt_like_a_reserved_token_keeps_its_vector(tmp_path):
     folder = bundled(tmp_path / "model", words=["the", "<unk>"], matrix=MATRIX[:2])
-    space = load_vectors(folder)
-    assert sorted(space.words) == ["<unk>", "the"]
-    np.testing.assert_array_equal(space.vectors.matrix[space.place("<unk>")], MATRIX[1])
+    vectors = load_vectors(folder)
+    assert sorted(vectors.words) == ["<unk>", "the"]
+    np.testing.assert_array_equal(vectors.vectors.matrix[vectors.place("<unk>")], MATRIX[1])
 
 
 @pytest.fixture
@@ -140,15 +140,15 @@ def with_ngrams(tmp_path):
 
 def test_unseen_words_are_put_together_from_ngrams(with_ngrams):
     folder, grams = with_ngrams
-    space = load_vectors(folder)
-    assert "kings" not in space
+    vectors = load_vectors(folder)
+    assert "kings" not in vectors
     buckets = ngram_buckets("kings", shortest=3, longest=4, num_buckets=100)
     mean = np.mean([grams[bucket] for bucket in buckets if bucket in grams], axis=0)
-    found = space.unit_vector("KINGS")
+    found = vectors.unit_vector("KINGS")
     np.testing.assert_allclose(found, mean / np.linalg.norm(mean), rtol=1e-5)
-    assert len(space.nearest("kings")) == len(WORDS)
+    assert len(vectors.nearest("kings")) == len(WORDS)
     with pytest.raises(InputError, match="'' is not among the 6 words"):
-        space.nearest("")
+        vectors.nearest("")
 
 
 def test_bundles_of_another_kind_are_refused(tmp_path):
@@ -184,9 +184,9 @@ def test_weights_that_do_not_fit_are_refused(with_ngrams, changes, message):
 
 
 @pytest.mark.parametrize("form", ["glove", "word2vec", "word2vec-binary"])
-def test_out_to_a_file_and_back(tmp_path, space, form):
+def test_out_to_a_file_and_back(tmp_path, vectors, form):
     path = tmp_path / "vectors.gz"
-    export_vectors(space, path, form=form)
+    export_vectors(vectors, path, form=form)
     folder = import_vectors(path, tmp_path / "model")
     back = load_vectors(folder)
     assert back.words == WORDS
@@ -199,21 +199,21 @@ def test_out_to_a_file_and_back(tmp_path, space, form):
 
 def test_case_is_kept_where_a_file_has_both(tmp_path):
     write_vectors(tmp_path / "a.txt", VectorTable(["King", "king"], MATRIX[:2]), form="glove")
-    space = load_vectors(tmp_path / "a.txt")
-    assert not space.text.lowercase
-    assert (space.place("King"), space.place("king"), space.place("KING")) == (0, 1, None)
+    vectors = load_vectors(tmp_path / "a.txt")
+    assert not vectors.text.lowercase
+    assert (vectors.place("King"), vectors.place("king"), vectors.place("KING")) == (0, 1, None)
 
 
 @pytest.mark.parametrize("form", ["word2vec", "word2vec-binary"])
-def test_gensim_reads_what_is_written(tmp_path, space, form):
+def test_gensim_reads_what_is_written(tmp_path, vectors, form):
     models = pytest.importorskip("gensim.models")
     path, binary = tmp_path / "a.vec", form == "word2vec-binary"
-    export_vectors(space, path, form=form)
+    export_vectors(vectors, path, form=form)
     theirs = models.KeyedVectors.load_word2vec_format(str(path), binary=binary)
     assert theirs.index_to_key == WORDS
     np.testing.assert_array_equal(theirs.vectors, MATRIX)
     near = theirs.most_similar("apple", topn=3)
-    ours = space.nearest("apple", top_k=3)
+    ours = vectors.nearest("apple", top_k=3)
     assert [word for word, _ in near] == [each.word for each in ours]
     theirs.save_word2vec_format(str(tmp_path / "back.vec"), binary=binary)
     back = read_vectors(tmp_path / "back.vec")
@@ -221,8 +221,8 @@ def test_gensim_reads_what_is_written(tmp_path, space, form):
     np.testing.assert_allclose(back.matrix, MATRIX, rtol=1e-6)
 
 
-def test_gensim_reads_glove_without_a_header(tmp_path, space):
+def test_gensim_reads_glove_without_a_header(tmp_path, vectors):
     models = pytest.importorskip("gensim.models")
-    export_vectors(space, tmp_path / "glove.txt", form="glove")
+    export_vectors(vectors, tmp_path / "glove.txt", form="glove")
     theirs = models.KeyedVectors.load_word2vec_format(str(tmp_path / "glove.txt"), no_header=True)
     np.testing.assert_array_equal(theirs.vectors, MATRIX)

@@ -25,7 +25,7 @@ SIZES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def make_writer(
+def make_generator(
     folder: Path, name: str, *, form: str = "free", bleu: str = "13a", **settings: Any
 ) -> Path:
     """A bundle of such a model; its answers differ enough to be compared."""

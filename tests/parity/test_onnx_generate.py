@@ -24,7 +24,7 @@ WORDS = [f"w{number}" for number in range(8)]
 TEXTS = ["w1 w2", "w7", "w3 w3 w4 w5 w0 w1 w2", "w6 unknown w5"]
 
 
-def make_writer(folder: Path, case: GeneratorCase) -> Path:
+def make_generator(folder: Path, case: GeneratorCase) -> Path:
     """A bundle with random weights, large enough to matter."""
     model = case.build(seed=3)
     for parameter in model.parameters():
@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_both_write_the_same(case, folder):
-    made = make_writer(folder / str(CASES.index(case)), case)
+    made = make_generator(folder / str(CASES.index(case)), case)
     report = export_generator(read_bundle(made), made.with_name(f"{made.name}-onnx"))
     assert report.difference < 1e-4  # a plain network magnifies what is rounded
     theirs = load_generator(made, backend="torch", device="cpu")
@@ -85,7 +85,7 @@ def test_both_write_the_same(case, folder):
 
 def test_few_learned_positions_are_enough_to_compare(folder):
     case = GeneratorCase(name="transformer", settings={"positions": "learned", "max_length": 26})
-    made = make_writer(folder / "short", case)
+    made = make_generator(folder / "short", case)
     report = export_generator(read_bundle(made), folder / "short-onnx")
     assert report.difference < 1e-4
 
@@ -93,7 +93,7 @@ def test_few_learned_positions_are_enough_to_compare(folder):
 @pytest.mark.parametrize("name", ["seq2seq", "transformer"])
 def test_both_look_at_the_same(name, folder):
     case = GeneratorCase(name=name, settings={})
-    made = make_writer(folder / f"looks-{name}", case)
+    made = make_generator(folder / f"looks-{name}", case)
     exported = export_generator(read_bundle(made), folder / f"looks-{name}-onnx").bundle
     request = GenerateRequest(strategy=Greedy(), max_length=8)
     why = [load_generator(each, backend=how).explain(TEXTS[2], request)
@@ -103,7 +103,7 @@ def test_both_look_at_the_same(name, folder):
 
 
 def test_a_batch_is_as_each_alone(folder):
-    made = make_writer(folder / "alone", GeneratorCase(name="transformer", settings={}))
+    made = make_generator(folder / "alone", GeneratorCase(name="transformer", settings={}))
     exported = export_generator(read_bundle(made), folder / "alone-onnx").bundle
     model = load_generator(exported, backend="onnx", threads=2)
     texts = [" ".join(WORDS[: 1 + number % 8]) for number in range(40)]
@@ -115,7 +115,7 @@ def test_a_batch_is_as_each_alone(folder):
 
 
 def test_graphs_that_do_not_fit_are_refused(folder):
-    made = make_writer(folder / "damaged", GeneratorCase(name="transformer", settings={}))
+    made = make_generator(folder / "damaged", GeneratorCase(name="transformer", settings={}))
     exported = export_generator(read_bundle(made), folder / "damaged-onnx").bundle
     (exported / "onnx" / "step.onnx").write_bytes(b"junk")
     with pytest.raises(BundleError, match="step.onnx: cannot be run"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from small_bundles import exported, random_pairs
-from small_nested import BOTH, make_nested
+from small_inner import BOTH, make_inner
 from softquery.bundle import read_bundle
 from softquery.runtime import load
 
@@ -54,7 +54,7 @@ def shown(case):
 def both(request, tmp_path_factory):
     """A matcher on torch, and the same on ONNX Runtime."""
     folder = tmp_path_factory.mktemp("nested")
-    bundle = make_nested(folder / "plain", **request.param)
+    bundle = make_inner(folder / "plain", **request.param)
     report = exported(bundle, folder / "exported")
     assert (report.precision, report.gate) == ("float32", None)
     assert report.difference <= 1e-5
@@ -127,7 +127,7 @@ def test_the_bilm_matters(tmp_path):
     """Or else all of the above would be about words alone."""
     from safetensors.numpy import load_file, save_file
 
-    path = exported(make_nested(tmp_path / "plain"), tmp_path / "exported").bundle
+    path = exported(make_inner(tmp_path / "plain"), tmp_path / "exported").bundle
     before = load(path).logits(random_pairs(5))
     stored = load_file(path / "model.safetensors")
     stored["embedder.bilm.forwards.layers.1.recurrent_weight"] *= 3

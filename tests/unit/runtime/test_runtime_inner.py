@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from small_bundles import exported, random_pairs, unlabelled
-from small_nested import make_nested
+from small_inner import make_inner
 from softquery.bundle import read_bundle
 from softquery.runtime import load, open_embedder
 from softquery.runtime.bulk import BulkAnswers, answer_rows
@@ -23,7 +23,7 @@ SAME = {"rtol": 0, "atol": 1e-6}
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nested")
-    return exported(make_nested(folder / "plain", size=16), folder / "exported").bundle
+    return exported(make_inner(folder / "plain", size=16), folder / "exported").bundle
 
 
 @pytest.fixture(scope="module")

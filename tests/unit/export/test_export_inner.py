@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 from elmo_cases import ENTRIES
 from small_bundles import WORDS, exported, labelled, random_pairs
 from small_elmo import write_elmo, write_esim_elmo
-from small_nested import BOTH, make_nested
+from small_inner import BOTH, make_inner
 from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.export import export_classifier, export_embedder, export_matcher
@@ -43,7 +43,7 @@ def wide(request, wide_bilm, tmp_path_factory):
     """A matcher, its float32 graphs, and rows on which they are right."""
     folder = tmp_path_factory.mktemp(request.param)
     elmo = BOTH if request.param == "esim" else {"places": ("input",)}
-    path = make_nested(folder / "plain", request.param, elmo=elmo, bilm=wide_bilm, size=40)
+    path = make_inner(folder / "plain", request.param, elmo=elmo, bilm=wide_bilm, size=40)
     plain = exported(path, folder / "float32").bundle
     gold = [answer.label for answer in load(plain).predict(PAIRS)]
     assert len(set(gold)) > 1
@@ -88,7 +88,7 @@ def test_int8_answers_are_near_those_of_float32(wide, small):
 def narrowed(folder, name, bilm):
     """A model that reads projected vectors, by matrices that are large enough for int8."""
     places = ("input",) if name == "siamese" else ("input", "output")
-    return make_nested(folder, name, elmo={"places": places, "size": 112}, bilm=bilm, size=40)
+    return make_inner(folder, name, elmo={"places": places, "size": 112}, bilm=bilm, size=40)
 
 
 @pytest.mark.parametrize("name", ["esim", "siamese", "attentive"])
@@ -100,7 +100,7 @@ def test_projected_vectors_come_out_as_with_torch(name, wide_bilm, tmp_path):
 
 def test_a_table_in_lower_case_stands_beside_a_bilm_that_reads_case(wide_bilm, tmp_path):
     """Both forms of a word are one row of the table, and two words to the biLM."""
-    path = make_nested(tmp_path / "plain", bilm=wide_bilm, size=40, lowercase=True)
+    path = make_inner(tmp_path / "plain", bilm=wide_bilm, size=40, lowercase=True)
     assert export_matcher(read_bundle(path), tmp_path / "float32").difference <= 1e-5
     word = WORDS[0]
     pairs = [(word, word), (word, word.upper()), (word, f"{word}q"), (word, f"{word}Q")]
@@ -144,7 +144,7 @@ def test_int8_over_the_gate_is_refused_and_float32_kept(wide, tmp_path):
 
 def test_a_narrow_lstm_stays_float32_as_a_whole(wide_bilm, tmp_path):
     """Its inputs are many and its states few."""
-    path = make_nested(tmp_path / "plain", bilm=wide_bilm, size=20)
+    path = make_inner(tmp_path / "plain", bilm=wide_bilm, size=20)
     rows = labelled(PAIRS[:6], ["neutral", "entailment"] * 3)
     report = exported(path, tmp_path / "out", int8=True, limit=100, rows=rows)
     stored = load_file(report.bundle / "model.safetensors")
@@ -168,7 +168,7 @@ def test_graphs_hold_no_weights(wide):
 def test_a_range_for_what_is_laid_beside_the_states(tmp_path):
     """Also where the projection does not read the states as they are."""
     for parts in (("own", "aligned", "product"), ("aligned", "product")):
-        path = make_nested(tmp_path / parts[0], elmo={"places": ("output",)}, parts=parts)
+        path = make_inner(tmp_path / parts[0], elmo={"places": ("output",)}, parts=parts)
         stored = load_file(path / "model.safetensors")
         stored["embedder.mixes.output.scale"] = np.array(40, np.float32)
         save_file(stored, path / "model.safetensors")
@@ -198,8 +198,8 @@ def test_a_closed_vocabulary_runs_on_torch_alone(tmp_path):
 
 def test_a_siamese_matcher_has_no_place_at_its_output(tmp_path):
     with pytest.raises(ValueError, match="^ELMo has a place at the input alone; nothing reads"):
-        make_nested(tmp_path / "model", "siamese", elmo=BOTH)
-    path = make_nested(tmp_path / "model", "siamese", elmo={"places": ("input",)})
+        make_inner(tmp_path / "model", "siamese", elmo=BOTH)
+    path = make_inner(tmp_path / "model", "siamese", elmo={"places": ("input",)})
     change(path, lambda inside: inside["settings"].update(places=["output"]))
     with pytest.raises(BundleError, match="siamese cannot be built: ELMo has a place at"):
         load(path, backend="torch")
@@ -215,7 +215,7 @@ class TestHead:
         return write_elmo(tmp_path / "models" / "elmo-tiny")
 
     def test_it_stands_on_an_exported_base(self, base, tmp_path):
-        head = make_nested(tmp_path / "head", base="elmo-tiny")
+        head = make_inner(tmp_path / "head", base="elmo-tiny")
         assert not [name for name in load_file(head / "model.safetensors") if "bilm" in name]
         with pytest.raises(BundleError, match="elmo-tiny: not exported yet; run `softquery export"):
             exported(head, tmp_path / "out")
@@ -230,7 +230,7 @@ class TestHead:
 
     def test_its_base_embeds_for_it(self, base, tmp_path):
         export_embedder(read_bundle(base), base)
-        path = exported(make_nested(tmp_path / "head", base="elmo-tiny"), tmp_path / "out").bundle
+        path = exported(make_inner(tmp_path / "head", base="elmo-tiny"), tmp_path / "out").bundle
         found = open_embedder(path)
         assert found.backend.name == "onnx"
         assert len(found.learnt_mix.weights) == 3
@@ -239,7 +239,7 @@ class TestHead:
 
     def test_another_base_is_refused(self, base, tmp_path):
         export_embedder(read_bundle(base), base)
-        path = exported(make_nested(tmp_path / "head", base="elmo-tiny"), tmp_path / "out").bundle
+        path = exported(make_inner(tmp_path / "head", base="elmo-tiny"), tmp_path / "out").bundle
         stored = dict(base_weights(read_bundle(base)))
         stored["reader.bias"] = stored["reader.bias"] + 1
         save_file(stored, base / "model.safetensors")
@@ -256,7 +256,7 @@ def change(path, edit):
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sound")
-    return exported(make_nested(folder / "plain"), folder / "model").bundle
+    return exported(make_inner(folder / "plain"), folder / "model").bundle
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="export needs the extra [train]")
 
-from small_writers import make_writer, some_rows, some_texts
+from small_generators import make_generator, some_rows, some_texts
 from softquery.bundle import read_bundle
 from softquery.decoding import Beam, Greedy
 from softquery.export import export_generator
@@ -37,7 +37,7 @@ def small(request, tmp_path_factory):
     """An int8 bundle of each kind; the gate is wide open."""
     name, settings = CASES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
-    made = read_bundle(make_writer(folder / "plain", name, bleu="none", **settings))
+    made = read_bundle(make_generator(folder / "plain", name, bleu="none", **settings))
     sources, targets = some_texts(24), some_texts(24, seed=2)
     rows = some_rows(sources, targets)
     report = export_generator(made, folder / "int8", int8=True, limit=1e6, rows=rows)

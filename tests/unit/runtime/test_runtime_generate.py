@@ -9,7 +9,7 @@ pytest.importorskip("onnx", reason="export needs the extra [train]")
 
 from safetensors.numpy import load_file
 
-from small_writers import make_writer, some_rows, some_texts
+from small_generators import make_generator, some_rows, some_texts
 from softquery.bundle import read_bundle
 from softquery.decoding import Beam, Greedy
 from softquery.export import export_generator
@@ -33,7 +33,7 @@ def exported(request, tmp_path_factory):
     """A float32 and an int8 bundle of each kind; the gate is wide open."""
     name, settings = CASES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
-    made = read_bundle(make_writer(folder / "plain", name, bleu="none", **settings))
+    made = read_bundle(make_generator(folder / "plain", name, bleu="none", **settings))
     rows = some_rows(some_texts(12), some_texts(12, seed=2))
     plain = export_generator(made, folder / "float32").bundle
     small = export_generator(made, folder / "int8", int8=True, limit=1e6, rows=rows).bundle

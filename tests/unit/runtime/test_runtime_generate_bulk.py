@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch", reason="random weights need the extra [train]")
 
-from small_writers import make_writer
+from small_generators import make_generator
 from softquery.decoding import Greedy
 from softquery.errors import InputError
 from softquery.files import Row
@@ -24,7 +24,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def poet(tmp_path_factory):
     return load_generator(
-        make_writer(tmp_path_factory.mktemp("poet") / "b", "seq2seq", form="couplet")
+        make_generator(tmp_path_factory.mktemp("poet") / "b", "seq2seq", form="couplet")
     )
 
 

@@ -22,7 +22,7 @@ MATCHERS = registered("matcher")
 BOTH = {"places": ("input", "output")}
 
 
-def make_nested(
+def make_inner(
     folder: Path,
     name: str = "esim",
     *,
