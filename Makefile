@@ -42,7 +42,7 @@ test: $(VENV)/.installed ## run the doctests and the tests against the built whe
 	echo doctests:; cat $(VENV)/doctests.log; \
 	exit $$status
 
-endurance: $(VENV)/.installed ## run the long trials: kills, threads, mutated requests (about an hour)
+endurance: $(VENV)/.installed ## run the long trials: kills, threads, mutated requests
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m endurance
 
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass

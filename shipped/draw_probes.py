@@ -230,7 +230,7 @@ def to_tsv(probes: list[Probe]) -> str:
 
 
 def main() -> None:
-    """Write one file a model."""
+    """Write one file per model."""
     for name, probes in all_probes().items():
         write_text(FOLDER / f"{name}.tsv", to_tsv(probes))
         print(f"{name}: {len(probes)} probes")

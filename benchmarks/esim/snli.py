@@ -14,7 +14,7 @@ import json
 import statistics
 from pathlib import Path
 
-from benchmarks.shared.sweep import Sweep
+from benchmarks.shared.sweep import Sweep, train_or_report
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "snli.json"
@@ -87,19 +87,5 @@ def curve(log: str) -> tuple[list[int], list[float]]:
     return [int(row["epoch"]) + 1 for row in rows], [float(row["tune_accuracy"]) for row in rows]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(required=True)
-    training = verbs.add_parser("train")
-    training.add_argument("--data", type=Path, required=True)
-    training.add_argument("--vectors", type=Path, nargs="+", required=True)
-    training.add_argument("--work", type=Path, default=Path("runs/esim-snli"))
-    training.add_argument("--parallel", type=int, default=1)
-    training.set_defaults(act=train)
-    verbs.add_parser("report").set_defaults(act=report)
-    options = parser.parse_args()
-    options.act(options)
-
-
 if __name__ == "__main__":
-    main()
+    train_or_report(__doc__.splitlines()[0], train, report, work=Path("runs/esim-snli"))

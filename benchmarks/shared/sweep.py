@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from softquery.files import find_split
@@ -30,6 +31,31 @@ def main() -> None:
     Sweep(options.recipe, options.data, variants, options.work, options.slice).run(
         options.output, options.parallel
     )
+
+
+Act = Callable[[argparse.Namespace], None]
+
+
+def train_or_report(description: str, train: Act, report: Act, *, work: Path) -> None:
+    """The command line of a benchmark that sweeps variants on pairs, and reports what they reached.
+
+    Args:
+        description: For `--help`.
+        train: Runs the variants.
+        report: Prints the tables.
+        work: Where bundles and logs go by default.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    verbs = parser.add_subparsers(required=True)
+    training = verbs.add_parser("train")
+    training.add_argument("--data", type=Path, required=True)
+    training.add_argument("--vectors", type=Path, nargs="+", required=True)
+    training.add_argument("--work", type=Path, default=work)
+    training.add_argument("--parallel", type=int, default=1)
+    training.set_defaults(act=train)
+    verbs.add_parser("report").set_defaults(act=report)
+    options = parser.parse_args()
+    options.act(options)
 
 
 class Sweep:

@@ -81,7 +81,7 @@ def write_bundle(
         _place_whole(target, contents, None if records is None else Path(records), replace=replace)
     except InputError as error:
         refuse(target, error.message)
-    except shutil.Error as error:  # one entry a file; the first says enough
+    except shutil.Error as error:  # one entry per file; the first says enough
         refuse(target, f"cannot be written ({error.args[0][0][2]})")
     except OSError as error:
         refuse(target, f"cannot be written ({error.strerror or error})")

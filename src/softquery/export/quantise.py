@@ -1,4 +1,4 @@
-"""Weights as int8: one scale a row, symmetric around zero."""
+"""Weights as int8: one scale per row, symmetric around zero."""
 
 from typing import Any
 

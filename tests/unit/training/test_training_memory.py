@@ -27,7 +27,7 @@ class Counter(nn.Module):
 
 
 class Sums:
-    """A memory of one sum a row."""
+    """A memory of one sum per row."""
 
     def __init__(self, rows=3):
         self.sums = torch.zeros(rows)

@@ -86,7 +86,7 @@ class Graph:
             steps: What it reads.
 
         Returns:
-            The last states, and then everything that was collected, one entry a step.
+            The last states, and then everything that was collected, one entry per step.
         """
         self.used |= body.used
         self.constants |= body.constants
