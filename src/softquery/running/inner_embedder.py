@@ -16,7 +16,7 @@ from softquery.nn import ElmoEmbedder, ElmoSettings
 from softquery.recipes import Run
 from softquery.running.run_options import Say
 from softquery.runtime.inner.inner_weights import base_weights
-from softquery.runtime.torch_models import load_embedder
+from softquery.runtime.torch_models import elmo_inside, load_embedder
 from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import Loss, Training
 from softquery.zoo import resolve
@@ -86,8 +86,8 @@ def base_of(model: nn.Module) -> Base | None:
 
     One that learnt along, or that has changed meanwhile, is stored with the model instead.
     """
-    embedder = getattr(model, "embedder", None)
-    if not isinstance(embedder, ElmoEmbedder) or embedder.settings is None:
+    embedder = elmo_inside(model)
+    if embedder is None or embedder.settings is None:
         return None
     name = embedder.settings.bundle
     if Path(name).is_dir() or len(Path(name).parts) > 1 or embedder.tuning == "tuned":
@@ -108,8 +108,8 @@ def known_by(model: nn.Module) -> dict[str, str]:
 
     What was found in sentences is not in the checkpoint, and would be another's.
     """
-    embedder = getattr(model, "embedder", None)
-    if not isinstance(embedder, ElmoEmbedder) or embedder.tuning == "tuned":
+    embedder = elmo_inside(model)
+    if embedder is None or embedder.tuning == "tuned":
         return {}
     return {"elmo_weights": weights_fingerprint(_inside(embedder))}
 
@@ -120,8 +120,8 @@ def _inside(embedder: ElmoEmbedder) -> dict[str, NDArray[Any]]:
 
 def penalised(loss: Loss, model: nn.Module) -> Loss:
     """The task's loss, and what a mix of layers adds to it."""
-    embedder = getattr(model, "embedder", None)
-    if not isinstance(embedder, ElmoEmbedder):
+    embedder = elmo_inside(model)
+    if embedder is None:
         return loss
 
     def with_penalty(output: Any, batch: Any) -> Tensor:

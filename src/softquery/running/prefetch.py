@@ -11,6 +11,7 @@ from softquery.data import Pairs, Questions, Sentences, Slot, Texts, budgeted
 from softquery.errors import counted
 from softquery.nn import ElmoEmbedder, KnownContexts, Lexicon, sentence_keys
 from softquery.running.run_options import Say
+from softquery.runtime.torch_models import elmo_inside
 
 Data = TypeVar("Data")
 NUM_TOKENS = 16_384
@@ -20,9 +21,9 @@ SHARE = 4
 
 
 def read_words(data: Data, model: nn.Module) -> Data:
-    """Data whose words a frozen biLM has read by themselves: each once and not once an epoch."""
-    embedder = getattr(model, "embedder", None)
-    if not isinstance(embedder, ElmoEmbedder) or not isinstance(data, (Pairs, Questions, Texts)):
+    """Data whose words a frozen biLM has read by themselves: each once and not once per epoch."""
+    embedder = elmo_inside(model)
+    if embedder is None or not isinstance(data, (Pairs, Questions, Texts)):
         return data
     if data.lexicon is None:
         return data
@@ -35,10 +36,10 @@ def read_contexts(data: Data, model: nn.Module, say: Say) -> Data:
     The biLM is most of the work of an epoch, and gives the same for a sentence every time.
     """
     data = read_words(data, model)
-    embedder = getattr(model, "embedder", None)
+    embedder = elmo_inside(model)
     if not isinstance(data, (Pairs, Questions, Texts)) or data.lexicon is None:
         return data
-    if not isinstance(embedder, ElmoEmbedder) or embedder.tuning != "frozen" or not len(data):
+    if embedder is None or embedder.tuning != "frozen" or not len(data):
         return data
     return replace(data, lexicon=_known(_end_to_end(data), data.lexicon, embedder, say))
 

@@ -165,9 +165,15 @@ def _loaded(bundle: Bundle, build: Callable[[str, dict[str, Any]], Model]) -> Mo
 def config_of(model: nn.Module) -> dict[str, Any]:
     """A model's config as plain values for `config.json`."""
     config: Any = model.config
-    embedder = getattr(model, "embedder", None)
-    inner = {KEY: describe(embedder)} if isinstance(embedder, ElmoEmbedder) else {}
+    embedder = elmo_inside(model)
+    inner = {} if embedder is None else {KEY: describe(embedder)}
     return {**dataclasses.asdict(config), **inner}
+
+
+def elmo_inside(model: nn.Module) -> ElmoEmbedder | None:
+    """The inner embedder of a model; None where it reads a table of words, or has no embedder."""
+    embedder = getattr(model, "embedder", None)
+    return embedder if isinstance(embedder, ElmoEmbedder) else None
 
 
 def max_characters(config: object) -> int:
