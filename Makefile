@@ -17,6 +17,8 @@ VERSION := $(shell $(PYTHON) -c 'import platform; print(platform.python_version(
 # Folders are listed too: theirs is the only date that changes when a file goes.
 SOURCES := $(shell find src -name __pycache__ -prune -o -print)
 WHEEL_FILES := $(SOURCES) pyproject.toml README.md LICENSE NOTICE
+MODELS := packages/softquery-models
+MODEL_FILES := $(shell find $(MODELS) -name __pycache__ -prune -o -print)
 
 # One thread a process: the processes share the cores already, and results depend on the number.
 export OMP_NUM_THREADS := 1
@@ -33,7 +35,7 @@ demo: $(DEMO)/.installed ## install without torch, then match, rank, explain, se
 
 # The doctests run beside the tests. The fused step is left out: it needs Triton, which comes with
 # torch for a GPU alone. The files of tests that take longest come first (tests/conftest.py).
-test: $(VENV)/.installed ## run the doctests and the tests against the built wheel
+test: $(VENV)/.installed $(VENV)/.models ## run the doctests and the tests against the built wheels
 	@status=0; \
 	$(PYTEST) --doctest-modules --ignore-glob="*/fused_step.py" --pyargs softquery \
 		> $(VENV)/doctests.log 2>&1 & doctests=$$!; \
@@ -42,7 +44,7 @@ test: $(VENV)/.installed ## run the doctests and the tests against the built whe
 	echo doctests:; cat $(VENV)/doctests.log; \
 	exit $$status
 
-endurance: $(VENV)/.installed ## run the long trials: kills, threads, mutated requests
+endurance: $(VENV)/.installed $(VENV)/.models ## run the long trials: kills, threads, mutated requests
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m endurance
 
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass
@@ -83,12 +85,19 @@ $(VENV)/.installed: $(VENV)/.dependencies $(WHEEL_FILES)
 	@$(BIN)/pip install $(PIP_OPTIONS) --no-deps --force-reinstall $(VENV)/wheel/*.whl
 	@touch $@
 
+# The models are a package of their own, which changes far more rarely.
+$(VENV)/.models: $(VENV)/.dependencies $(MODEL_FILES) | $(VENV)/.installed
+	@rm -rf $(VENV)/wheel-models
+	@$(BIN)/pip wheel $(PIP_OPTIONS) --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel-models ./$(MODELS)
+	@$(BIN)/pip install $(PIP_OPTIONS) --no-deps --force-reinstall $(VENV)/wheel-models/*.whl
+	@touch $@
+
 $(DEMO)/.python-$(VERSION): | python
 	@echo 'making $(DEMO) with Python $(VERSION)'
 	@$(PYTHON) -m venv --clear $(DEMO)
 	@touch $@
 
-$(DEMO)/.installed: $(DEMO)/.python-$(VERSION) constraints.txt $(WHEEL_FILES)
-	@echo 'installing the base and search, without torch'
-	@$(DEMO)/bin/pip install $(PIP_OPTIONS) -c constraints.txt '.[search]'
+$(DEMO)/.installed: $(DEMO)/.python-$(VERSION) constraints.txt $(WHEEL_FILES) $(MODEL_FILES)
+	@echo 'installing the base, search and the models, without torch'
+	@$(DEMO)/bin/pip install $(PIP_OPTIONS) -c constraints.txt '.[search]' ./$(MODELS)
 	@touch $@

@@ -14,6 +14,6 @@ def registered(kind: str) -> dict[str, tuple[type[Any], type[nn.Module]]]:
 
 
 def registered_heads() -> dict[str, tuple[type[Any], type[nn.Module]]]:
-    """Heads on a pretrained encoder, of every kind."""
-    found = REGISTRY.items()
+    """Heads of tasks on a pretrained encoder, of every kind; pools are not learnt, and no head."""
+    found = [each for each in REGISTRY.items() if each[1].kind != "sentence-encoder"]
     return {name: (entry.config, entry.module) for name, entry in found if entry.has_encoder}

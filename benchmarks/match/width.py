@@ -70,7 +70,7 @@ def random_matcher(width: int, folder: Path) -> Path:
 def timed(matcher: softquery.Matcher, seconds: float) -> dict[str, list[float]]:
     """Times of single pairs and of rankings of 100 stored candidates."""
     texts = sentences(1000)
-    stored = matcher.encode(texts[:100])
+    stored = matcher.encodings(texts[:100])
     scenes = {
         "pair": lambda turn: matcher.predict([(texts[100 + turn], texts[500 + turn])]),
         "rank": lambda turn: matcher.rank(texts[100 + turn], texts[:100], encodings=stored),

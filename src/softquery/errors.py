@@ -54,7 +54,25 @@ class ConfigError(SoftqueryError):
 
 
 class BundleError(SoftqueryError):
-    """A model folder that is missing, damaged, or from a version that cannot be read."""
+    r"""A model folder that is missing, damaged, or from a version that cannot be read.
+
+    Parts of the message may come from the folder; it stays one line, of a length that can be read.
+
+    >>> print(BundleError("m/config.json: kind is \x1b[31m"))
+    m/config.json: kind is \x1b[31m
+    """
+
+    def __init__(self, message: str) -> None:
+        shown = "".join(mark if mark.isprintable() else _escaped(mark) for mark in message)
+        super().__init__(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…")
+
+
+_LONGEST = 900
+"""The most characters of a message that may quote a folder."""
+
+
+def _escaped(mark: str) -> str:
+    return " " if mark.isspace() else mark.encode("unicode_escape").decode("ascii")
 
 
 class MissingExtra(SoftqueryError):  # noqa: N818  (it names what is missing, not what went wrong)

@@ -19,6 +19,8 @@ TORCH_FREE_LAYERS = (
     "files",
     "measure",
     "numpy_softmax",
+    "plain_files",
+    "terminal_text",
     "search",
     "text",
     "zoo",
@@ -75,9 +77,9 @@ def torch_free_modules() -> list[str]:
     return sorted({*TORCH_FREE_MODULES, *inside, *(n for n in names if n in layers)})
 
 
-def project_settings() -> dict[str, Any]:
-    """The contents of pyproject.toml."""
+def project_settings(folder: Path = ROOT) -> dict[str, Any]:
+    """The contents of the pyproject.toml in a folder."""
     # Python 3.10 has no parser of its own; there pytest brings this one along.
     toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    settings: dict[str, Any] = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = toml.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     return settings

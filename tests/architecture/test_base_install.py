@@ -110,6 +110,26 @@ def test_training_names_the_extra_that_it_needs(python, workplace):
     assert 'pip install "softquery[train]"' in line
 
 
+def test_a_model_of_the_other_package_names_it(python, workplace):
+    result = run(python.with_name("softquery"), "tag", "They can fish.", cwd=workplace)
+    assert (result.returncode, result.stdout) == (2, "")
+    said = "softquery: tagger-en is not installed: pip install softquery-models"
+    assert result.stderr.splitlines() == [said]
+
+
+def test_the_other_package_brings_it(python, workplace):
+    """Both wheels, without torch: an environment of its own that sees the clean one's packages."""
+    folder = workplace / "with_models"
+    venv.create(folder)
+    inside = folder / python.parent.name / "python"
+    seen = site_packages(inside, workplace) / "base.pth"
+    seen.write_text(f"{site_packages(python, workplace)}\n", encoding="utf-8")
+    package = ROOT / "packages" / "softquery-models"
+    pip("--python", inside, "install", "--no-deps", package, cwd=workplace)
+    result = run(inside, "-m", "softquery", "tag", "They can fish.", cwd=workplace)
+    assert (result.stdout, result.stderr) == ("They/PRON can/AUX fish/VERB ./PUNCT\n", "")
+
+
 def test_wheel_holds_the_package_and_nothing_else(wheel, workplace):
     listing = run(sys.executable, "-m", "zipfile", "--list", wheel, cwd=workplace).stdout
     names = [line.split()[0] for line in listing.splitlines()[1:]]

@@ -111,7 +111,8 @@ def test_every_verb_is_in_the_glossary_and_no_other():
     tasks = [name for row in BUILT for name in codes(row[2])]
     (rows,) = tables(section("Other verbs"))
     others = [name for row in rows for name in codes(row[0])]
-    assert sorted(tasks + others) == sorted(verbs())
+    # One verb may serve two tasks: what `embed` gives depends on the model.
+    assert sorted([*set(tasks), *others]) == sorted(verbs())
 
 
 @pytest.mark.parametrize("row", BUILT, ids=lambda row: row[4])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from repository import PACKAGE, ROOT, module_name, source_files
 
-MOST_FILES = 430
+MOST_FILES = 450
 """Python files of the package."""
 LARGEST_FOLDER = 22
 """Python files of a folder, `__init__` aside: one of more holds two things."""
@@ -21,7 +21,7 @@ TASKS = {
 }  # fmt: skip
 SYSTEMS = {
     "esim", "siamese", "decomposable", "attentive", "bidaf", "tagger", "elmo", "bert", "seq2seq",
-    "transformer", "word2vec",
+    "pooled_encoder", "transformer", "word2vec",
 }  # fmt: skip
 REPEATED = IN_EVERY_TASK | TASKS | SYSTEMS | {"__init__", "__main__"}
 """Names that several files may bear; the files of `cli` are named after verbs and not counted."""

@@ -57,8 +57,9 @@ def test_every_part_of_the_package_stands_in_a_layer():
 
 def test_every_model_is_kept_apart_from_the_others():
     files = {path.stem for path in (PACKAGE / "models").glob("*.py")}
-    # What several share, and the second files of BERT and of the recurrent encoder-decoder.
+    # What several share, the second files of BERT and of the recurrent encoder-decoder, and what
+    # stands on BERT as well as on MPNet.
     shared = {"__init__", "config_checks", "generator", "outputs", "pair_output", "registry"}
-    shared |= {"bert_heads", "recurrent_decoders"}
+    shared |= {"bert_heads", "recurrent_decoders", "sentence_encoders"}
     systems = {f"softquery.models.{name}" for name in files - shared}
     assert systems - set(contract("independence")["modules"]) == set()

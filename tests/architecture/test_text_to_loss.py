@@ -19,5 +19,5 @@ def test_esim_pulls_in_only_what_lies_below_models():
     layers = {parts[1] for parts in names if parts[0] == "softquery" and len(parts) > 1}
     assert layers >= {"models", "data", "nn", "attention"}
     below = {"data", "nn", "decoding", "answers", "attention", "text", "files", "atomic",
-             "numpy_softmax", "errors"}  # fmt: skip
+             "numpy_softmax", "plain_files", "errors"}  # fmt: skip
     assert layers <= {"models", *below}

@@ -4,6 +4,7 @@ Every case runs in a folder of its own, which holds `data/` with `train.json` an
 `questions.json` to answer or evaluate on, and `model/`, a small exported reader.
 """
 
+import gzip
 import json
 import lzma
 from collections.abc import Callable
@@ -271,6 +272,19 @@ READING = [
         command="read 'Who sang?' --context text.gz --model model",
         damage=file("text.gz", "Ada sang."),
         said="text.gz: does not hold gzip data, although its name says so",
+    ),
+    Case(
+        title="a context file longer than a long novel",
+        command="read 'Who sang?' --context text.txt.gz --model model",
+        damage=file("text.txt.gz", gzip.compress(b"Ada sang.\n" * 500_000)),
+        said=f"text.txt.gz, row {ANY}: the text is longer than 4,194,304 characters",
+    ),
+    Case(
+        title="a context file that unpacks to gigabytes",
+        command="read 'Who sang?' --context text.gz --model model",
+        damage=file("text.gz", gzip.compress(bytes(80_000_000), 1)),
+        said=f"text.gz{ANY}: unpacks to more than 100 times its size; unpack it first if that is "
+        "meant",
     ),
     Case(
         title="`--context` for a file of questions",

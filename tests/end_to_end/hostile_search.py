@@ -8,6 +8,8 @@ from pathlib import Path
 
 from hostile_cases import ANY, BROKEN_XZ, JUNK, Case, both, changed, cut, file
 
+from index_forging import seal
+
 BUILD = "index faq.csv --output new.sq --model model"
 ASKED = "search faq.sq 'a man eats'"
 ADDED = "index more.csv --output faq.sq --add"
@@ -49,6 +51,27 @@ def leading_out(place: Path) -> None:
     manifest = json.loads(path.read_bytes())
     manifest["segments"][0]["name"] = "../../data"
     path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def linked(name: str):
+    """Move a part of the index elsewhere, and leave a link to it."""
+
+    def damage(place: Path) -> None:
+        path = place / name
+        path.rename(place / "elsewhere")
+        path.symlink_to(place / "elsewhere")
+
+    return damage
+
+
+def emptied(name: str):
+    """Empty a file of the segment, and make its size and checksum right."""
+
+    def damage(place: Path) -> None:
+        (segment(place) / name).write_bytes(b"")
+        seal(place / "faq.sq")
+
+    return damage
 
 
 def half_built(place: Path) -> None:
@@ -128,8 +151,8 @@ INDEX = [
     Case(
         title="vectors from a model that gives none",
         command=f"{BUILD} --vectors match-en",
-        said=f"{ANY}match-en: gives no vectors of texts; expected a Siamese matcher, an embedder, "
-        "an encoder or word vectors",
+        said=f"{ANY}match-en: gives no vectors of texts; expected a sentence encoder, a Siamese "
+        "matcher, an embedder, an encoder or word vectors",
     ),
     Case(
         title="encodings in an unknown form",
@@ -204,6 +227,20 @@ INDEX = [
         title="`--min-score` of no probability",
         command="index --output faq.sq --min-score 7",
         said="min_score must be from 0 to 1, got 7.0",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--compact` of an index that is a link",
+        command="index --output faq.sq --compact",
+        damage=linked("faq.sq"),
+        said=f"faq.sq: is a link; name the folder itself, {ANY}elsewhere",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--compact` of segments that are a link",
+        command="index --output faq.sq --compact",
+        damage=linked("faq.sq/segments"),
+        said="faq.sq/segments: is a link; an index holds plain files and folders alone",
         left="the index as it was",
     ),
     Case(
@@ -290,13 +327,34 @@ SEARCH = [
         title="a manifest that lacks something",
         command=ASKED,
         damage=file(MANIFEST, '{"format": 1}'),
-        said=f"faq.sq/manifest.json: is damaged (no '{ANY}')",
+        said=f"faq.sq/manifest.json: is damaged (no '{ANY}' in the manifest)",
     ),
     Case(
         title="a manifest that leads elsewhere",
         command=ASKED,
         damage=leading_out,
-        said="faq.sq/manifest.json: is damaged (the name of a segment leads out of the index)",
+        said="faq.sq/manifest.json: is damaged (name of an entry of segments is '../../data', "
+        "expected the name of a segment, such as 000001-0a1b2c3d)",
+    ),
+    Case(
+        title="a manifest whose model is a number",
+        command=ASKED,
+        damage=changed(MANIFEST, "model", to=7),
+        said="faq.sq/manifest.json: is damaged (model of the manifest is 7, expected a text)",
+    ),
+    Case(
+        title="texts that are gone, with a right checksum",
+        command=ASKED,
+        damage=emptied("cells.bin"),
+        said=f"faq.sq/segments/{ANY}/cell_ends.bin: is damaged (its ends do not rise from 0 to 0); "
+        "restore the index, or rebuild it",
+    ),
+    Case(
+        title="words that are gone, with a right checksum",
+        command=ASKED,
+        damage=emptied("words.json"),
+        said=f"faq.sq/segments/{ANY}/words.json: is damaged (expected a list of words); "
+        "restore the index, or rebuild it",
     ),
     Case(
         title="texts that were changed",

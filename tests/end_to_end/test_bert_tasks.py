@@ -138,7 +138,7 @@ def test_a_server_compares_and_gives_no_vectors(trained):
     served = open_model("pairs", str(exported(trained["match"])))
     assert list(served.handlers) == ["match"]
     handler = served.handlers["match"]
-    split = handler.split(MatchRequest(["a man eats"], ["a", "somebody eats"]))
+    (split,) = handler.split(MatchRequest(["a man eats"], ["a", "somebody eats"]))
     found = handler.compute(split.items)
     wanted = load(exported(trained["match"])).probabilities(
         [("a man eats", "a"), ("a man eats", "somebody eats")]

@@ -21,6 +21,7 @@ from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_embed import EMBED
+from hostile_encoders import IMPORT_SENTENCES, IMPORT_STATIC, write_encoder_folders
 from hostile_evaluate import EVALUATE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
@@ -61,6 +62,8 @@ CASES = {
     "train word2vec": TRAIN_WORDS,
     "import elmo": IMPORT_ELMO,
     "import bert": IMPORT_BERT,
+    "import sentence-transformers": IMPORT_SENTENCES,
+    "import static": IMPORT_STATIC,
     "import vectors": IMPORT_VECTORS,
     "evaluate": [*EVALUATE, *EVALUATE_INDEX],
     "evaluate tagger": EVALUATE_TAGGER,
@@ -135,6 +138,7 @@ def sound(tmp_path_factory) -> Path:
     write_tags(folder / "tags")
     write_elmo(folder / "elmo")
     publish_bert(read_bundle(write_bert(folder / "encoder")), folder / "bert")
+    write_encoder_folders(folder)
     write_base(folder / "base", ["Ada sang in Rome. a man eats somebody?"])
     if find_spec("h5py"):
         write_published(folder / "published", options_of(), random_arrays(options_of()))
@@ -168,6 +172,10 @@ def set_up(case: Case, sound: Path, place: Path) -> Iterator[None]:
         shutil.copytree(sound / "published", place / "published")
     if case.words[:2] == ["import", "bert"]:
         shutil.copytree(sound / "bert", place / "bert")
+    if case.words[:2] == ["import", "sentence-transformers"]:
+        shutil.copytree(sound / "sentences", place / "sentences")
+    if case.words[:2] == ["import", "static"]:
+        shutil.copytree(sound / "static", place / "static")
     with small_disk(case, sound, place):
         if case.verb in READ_FROM or "bundle" in case.needs:
             shutil.copytree(sound / READ_FROM.get(case.verb, "model"), place / "model")

@@ -196,6 +196,59 @@ def test_fused_and_causal(mask):
     assert_same([fast], sources, [slow], sources, tolerance=1e-5)
 
 
+def biases() -> dict[str, Tensor]:
+    torch.manual_seed(5)
+    full = (NUM_SENTENCES, NUM_QUERIES, NUM_KEYS)
+    shapes = {"own": full, "shared": (1, *full[1:]), "by key": (1, 1, NUM_KEYS)}
+    return {name: torch.randn(shape) for name, shape in shapes.items()}
+
+
+every_bias = pytest.mark.parametrize("shift", biases().values(), ids=biases().keys())
+
+
+@every_mask
+@every_bias
+@pytest.mark.parametrize("causal", [False, True], ids=["all", "causal"])
+def test_bias_of_the_logits(mask, shift, causal):
+    shift = shift.clone().requires_grad_()
+    sources = [*inputs(), shift]
+    triangle = causal_mask(NUM_QUERIES, NUM_KEYS)
+    seen = mask if not causal else triangle if mask is None else mask & triangle
+    slow = reference.attend(*sources[:3], bias=shift, mask=seen)
+    fast = attend(*sources[:3], bias=shift, mask=seen)
+    assert_same(fast, sources, slow, sources, tolerance=1e-5)
+    fused = fused_attend(*sources[:3], bias=shift, mask=mask, causal=causal)
+    assert_same([fused], sources, [slow.mixed], sources, tolerance=1e-5)
+
+
+@every_mask
+def test_bias_in_float32_beside_bfloat16(mask):
+    shift = biases()["own"]
+    sources = inputs(dtype=torch.bfloat16)
+    full = [tensor.detach().float().requires_grad_() for tensor in sources]
+    slow = reference.attend(*full, bias=shift, mask=mask)
+    fast = attend(*sources, bias=shift, mask=mask)
+    assert fast.mixed.dtype == torch.bfloat16
+    assert_same(fast, sources, slow, full, tolerance=0.04)
+    fused = fused_attend(*sources, bias=shift, mask=mask)
+    assert_same([fused], sources, [slow.mixed], full, tolerance=0.04)
+
+
+@every_mask
+@pytest.mark.parametrize("num_shifts", [1, 2], ids=["one for all heads", "one for each head"])
+def test_bias_of_every_head(mask, num_shifts):
+    query, key, value = inputs(key_size=3)
+    shift = torch.randn(1, num_shifts, NUM_QUERIES, NUM_KEYS).requires_grad_()
+    layer = MultiHead(QUERY_SIZE, 2, key_size=3, value_size=VALUE_SIZE).eval()
+    sources = [query, key, value, shift, *layer.parameters()]
+    slow = reference.multi_head(layer, query, key, value, bias=shift, mask=mask)
+    memory = layer.remember(key, value)
+    fast = layer.attend(query, memory, bias=shift, mask=mask)
+    assert_same(fast, sources, slow, sources, tolerance=1e-5)
+    mixed = layer.mix(query, memory, bias=shift, mask=mask)
+    assert_same([mixed], sources, [slow.mixed], sources, tolerance=1e-5)
+
+
 @every_score
 @every_mask
 def test_hard(case, mask):

@@ -230,6 +230,7 @@ def attend(
     value: Float[Tensor, "*B K V"],
     *,
     score: Score = scaled_dot,
+    bias: Float[Tensor, "*#B #Q #K"] | None = None,
     mask: Bool[Tensor, "*#B #Q #K"] | None = None,
     dropout: float = 0.0,
 ) -> Attended:
@@ -242,6 +243,7 @@ def attend(
         key: Who is asked.
         value: What comes back, one for each key.
         score: How well a key answers a query.
+        bias: Added to the logits, such as what distance alone makes of a pair; None adds nothing.
         mask: True where a query may see a key; None lets everyone see everything.
         dropout: Probability that a weight is dropped; the others grow, and the expected sum stays.
             A module passes 0.0 outside training: this function knows no modes.
@@ -251,6 +253,7 @@ def attend(
     [[1.0, 0.0], [1.0, 0.0]]
     """
     logits = score(query, key)  # [*B, Q, K]
+    logits = logits if bias is None else logits + bias.to(logits.dtype)
     weights = masked_softmax(logits, mask)
     if dropout > 0.0:
         weights = F.dropout(weights, dropout)

@@ -122,16 +122,19 @@ class MultiHead(nn.Module):
         query: Float[Tensor, "*B Q M"],
         memory: KeyValueCache,
         *,
+        bias: Float[Tensor, "*#B #H #Q #K"] | None = None,
         mask: Bool[Tensor, "*#B #Q #K"] | None = None,
     ) -> Attended:
         """Ask what is remembered, and show every head's weights [*B, H, Q, K] beside the answer.
 
         A query with no key left receives zeros from every head: the output projection's bias.
+        `bias` is added to each head's own logits.
         """
         answer = attend(
             self._split(self.query_projection(query)),
             memory.key,
             memory.value,
+            bias=bias,
             mask=_for_every_head(mask),
             dropout=self._dropout_now(),
         )
@@ -142,6 +145,7 @@ class MultiHead(nn.Module):
         query: Float[Tensor, "*B Q M"],
         memory: KeyValueCache,
         *,
+        bias: Float[Tensor, "*#B #H #Q #K"] | None = None,
         mask: Bool[Tensor, "*#B #Q #K"] | None = None,
         causal: bool = False,
     ) -> Float[Tensor, "*B Q M"]:
@@ -153,6 +157,7 @@ class MultiHead(nn.Module):
             self._split(self.query_projection(query)),
             memory.key,
             memory.value,
+            bias=bias,
             mask=_for_every_head(mask),
             causal=causal,
             dropout=self._dropout_now(),

@@ -103,6 +103,7 @@ def attend(
     value: Float[Tensor, "*B K V"],
     *,
     score: PairScore = scaled_dot,
+    bias: Float[Tensor, "*#B #Q #K"] | None = None,
     mask: Bool[Tensor, "*#B #Q #K"] | None = None,
     weigh: Weigh = softmax,
 ) -> Attended:
@@ -110,12 +111,14 @@ def attend(
     batch, num_queries, num_keys = query.shape[:-2], query.shape[-2], key.shape[-2]
     seen = torch.ones((), dtype=torch.bool) if mask is None else mask
     seen = seen.expand(*batch, num_queries, num_keys)
+    shift = query.new_zeros(()) if bias is None else bias
+    shift = shift.expand(*batch, num_queries, num_keys)
     mixed = value.new_zeros(*batch, num_queries, value.shape[-1])
     weights = query.new_zeros(*batch, num_queries, num_keys)
     for cell in _cells(batch):
         for i in range(num_queries):
             visible = [j for j in range(num_keys) if seen[cell][i, j]]
-            logits = [score(query[cell][i], key[cell][j]) for j in visible]
+            logits = [score(query[cell][i], key[cell][j]) + shift[cell][i, j] for j in visible]
             for j, weight in zip(visible, weigh(logits), strict=True):
                 weights[cell][i, j] = weight
                 mixed[cell][i] += weight * value[cell][j]
@@ -128,6 +131,7 @@ def multi_head(
     key: Float[Tensor, "*B K E"],
     value: Float[Tensor, "*B K V"],
     *,
+    bias: Float[Tensor, "*#B #H #Q #K"] | None = None,
     mask: Bool[Tensor, "*#B #Q #K"] | None = None,
 ) -> Attended:
     """Project, give each head its own slice of the width, attend in each, join, and project."""
@@ -143,12 +147,17 @@ def multi_head(
                 projected_query[..., part],
                 projected_key[..., part],
                 projected_value[..., part],
+                bias=None if bias is None else _of_head(bias, head),
                 mask=mask,
             )
         )
     joined = torch.cat([answer.mixed for answer in answers], dim=-1)
     weights = torch.stack([answer.weights for answer in answers], dim=-3)
     return Attended(_projected(layer.output_projection, joined), weights)
+
+
+def _of_head(bias: Float[Tensor, "*B H Q K"], head: int) -> Float[Tensor, "*B Q K"]:
+    return bias[..., head if bias.shape[-3] > 1 else 0, :, :]
 
 
 def _cells(batch: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -56,7 +56,7 @@ class Ours:
     def rank(self, query: str) -> Any:
         """Rank the candidates by their stored encodings."""
         if self.stored is None:
-            self.stored = self.matcher.encode(self.candidates)
+            self.stored = self.matcher.encodings(self.candidates)
         return self.matcher.rank(query, self.candidates, encodings=self.stored)
 
 

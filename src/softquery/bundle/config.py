@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from softquery.errors import BundleError, ConfigError
+from softquery.plain_files import read_plain
 
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
 SOURCE_TOKENIZER = "source_tokenizer.json"
@@ -19,6 +20,9 @@ GRAPHS = "onnx"
 RECORDS = "training"
 """A folder with what tells how the model came to be; nothing reads it."""
 REQUIRED = (CONFIG, TOKENIZER, WEIGHTS, METRICS, CARD)
+LARGEST_TEXT = 1 << 24
+LARGEST_TOKENIZER = 1 << 28
+"""The most bytes of a file of text, and of one with a vocabulary, which may be of millions."""
 
 
 def refuse(path: Path, reason: object) -> NoReturn:
@@ -46,8 +50,9 @@ def to_json(data: Mapping[str, Any]) -> str:
 
 def read_text(path: Path) -> str:
     """The text of a file, or the reason why there is none."""
+    most = LARGEST_TOKENIZER if path.name in (TOKENIZER, SOURCE_TOKENIZER) else LARGEST_TEXT
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_plain(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         refuse(path, f"is not UTF-8 text (byte {error.start})")
     except OSError as error:

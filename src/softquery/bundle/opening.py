@@ -32,6 +32,7 @@ from softquery.bundle.config import (
     refuse,
 )
 from softquery.errors import BundleError
+from softquery.plain_files import is_mostly_holes
 
 Array = NDArray[np.generic]
 
@@ -70,6 +71,8 @@ def weights_fingerprint(weights: Mapping[str, Array]) -> str:
 
 def check_weights(path: Path) -> dict[str, str]:
     """The dtype of every weight, after checking the header against the file's true length."""
+    if is_mostly_holes(path):
+        refuse(path, "was hardly written to: a sparse file, which takes far more memory than disk")
     try:
         with safe_open(path, framework="np") as opened:
             kinds = {name: opened.get_slice(name).get_dtype() for name in opened.keys()}  # noqa: SIM118
@@ -84,10 +87,13 @@ def check_weights(path: Path) -> dict[str, str]:
 def read_weights(path: Path) -> dict[str, Array]:
     """Every weight by name; bfloat16, which numpy lacks, is widened to float32 without loss."""
     kinds = check_weights(path)
-    with safe_open(path, framework="np") as opened:
-        weights = {name: opened.get_tensor(name) for name in kinds if kinds[name] in _NUMPY}
-    narrow = [name for name in kinds if kinds[name] == "BF16"]
-    return {**weights, **(_read_bfloat16(path, narrow) if narrow else {})}
+    try:
+        with safe_open(path, framework="np") as opened:
+            weights = {name: opened.get_tensor(name) for name in kinds if kinds[name] in _NUMPY}
+        narrow = [name for name in kinds if kinds[name] == "BF16"]
+        return {**weights, **(_read_bfloat16(path, narrow) if narrow else {})}
+    except MemoryError:
+        refuse(path, "takes more memory than there is")
 
 
 def _read_bfloat16(path: Path, names: list[str]) -> dict[str, Array]:

@@ -8,6 +8,7 @@ from softquery import __version__
 from softquery.cli.bench import bench
 from softquery.cli.calibrate import calibrate
 from softquery.cli.classify import classify
+from softquery.cli.distill import distill
 from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
@@ -45,6 +46,7 @@ app.command()(tag)
 app.command()(generate)
 app.command()(read)
 app.command()(train)
+app.command()(distill)
 app.command()(evaluate)
 app.command()(calibrate)
 app.command()(export)

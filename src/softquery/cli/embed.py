@@ -1,6 +1,7 @@
 """`softquery embed`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +23,15 @@ from softquery.cli.terminal.shared_options import (
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
+    from softquery.bundle import Bundle
     from softquery.files import Sentence
-    from softquery.runtime import ContextEmbedder, PieceEmbedder
+    from softquery.runtime import ContextEmbedder, PieceEmbedder, SentenceEncoder
+    from softquery.runtime.batches import Floats
     from softquery.runtime.embed.layer_choice import Choice
 
+DEFAULT_MODEL = "elmo-en"
+"""What gives vectors where no model is named."""
+CACHE = 64
 MEGABYTE = 1024 * 1024
 SHOWN = 4
 """Numbers of a vector that a table shows."""
@@ -39,18 +45,29 @@ def embed(
     text: Annotated[
         list[str] | None, typer.Option(help="A text in place of a file. Repeatable.")
     ] = None,
-    model: Model = "elmo-en",
+    model: Model = DEFAULT_MODEL,
     output: Annotated[
-        Path | None, typer.Option(help="One array per line: .npz or .parquet.")
+        Path | None,
+        typer.Option(
+            help="A sentence encoder's matrix: .npy, .npz or .parquet. Words: one array per line, "
+            ".npz or .parquet."
+        ),
+    ] = None,
+    dimensions: Annotated[
+        int | None,
+        typer.Option(min=1, help="Sentences: numbers of each vector to keep, the first ones."),
     ] = None,
     layers: Annotated[
-        str, typer.Option(help="all, mix, top, average, or the number of a layer.")
-    ] = "all",
+        str | None,
+        typer.Option(
+            help="Words: all, mix, top, average, or the number of a layer; by default all."
+        ),
+    ] = None,
     precision: Annotated[
         str, typer.Option(help="Of the numbers that are written: float32 or float16.")
     ] = "float32",
     stateful: Annotated[
-        bool, typer.Option("--stateful", help="Let the state run on from line to line.")
+        bool, typer.Option("--stateful", help="Words: let the state run on from line to line.")
     ] = False,
     columns: Annotated[
         str, typer.Option(help="Our column name to the file's: text=sentence1.")
@@ -59,100 +76,198 @@ def embed(
     backend: BackendName = "auto",
     threads: Threads = None,
     cache: Annotated[
-        int, typer.Option(min=0, help="Megabytes of words by themselves to keep; 0 for none.")
-    ] = 64,
+        int | None,
+        typer.Option(
+            min=0,
+            help="Words: megabytes of words by themselves to keep; 0 for none; by default 64.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write vectors of words in their context: one array per line, layers x words x width.
+    """Write vectors: of sentences, lines x width, or of words in their context, by the model.
 
-    An interrupted run into an .npz goes on where it stopped when the same command is given again.
+    A sentence encoder gives each line one vector, and all lines are one matrix. A biLM or a BERT
+    without a head gives one array per line, layers x words x width. An interrupted run goes on
+    where it stopped when the same command is given again (but for arrays of words in a .parquet).
     """
+    from softquery.runtime.loading import opened
+
+    require_choice("--on-error", on_error, ("stop", "skip"))
+    wish = _Wish(
+        file=file,
+        texts=text or [],
+        output=output,
+        columns=columns,
+        skips=on_error == "skip",
+        precision=precision,
+        backend=backend,
+        threads=threads,
+        as_json=as_json,
+    )
+    bundle = opened(model)
+    if bundle.config.kind == "sentence-encoder":
+        given = {"--layers": layers, "--stateful": stateful or None, "--cache": cache}
+        _refuse(given, f"words in context, and {model} gives vectors of sentences")
+        _embed_sentences(bundle, wish, dimensions)
+        return
+    _refuse({"--dimensions": dimensions}, f"sentences, and {model} gives vectors of words")
+    _embed_words(bundle, wish, layers or "all", stateful, CACHE if cache is None else cache)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wish:
+    """What was asked, whatever the vectors are of."""
+
+    file: Path | None
+    texts: list[str]
+    output: Path | None
+    columns: str
+    skips: bool
+    precision: str
+    backend: str
+    threads: int | None
+    as_json: bool
+
+    def __post_init__(self) -> None:
+        if (self.file is None) == (not self.texts):
+            raise ConfigError("give either a file, or --text TEXT")
+        require_choice("--precision", self.precision, ("float32", "float16"))
+
+    def check_output(self, forms: tuple[str, ...]) -> None:
+        """Refuse, before any work, a place where no vectors can go."""
+        from softquery.runtime.partial_file import check_output
+
+        if self.output is not None:
+            check_output(self.output, forms=forms, what="vectors")
+        elif self.file is not None:
+            known = f"{', '.join(forms[:-1])} or {forms[-1]}"
+            raise ConfigError(f"name a file for the vectors with --output: {known}")
+
+    def bad_rows(self) -> BadRows | None:
+        """Where bad rows go; None where one stops the run."""
+        return BadRows(self.output) if self.skips else None
+
+    def rows(self, bad: BadRows | None) -> Iterator["Sentence"]:
+        """What is to be embedded."""
+        from softquery.files import Sentence, read_sentences
+
+        if self.file is None:
+            return (Sentence(each, number, "--text") for number, each in enumerate(self.texts, 1))
+        rename = parse_rename(self.columns)
+        if bad is None:
+            return read_sentences(self.file, rename=rename)
+        return bad.kept_beside(read_sentences(self.file, rename=rename, on_bad=bad.add))
+
+
+def _refuse(given: Mapping[str, object], reason: str) -> None:
+    """Refuse the first option that was given and is for another kind of vectors."""
+    for option, value in given.items():
+        if value is not None:
+            raise ConfigError(f"{option} is for {reason}")
+
+
+def _embed_sentences(bundle: "Bundle", wish: _Wish, dimensions: int | None) -> None:
+    from softquery.runtime import load_sentence_encoder
+    from softquery.runtime.encode.matrix_output import FORMS, encode_rows
+    from softquery.runtime.encode.model import check_dimensions
+
+    wish.check_output(FORMS)
+    bad = wish.bad_rows()
+    rows = wish.rows(bad)
+    encoder = load_sentence_encoder(bundle, backend=wish.backend, threads=wish.threads)  # type: ignore[arg-type]
+    check_dimensions(dimensions, encoder.output_size)
+    if wish.output is None:
+        _show_sentences(encoder, wish, dimensions)
+        return
+    with counting("lines") as advance:
+        result = encode_rows(
+            encoder,
+            rows,
+            wish.output,
+            dimensions=dimensions,
+            precision=wish.precision,  # type: ignore[arg-type]
+            advance=advance,
+        )
+    told = f"{counted(result.num_rows, 'line')} x {result.width}"
+    cuts = f"{counted(result.num_cut, 'line')} cut to the model's {encoder.max_tokens} tokens"
+    tell_end(
+        result, told, bad, lambda: note(cuts) if result.num_cut else None, as_json=wish.as_json
+    )
+
+
+def _show_sentences(encoder: "SentenceEncoder", wish: _Wish, dimensions: int | None) -> None:
+    """Print the vectors of a few texts: all of them as JSON, their beginnings as a table."""
+    vectors = encoder.encode(wish.texts, dimensions=dimensions)
+    if wish.as_json:
+        for text, vector in zip(wish.texts, vectors.tolist(), strict=True):
+            print_json({"text": text, "vector": vector})
+        return
+    rows = [(text, _beginning(vector)) for text, vector in zip(wish.texts, vectors, strict=True)]
+    print_table(" x ".join(map(str, vectors.shape)), ("text", "vector"), rows)
+
+
+def _beginning(vector: "Floats") -> str:
+    return " ".join(f"{value:.4f}" for value in vector[:SHOWN]) + " …"
+
+
+def _embed_words(bundle: "Bundle", wish: _Wish, layers: str, stateful: bool, cache: int) -> None:
     from softquery.runtime.embed.layer_choice import check_choice, parse_layers
     from softquery.runtime.embed.vector_output import FORMS, embed_rows
-    from softquery.runtime.partial_file import check_output
 
-    if (file is None) == (not text):
-        raise ConfigError("give either a file, or --text TEXT")
-    require_choice("--precision", precision, ("float32", "float16"))
-    require_choice("--on-error", on_error, ("stop", "skip"))
     choice = parse_layers(layers)
-    if output is not None:
-        check_output(output, forms=FORMS, what="vectors")
-    elif file is not None:
-        raise ConfigError("name a file for the vectors with --output: .npz or .parquet")
-    bad = BadRows(output) if on_error == "skip" else None
-    rows = _rows(file, text or [], columns, bad)
-    embedder = _load(model, backend, threads, cache)
+    wish.check_output(FORMS)
+    bad = wish.bad_rows()
+    rows = wish.rows(bad)
+    embedder = _load_words(bundle, wish, cache)
     check_choice(choice, embedder.num_layers)
     if choice == "mix" and embedder.learnt_mix is None:
         note("this bundle has learnt no mix of its own; the average of all layers is used instead")
-    if output is None:
-        _show(embedder, text or [], choice, stateful, as_json)
+    if wish.output is None:
+        _show_words(embedder, wish, choice, stateful)
         return
     with counting("lines") as advance:
         result = embed_rows(
             embedder,
             rows,
-            output,
+            wish.output,
             layers=choice,
-            precision=precision,  # type: ignore[arg-type]
+            precision=wish.precision,  # type: ignore[arg-type]
             state="carried" if stateful else "fresh",
             advance=advance,
         )
     told = f"{counted(result.num_rows, 'line')}, {counted(result.num_tokens, 'word')}"
-    tell_end(result, told, bad, lambda: _note_cuts(result.num_cut, embedder), as_json=as_json)
+    tell_end(result, told, bad, lambda: _note_cuts(result.num_cut, embedder), as_json=wish.as_json)
 
 
-def _rows(
-    file: Path | None, texts: list[str], columns: str, bad: BadRows | None
-) -> Iterator["Sentence"]:
-    from softquery.files import Sentence, read_sentences
-
-    if file is None:
-        return (Sentence(each, number, "--text") for number, each in enumerate(texts, 1))
-    rename = parse_rename(columns)
-    if bad is None:
-        return read_sentences(file, rename=rename)
-    return bad.kept_beside(read_sentences(file, rename=rename, on_bad=bad.add))
-
-
-def _load(
-    model: str, backend: str, threads: int | None, cache: int
-) -> "ContextEmbedder | PieceEmbedder":
+def _load_words(bundle: "Bundle", wish: _Wish, cache: int) -> "ContextEmbedder | PieceEmbedder":
     from softquery.runtime import load, open_embedder
-    from softquery.runtime.loading import opened
 
-    bundle = opened(model)
     if bundle.config.kind == "encoder":  # it reads pieces, of which none is kept
-        found: PieceEmbedder = load(bundle, backend=backend, threads=threads)  # type: ignore[arg-type]
+        found: PieceEmbedder = load(bundle, backend=wish.backend, threads=wish.threads)  # type: ignore[arg-type]
         return found
     return open_embedder(
         bundle,
-        backend=backend,  # type: ignore[arg-type]
-        threads=threads,
+        backend=wish.backend,  # type: ignore[arg-type]
+        threads=wish.threads,
         cache_bytes=cache * MEGABYTE,
     )
 
 
-def _show(
-    embedder: "ContextEmbedder | PieceEmbedder",
-    texts: list[str],
-    choice: "Choice | int",
-    stateful: bool,
-    as_json: bool,
+def _show_words(
+    embedder: "ContextEmbedder | PieceEmbedder", wish: _Wish, choice: "Choice | int", stateful: bool
 ) -> None:
     """Print the vectors of a few texts: all of them as JSON, their beginnings as a table."""
-    tokens = embedder.tokens(texts)
+    tokens = embedder.tokens(wish.texts)
     computes = embedder.stream() if stateful else embedder
-    found = computes.embed(texts, layers=choice)
+    found = computes.embed(wish.texts, layers=choice)
     _note_cuts(embedder.num_cut(tokens), embedder)
-    for sentence, words, vectors in zip(texts, tokens, found, strict=True):
-        if as_json:
+    for sentence, words, vectors in zip(wish.texts, tokens, found, strict=True):
+        if wish.as_json:
             print_json({"text": sentence, "tokens": words, "vectors": vectors.tolist()})
             continue
         names = range(len(vectors)) if choice == "all" else [choice]
         rows = [
-            (word, layer, " ".join(f"{value:.4f}" for value in vector[:SHOWN]) + " …")
+            (word, layer, _beginning(vector))
             for place, word in enumerate(words[: embedder.max_tokens])
             for layer, vector in zip(names, vectors[:, place], strict=True)
         ]

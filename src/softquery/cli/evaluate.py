@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -48,6 +48,10 @@ def evaluate(
     order: Annotated[
         bool, typer.Option("--order", help="Also compare match(a, b) with match(b, a).")
     ] = False,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Write mistakes as they are, also what spreadsheets would run."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure a model or an index on labelled data, with bootstrap intervals.
@@ -60,7 +64,8 @@ def evaluate(
 
     if errors is not None:
         _check_place(errors, data)
-    wish = _Wish(data, parse_rename(columns), slices or [], order, errors)
+    cells: Cells = "raw" if raw else "shown"
+    wish = _Wish(data, parse_rename(columns), slices or [], order, errors, cells)
     result = _of_index(model, wish) if is_index(Path(model)) else _of_bundle(model, wish)
     _tell(result, f"{model} on {data}", errors, as_json)
 
@@ -73,6 +78,7 @@ class _Wish(NamedTuple):
     slices: list[str]
     order: bool
     errors: Path | None
+    cells: "Cells"
 
 
 def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
         records = [
             each if isinstance(each, dict) else each.record() for each in evaluation.mistakes()
         ]
-        write_mistakes(wish.errors, records, kind.labelled.mistakes)
+        write_mistakes(wish.errors, records, kind.labelled.mistakes, wish.cells)
     return result
 
 
@@ -135,7 +141,7 @@ def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
     with counting("queries") as advance:
         evaluation = evaluate_index(Index.open(index), rows, advance=advance)
     if wish.errors is not None:
-        write_mistakes(wish.errors, evaluation.mistakes(), SEARCH_MISTAKES)
+        write_mistakes(wish.errors, evaluation.mistakes(), SEARCH_MISTAKES, wish.cells)
     return evaluation.report()
 
 
@@ -207,6 +213,8 @@ def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
 MOST_LABELS = 8
 """Columns of a confusion matrix that a terminal can show."""
 FORMS = (".tsv", ".csv", ".jsonl")
+Cells = Literal["shown", "raw"]
+"""Whether tables have an apostrophe before what a spreadsheet would run as a formula."""
 SEARCH_MISTAKES = ("query", "expected", "predicted", "confidence")
 
 
@@ -220,7 +228,10 @@ def _check_place(path: Path, data: Path) -> None:
 
 
 def write_mistakes(
-    path: Path, mistakes: "Sequence[Mistake | dict[str, Any]]", columns: Sequence[str]
+    path: Path,
+    mistakes: "Sequence[Mistake | dict[str, Any]]",
+    columns: Sequence[str],
+    cells: Cells = "shown",
 ) -> None:
     """Write mistakes by the ending of the file; lists become words with spaces between them.
 
@@ -228,6 +239,7 @@ def write_mistakes(
         path: Ends in `.tsv`, `.csv` or `.jsonl`.
         mistakes: Each with its record, or as one.
         columns: Of a table that holds none.
+        cells: How cells of a table are written.
     """
     from softquery.files import write_text
 
@@ -236,7 +248,7 @@ def write_mistakes(
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     else:
         flat = [{name: _flat(value) for name, value in each.items()} for each in records]
-        text = _delimited(flat, "\t" if path.suffix == ".tsv" else ",", columns)
+        text = _delimited(flat, "\t" if path.suffix == ".tsv" else ",", columns, cells)
     write_text(path, text)
 
 
@@ -244,19 +256,22 @@ def _flat(value: Any) -> Any:
     return " ".join(value) if isinstance(value, list) else value
 
 
-def _delimited(records: list[dict[str, Any]], delimiter: str, columns: Sequence[str]) -> str:
+def _delimited(
+    records: list[dict[str, Any]], delimiter: str, columns: Sequence[str], cells: Cells
+) -> str:
+    from softquery.files import shown_cell
     from softquery.runtime.task_rows import JUDGED
 
     # Objects of a JSONL file need not all have the same further names.
     found = dict.fromkeys(name for record in records for name in record if name not in JUDGED)
     last = [name for name in JUDGED if any(name in each for each in records)]
     names = [*found, *last] if records else list(columns)
+    write = shown_cell if cells == "shown" else str
+    rows = [names, *([record.get(name, "") for name in names] for record in records)]
     if delimiter == "\t":  # our TSV knows no quoting: a separator inside a text becomes a space
-        rows = [[str(record.get(name, "")) for name in names] for record in records]
-        lines = [names, *([" ".join(text.split()) for text in row] for row in rows)]
+        lines = [[write(" ".join(str(cell).split())) for cell in row] for row in rows]
         return "".join("\t".join(line) + "\n" for line in lines)
     made = io.StringIO()
-    table = csv.DictWriter(made, fieldnames=names, lineterminator="\n")
-    table.writeheader()
-    table.writerows(records)
+    table = csv.writer(made, lineterminator="\n")
+    table.writerows(["" if cell is None else write(cell) for cell in row] for row in rows)
     return made.getvalue()

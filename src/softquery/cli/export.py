@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from softquery.bundle import Bundle
     from softquery.export import ExportReport
 
-IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "bleu")
+IN_POINTS = ("accuracy", "f1", "macro_f1", "spearman", "auc", "bleu")
 """Measures that lose points; others grow by per cent."""
 FORMS = ("onnx", "huggingface", "elmo")
 BERT_HEAD = "softquery.export.bert:export_bert_head"
@@ -34,8 +34,8 @@ def export(
         float | None,
         typer.Option(
             min=0.0,
-            help="Points of accuracy, F1 or BLEU, or per cent of perplexity, int8 may cost; by "
-            "default 0.5, of BLEU 0.3.",
+            help="Points of accuracy, F1, AUC, Spearman or BLEU, or per cent of perplexity, int8 "
+            "may cost; by default 0.5, of BLEU 0.3.",
         ),
     ] = None,
     data: Annotated[

@@ -1,6 +1,5 @@
 """`softquery generate`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -198,8 +197,7 @@ def _some(
 
 
 def _show_piece(piece: str) -> None:
-    sys.stdout.write(piece)
-    sys.stdout.flush()
+    print_text(piece, end="")
 
 
 def _print(found: list[list["Generated"]]) -> None:

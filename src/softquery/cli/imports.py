@@ -1,13 +1,14 @@
 """`softquery import`: what other tools have trained, as bundles."""
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from softquery.cli.export import require_onnx
-from softquery.cli.terminal.console import print_json, print_table
+from softquery.cli.export import ExportWish, export_kind, require_onnx
+from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import InputError
 
@@ -71,9 +72,13 @@ def bert(
     """A BERT of any size; `train bert-base --init` goes on with it, on your own text."""
     from softquery.bundle import read_bundle
     from softquery.interop import import_bert
+    from softquery.interop.sentence_modules import MODULES
 
     if output.exists():
         raise InputError("already exists; name another --output", source=output)
+    if (folder / MODULES).exists():
+        note(f"{folder / MODULES} is left out: for sentence vectors, with the pooling that it "
+             "names, use softquery import sentence-transformers")  # fmt: skip
     settings = read_bundle(import_bert(folder, output)).config.model["config"]
     facts: dict[str, object] = {
         "layers": settings["num_layers"],
@@ -86,6 +91,77 @@ def bert(
         print_json({"bundle": str(output), **settings})
     else:
         print_table(str(output), ("bert", ""), list(facts.items()))
+
+
+@imports.command("sentence-transformers")
+def sentence_transformers(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder of sentence-transformers, with a BERT or an MPNet inside: modules.json, "
+            "model.safetensors; or a cross-encoder's."
+        ),
+    ],
+    output: Output,
+    as_json: AsJson = False,
+) -> None:
+    """An encoder with its pooling, which gives the same vectors; a cross-encoder with its head."""
+    from softquery.interop import import_sentence_transformers
+
+    _import_and_export(import_sentence_transformers, folder, output, as_json)
+
+
+@imports.command()
+def static(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder of model2vec: model.safetensors, tokenizer.json, config.json."
+        ),
+    ],
+    output: Output,
+    as_json: AsJson = False,
+) -> None:
+    """A table of sub-word vectors, whose mean is the vector of a text."""
+    from softquery.interop import import_static
+
+    _import_and_export(import_static, folder, output, as_json)
+
+
+def _import_and_export(
+    convert: Callable[[Path, Path], Path], folder: Path, output: Path, as_json: bool
+) -> None:
+    """Write what `convert` makes of a folder as a bundle with graphs, checked against torch."""
+    from softquery.bundle import read_bundle
+
+    if output.exists():
+        raise InputError("already exists; name another --output", source=output)
+    require_onnx(needed_for="importing an encoder")
+    with TemporaryDirectory() as scratch:
+        bundle = read_bundle(convert(folder, Path(scratch) / output.name))
+        report = export_kind(ExportWish(bundle=bundle, target=output))
+    facts = {
+        **_shape(bundle.config.model["config"], bundle.config.task),
+        "longest text": f"{bundle.config.text['max_tokens']} pieces",
+        "largest difference from torch": f"{report.difference:.1e}",
+        "size": f"{report.size_bytes / 1e6:.1f} MB",
+    }
+    if as_json:
+        print_json({"bundle": str(output), **bundle.config.model, "task": bundle.config.task})
+    else:
+        print_table(str(output), (bundle.config.model["name"], ""), list(facts.items()))
+
+
+def _shape(settings: dict[str, Any], task: dict[str, Any]) -> dict[str, object]:
+    """What is worth knowing of a matcher, of an encoder with pools, or of a table."""
+    inside = settings.get("encoder", settings)
+    facts: dict[str, object] = {"pieces": inside["vocab_size"]}
+    if "num_layers" in inside:
+        facts["layers"] = inside["num_layers"]
+    if task["name"] != "encode":
+        return {**facts, "answers": ", ".join(task.get("labels", ["a grade from 0 to 1"]))}
+    return {**facts, "pooling": ", ".join(settings["pools"]),
+            "width of a vector": settings["output_size"]}  # fmt: skip
 
 
 @imports.command()

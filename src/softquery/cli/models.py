@@ -1,12 +1,16 @@
 """`softquery models`."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+from unicodedata import category
 
 import typer
 
-from softquery.cli.terminal.console import print_json, print_table, print_text
+from softquery.cli.terminal.console import note, one_line, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
+
+if TYPE_CHECKING:
+    from softquery.zoo import ZooEntry
 
 
 def models(
@@ -15,32 +19,44 @@ def models(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List shipped and local models, or show one model's card."""
-    from softquery.zoo import local, local_folder, resolve, shipped
+    """List all models with where they come from, or show one model's card."""
+    from softquery.zoo import entries, find_packages, resolve
 
     if name is not None:
         _show_card(str(resolve(name)), as_json)
         return
-    entries = [*shipped(), *local()]
+    listed = entries()
     if as_json:
-        print_json([{**asdict(entry), "path": str(entry.path)} for entry in entries])
-        return
-    if not entries:
-        print_text("no models are shipped with this version, and none are local")
-        print_text(f"local models lie in {local_folder()}; a bundle's folder works wherever it is")
-        return
-    columns = ("name", "what it is for", "model, size, licence")
-    for origin in dict.fromkeys(entry.origin for entry in entries):
-        rows = [
-            (
-                entry.name,
-                entry.problem or entry.summary,
-                f"{entry.model}, {entry.size_bytes / 1e6:.1f} MB\n{entry.licence}",
-            )
-            for entry in entries
-            if entry.origin == origin
-        ]
-        print_table(origin, columns, rows)
+        print_json([{**asdict(entry), "path": str(entry.path)} for entry in listed])
+    else:
+        _show_tables(listed)
+    for problem in find_packages().problems:
+        note(one_line(problem))
+
+
+def _show_tables(listed: "list[ZooEntry]") -> None:
+    """A table for each place that models come from, and how to get those that are missing."""
+    from softquery.zoo import MODELS_PACKAGE, absent, local_folder
+
+    places: dict[str, list[tuple[str, ...]]] = {}
+    for entry in listed:
+        title = entry.package or f"local, in {local_folder()}"
+        places.setdefault(title, []).append(_row(entry))
+    for title, rows in places.items():
+        print_table(title, ("name", "what it is for", "model, size, licence"), rows)
+    missing = absent()
+    if missing:
+        print_text(f"not installed (pip install {MODELS_PACKAGE}): {', '.join(missing)}")
+
+
+def _row(entry: "ZooEntry") -> tuple[str, ...]:
+    """What the table shows, without characters of somebody else's card that a terminal obeys."""
+    facts = one_line(f"{entry.model}, {entry.size_bytes / 1e6:.1f} MB")
+    return (
+        one_line(entry.name),
+        one_line(entry.problem or entry.summary),
+        facts + "\n" + one_line(entry.licence),
+    )
 
 
 def _show_card(folder: str, as_json: bool) -> None:
@@ -58,4 +74,12 @@ def _show_card(folder: str, as_json: bool) -> None:
             }
         )
     else:
-        print_text(bundle.card)
+        print_text(_escaped(bundle.card))
+
+
+def _escaped(card: str) -> str:
+    """A card without the characters that a terminal obeys, line ends and tabs aside."""
+    return "".join(
+        mark if mark in "\n\t" or category(mark) != "Cc" else mark.encode("unicode_escape").decode()
+        for mark in card.replace("\r\n", "\n")
+    )

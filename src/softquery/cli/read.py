@@ -82,7 +82,7 @@ def _check_some(
 
 def _text_of(context: str) -> str:
     """The text itself, or what a file of that name holds."""
-    from softquery.files import open_text
+    from softquery.files import LONGEST_TEXT, open_text
 
     try:
         is_file = os.path.isfile(context)
@@ -90,7 +90,7 @@ def _text_of(context: str) -> str:
         is_file = False
     if not is_file:
         return context
-    with open_text(context, longest_line=None) as lines:
+    with open_text(context, longest_line=LONGEST_TEXT) as lines:
         return lines.read()
 
 

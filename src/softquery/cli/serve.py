@@ -45,6 +45,7 @@ Cors = Annotated[list[str] | None, _option("An origin whose pages may ask. Repea
 MaxBody = Annotated[int, _option("Bytes of a request.", "MAX_BODY", least=1)]
 MaxText = Annotated[int, _option("Characters of a text.", "MAX_TEXT", least=1)]
 MaxTexts = Annotated[int, _option("Texts of a request.", "MAX_TEXTS", least=1)]
+MaxTokens = Annotated[int, _option("Tokens computed for a request.", "MAX_TOKENS", least=1)]
 Queue = Annotated[int, _option("Requests inside at once; the next gets a 429.", "QUEUE", least=1)]
 BatchTokens = Annotated[int, _option("Tokens computed together.", "BATCH_TOKENS", least=1)]
 Timeout = Annotated[float, _option("Seconds for one request.", "TIMEOUT")]
@@ -69,6 +70,7 @@ def serve(
     max_body: MaxBody = 2_000_000,
     max_text: MaxText = 20_000,
     max_texts: MaxTexts = 1_000,
+    max_tokens: MaxTokens = 300_000,
     queue: Queue = 256,
     batch_tokens: BatchTokens = 1_024,
     timeout: Timeout = 30.0,
@@ -97,6 +99,7 @@ def serve(
             max_body=max_body,
             max_text=max_text,
             max_texts=max_texts,
+            max_tokens=max_tokens,
             queue=queue,
             timeout=timeout,
             batch_tokens=batch_tokens,

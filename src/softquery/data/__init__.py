@@ -73,6 +73,10 @@ from softquery.data.streams import (
     StreamSlots,
     Windows,
 )
+from softquery.data.taught_texts import (
+    TaughtBatch,
+    TaughtTexts,
+)
 from softquery.data.tokens import (
     PackedTokens,
     Sentences,
@@ -112,6 +116,8 @@ __all__ = [
     "StreamBatch",
     "StreamSlots",
     "Streams",
+    "TaughtBatch",
+    "TaughtTexts",
     "TextBatch",
     "Texts",
     "Tokens",

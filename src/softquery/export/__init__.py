@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from softquery.export.bert import export_bert_head, export_encoder
     from softquery.export.classify import export_classifier
     from softquery.export.embed import export_embedder
+    from softquery.export.encode import export_sentence_encoder
     from softquery.export.generate import export_generator
     from softquery.export.graph.elmo import bilm_graphs
     from softquery.export.match import export_matcher
@@ -30,6 +31,7 @@ __all__ = [
     "export_generator",
     "export_matcher",
     "export_reader",
+    "export_sentence_encoder",
     "export_tagger",
 ]
 

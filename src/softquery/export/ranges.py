@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto
 from torch import Tensor, nn
 
 from softquery.export.graph.builder import Graph, graph_files
-from softquery.runtime.graphs import FOLDER, open_session
+from softquery.runtime.graphs import FOLDER, GraphSession, open_session
 
 SHOWN = "watched."
 """What stands before the names of values that a graph shows to be measured."""
@@ -119,7 +118,7 @@ class WatchedSession:
         found: Where to keep it, by the names of the layers.
     """
 
-    def __init__(self, session: onnxruntime.InferenceSession, found: dict[str, float]) -> None:
+    def __init__(self, session: GraphSession, found: dict[str, float]) -> None:
         self.session, self.found = session, found
         self.shown = [o.name for o in session.get_outputs() if o.name.startswith(SHOWN)]
 

@@ -23,6 +23,7 @@ from softquery.files.senses import (
     read_semcor,
     read_sense_task,
 )
+from softquery.files.spreadsheet_cells import shown_cell
 from softquery.files.squad import (
     NOWHERE,
     QUESTION_FORMS,
@@ -32,12 +33,20 @@ from softquery.files.squad import (
 )
 from softquery.files.table import Coverage, fill_table
 from softquery.files.tagged_sentences import TAGGED_FORMS, read_tagged, read_untagged
-from softquery.files.text_lines import LONGEST_LINE, TextLines, open_text, running_text
+from softquery.files.text_lines import (
+    LONGEST_LINE,
+    LONGEST_TEXT,
+    TextLines,
+    open_text,
+    running_text,
+)
 from softquery.files.vector_files import VectorTable, read_vectors, write_vectors
 
 __all__ = [
+    "shown_cell",
     "read_aligned",
     "LONGEST_LINE",
+    "LONGEST_TEXT",
     "NOWHERE",
     "QUESTION_FORMS",
     "TAGGED_FORMS",

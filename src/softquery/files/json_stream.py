@@ -9,7 +9,7 @@ from typing import Any
 from softquery.errors import InputError
 from softquery.files.text_lines import running_text
 
-LARGEST_ITEM = 1 << 26
+LARGEST_ITEM = 1 << 24
 """The most characters of one item."""
 _SPACE = " \t\r\n"
 

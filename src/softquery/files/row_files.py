@@ -6,12 +6,12 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from softquery.errors import InputError
+from softquery.files.parquet_rows import parquet_rows
 from softquery.files.row import Report, Row, WantedColumns, listed
 from softquery.files.row_formats import (
     csv_rows,
     jsonl_rows,
     mapping_rows,
-    parquet_rows,
     tsv_rows,
     txt_rows,
 )

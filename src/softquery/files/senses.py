@@ -14,8 +14,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from softquery.errors import InputError
+from softquery.files.archives import is_archive, read_members
 from softquery.files.row import listed
-from softquery.files.text_lines import is_archive, read_members
 
 PARTS = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 """Part of speech by the first digit of a sense key; adjectives have two."""

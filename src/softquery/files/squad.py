@@ -7,9 +7,9 @@ from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
 
 from softquery.errors import InputError
+from softquery.files.cell_text import sound_text
 from softquery.files.json_stream import JsonText
 from softquery.files.row import Report
-from softquery.files.row_formats import sound_text
 from softquery.files.text_lines import check_readable, split_suffix, text_blocks, without_blank_end
 
 QUESTION_FORMS = (".json", ".jsonl")

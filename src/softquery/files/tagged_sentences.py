@@ -6,10 +6,17 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 
 from softquery.errors import InputError, counted
+from softquery.files.cell_text import sound_text
 from softquery.files.row import Report, TaggedSentence, UntaggedText, listed
 from softquery.files.row_files import read_rows
-from softquery.files.row_formats import sound_text
-from softquery.files.text_lines import Block, check_readable, open_text, split_suffix, text_blocks
+from softquery.files.text_lines import (
+    LONGEST_LINE,
+    Block,
+    check_readable,
+    open_text,
+    split_suffix,
+    text_blocks,
+)
 
 UNIVERSAL = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 """The ten columns of CoNLL-U."""
@@ -130,10 +137,17 @@ class _Sentence:
         self.columns: list[list[str]] = []
         self.rows: list[int] = []
         self.fault: InputError | None = None
+        self.num_characters = 0
 
     def add(self, line: str, row: int) -> None:
         """Add the token of a line."""
         if self.fault is not None:
+            return
+        self.num_characters += len(line)
+        if self.num_characters > LONGEST_LINE:
+            message = f"the sentence is longer than {LONGEST_LINE:,} characters (no blank line?)"
+            self.spoil(self._error(message, self.rows[0] if self.rows else row))
+            self.columns, self.rows = [], []
             return
         fields = line.split("\t") if "\t" in line else line.split()
         layout = self.layout
@@ -169,7 +183,7 @@ class _Sentence:
             tokens = [values[0] for values in self.columns]
             tags = [values[1] for values in self.columns] if len(self.layout.wanted) > 1 else None
             yield TaggedSentence(tokens=tokens, tags=tags, rows=self.rows, source=self.layout.path)
-        self.columns, self.rows, self.fault = [], [], None
+        self.columns, self.rows, self.fault, self.num_characters = [], [], None, 0
 
     def _error(self, message: str, row: int) -> InputError:
         return InputError(message, source=self.layout.path, row=row)

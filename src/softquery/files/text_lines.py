@@ -1,4 +1,4 @@
-"""Bytes and lines of any file, plain or compressed, and texts from folders and tar archives.
+"""Bytes and lines of any file, plain or compressed.
 
 Lines are strict about UTF-8 and exact about their numbers. Text is read in blocks of complete
 lines. A block is decoded, checked and split at once; only one with a fault is processed line by
@@ -10,17 +10,14 @@ import errno
 import gzip
 import lzma
 import os
-import re
-import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from io import BufferedReader
+from io import BufferedIOBase, BufferedReader
 from itertools import chain
 from os import PathLike, fspath
-from pathlib import Path
 from typing import IO, cast
 
 from softquery.errors import InputError
@@ -69,6 +66,42 @@ def split_suffix(path: str | PathLike[str]) -> tuple[str, str]:
     return last, ""
 
 
+LEAST_UNPACKED = 1 << 26
+MOST_TIMES = 100
+"""A compressed file is refused where it holds more than both: 64 MB, and 100 times its size."""
+
+
+class UnpackedBytes(BufferedIOBase):
+    """The content of a compressed file, which may not be far larger than the file.
+
+    A few megabytes can unpack to any number of gigabytes; text shrinks to a tenth at best.
+
+    Args:
+        stream: Decompresses.
+        most: The most bytes that are unpacked.
+        source: The file, for the error.
+    """
+
+    def __init__(self, stream: IO[bytes], most: int, source: str | PathLike[str]) -> None:
+        self._stream, self._left, self._source = stream, most, source
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """So many bytes, or all where that is negative or None."""
+        whole = size is None or size < 0
+        return self._counted(self._stream.read(self._left + 1 if whole else size or 0))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """What one step of the decompression gives, at most so many bytes."""
+        return self._counted(self._stream.read1(size))  # type: ignore[attr-defined]
+
+    def _counted(self, data: bytes) -> bytes:
+        self._left -= len(data)
+        if self._left < 0:
+            message = f"unpacks to more than {MOST_TIMES} times its size; unpack it first"
+            raise InputError(f"{message} if that is meant", source=self._source)
+        return data
+
+
 @contextmanager
 def open_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for `read_block`, decompressing by its ending (.gz, .xz, .bz2)."""
@@ -82,8 +115,29 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             raise InputError(
                 f"does not hold {compression.name} data, although its name says so", source=path
             )
-        with compression.open(raw) as stream:
+        with _unpacked(compression, raw, path) as stream:
             yield stream
+
+
+@contextmanager
+def open_archive(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file, decompressing by its first bytes whatever its name is."""
+    with _open_raw(path) as raw:
+        for compression in COMPRESSIONS.values():
+            if raw.peek(len(compression.magic)).startswith(compression.magic):
+                with _unpacked(compression, raw, path) as stream:
+                    yield stream
+                return
+        yield raw
+
+
+@contextmanager
+def _unpacked(
+    compression: Compression, raw: BufferedReader, path: str | PathLike[str]
+) -> Iterator[IO[bytes]]:
+    most = max(LEAST_UNPACKED, MOST_TIMES * os.fstat(raw.fileno()).st_size)
+    with compression.open(raw) as stream:
+        yield cast(IO[bytes], UnpackedBytes(stream, most, path))
 
 
 def read_block(stream: IO[bytes], *, source: str | PathLike[str], row: int | None) -> bytes:
@@ -125,72 +179,10 @@ def _open_raw(path: str | PathLike[str]) -> BufferedReader:
         raise InputError("no such file (the name holds a NUL byte)", source=path) from error
 
 
-ARCHIVE = re.compile(r"\.(tar(\.(gz|xz|bz2))?|tgz)$", re.IGNORECASE)
-
-
-def is_archive(path: str | PathLike[str]) -> bool:
-    """Whether a file name is that of a tar archive, compressed or not.
-
-    >>> is_archive("semcor3.0.tar.xz"), is_archive("semcor.zip")
-    (True, False)
-    """
-    return ARCHIVE.search(fspath(path)) is not None
-
-
-def read_members(path: str | PathLike[str], pattern: str) -> Iterator[tuple[str, str]]:
-    """The UTF-8 texts of a folder or a tar archive, in the order of their names.
-
-    Nothing is extracted to the disk.
-
-    Args:
-        path: A folder, or a .tar, .tar.gz, .tar.xz or .tar.bz2.
-        pattern: A regular expression that the end of a file's name must match.
-
-    Yields:
-        The name within the folder or the archive, and the text.
-    """
-    wanted = re.compile(rf"(?:^|/)(?:{pattern})$")
-    if Path(path).is_dir():
-        yield from _of_folder(Path(path), wanted)
-    else:
-        check_readable(path)
-        yield from _of_archive(path, wanted)
-
-
-def _of_folder(folder: Path, wanted: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    names = (each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file())
-    for name in sorted(names):
-        if wanted.search(name):
-            check_readable(folder / name)
-            yield name, _decoded((folder / name).read_bytes(), source=folder / name)
-
-
-def _of_archive(path: str | PathLike[str], wanted: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    found: dict[str, bytes] = {}
-    try:
-        # Opened as a stream: random access to an .xz decompresses from the beginning each time.
-        with tarfile.open(path, "r|*") as archive:
-            for member in archive:
-                if member.isfile() and wanted.search(member.name):
-                    content = archive.extractfile(member)
-                    found[member.name] = b"" if content is None else content.read()
-    except (tarfile.TarError, EOFError, lzma.LZMAError, zlib.error, OSError) as error:
-        raise InputError(f"not a readable tar archive ({error})", source=path) from error
-    for name in sorted(found):
-        yield name, _decoded(found[name], source=f"{fspath(path)}/{name}")
-
-
-def _decoded(content: bytes, *, source: str | PathLike[str]) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        row = content.count(b"\n", 0, error.start) + 1
-        message = f"not valid UTF-8 (byte 0x{content[error.start]:02x})"
-        raise InputError(message, source=source, row=row) from error
-
-
 LONGEST_LINE = 1 << 20
 """The most characters of a line; a longer one suggests another kind of file."""
+LONGEST_TEXT = 1 << 22
+"""The most characters of a whole text, a long novel, where a file is one text."""
 
 _FOREIGN = {
     b"\xff\xfe\x00\x00": "is UTF-32 text; save the file as UTF-8",
@@ -242,9 +234,20 @@ class TextLines:
     def __next__(self) -> str:
         return next(self._lines)
 
-    def read(self) -> str:
-        r"""The remaining text, as one string with `\n` between lines and none at the end."""
-        return "\n".join(self._lines)
+    def read(self, most: int = LONGEST_TEXT) -> str:
+        r"""The remaining text, as one string with `\n` between lines and none at the end.
+
+        Args:
+            most: Its most characters; a longer text is refused.
+        """
+        lines: list[str] = []
+        left = most + 1  # there is no line end after the last line
+        for line in self._lines:
+            lines.append(line)
+            left -= len(line) + 1
+            if left < 0:
+                raise self.error(f"the text is longer than {most:,} characters")
+        return "\n".join(lines)
 
     def error(self, message: str) -> InputError:
         """An error that names this file and the last row read."""
@@ -261,7 +264,7 @@ class TextLines:
 
 @contextmanager
 def open_text(
-    path: str | PathLike[str], *, longest_line: int | None = LONGEST_LINE
+    path: str | PathLike[str], *, longest_line: int = LONGEST_LINE
 ) -> Iterator[TextLines]:
     r"""Open a file of UTF-8 text, plain or compressed (.gz, .xz, .bz2), as a stream of lines.
 
@@ -270,7 +273,7 @@ def open_text(
 
     Args:
         path: The file.
-        longest_line: The most characters of a line; None for no limit.
+        longest_line: The most characters of a line.
     """
     blocks = text_blocks(path, longest_line=longest_line)
     try:
@@ -284,7 +287,7 @@ def open_text(
 def text_blocks(
     path: str | PathLike[str],
     *,
-    longest_line: int | None = LONGEST_LINE,
+    longest_line: int = LONGEST_LINE,
     returns: Returns = Returns.STRIP,
 ) -> Iterator[Block]:
     """Stream a file in blocks of complete lines.
@@ -349,14 +352,12 @@ def without_blank_end(blocks: Iterator[Block]) -> Iterator[Block]:
         held += len(block.lines) - end
 
 
-def _whole_lines(
-    stream: IO[bytes], source: str, longest_line: int | None
-) -> Iterator[tuple[int, bytes]]:
+def _whole_lines(stream: IO[bytes], source: str, longest_line: int) -> Iterator[tuple[int, bytes]]:
     """Runs of complete lines with the number of the first; a very long line is cut.
 
     What is kept exceeds the limit even at four bytes per character, so it is refused later.
     """
-    most = float("inf") if longest_line is None else 4 * longest_line
+    most = 4 * longest_line
     row, num_held = 1, 0
     held: list[bytes] = []  # the beginning of a line that is not complete yet
     while data := read_block(stream, source=source, row=row):

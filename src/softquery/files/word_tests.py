@@ -7,6 +7,9 @@ from os import PathLike, fspath
 from softquery.errors import InputError
 from softquery.files.text_lines import open_text
 
+MOST = 1_000_000
+"""Questions or pairs of a test set; the largest in use has 20,000."""
+
 
 @dataclass(frozen=True, slots=True)
 class AnalogyQuestion:
@@ -42,11 +45,15 @@ def read_questions(path: str | PathLike[str]) -> list[Section]:
         InputError: For a line in another format, naming the row.
     """
     sections: list[Section] = []
+    num_questions = 0
     with open_text(path) as lines:
         for line in lines:
             words = line.split()
             if not words:
                 continue
+            num_questions += 1
+            if num_questions > MOST:
+                raise lines.error(f"holds more than {MOST:,} questions")
             if words[0].startswith(":"):
                 sections.append(Section(" ".join(words).lstrip(": ") or "unnamed", []))
                 continue
@@ -83,6 +90,8 @@ def read_graded_words(path: str | PathLike[str]) -> list[GradedWords]:
                 message = f'expected two words and a number, separated by tabs, found "{line[:60]}"'
                 raise InputError(message, source=path, row=lines.number)
             may_be_header = False
+            if len(pairs) > MOST:
+                raise lines.error(f"holds more than {MOST:,} pairs")
     if not pairs:
         message = "holds no pairs: two words and a number per line, separated by tabs"
         raise InputError(message, source=fspath(path))

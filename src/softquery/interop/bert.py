@@ -1,7 +1,6 @@
 """Converts a BERT of Hugging Face `transformers` to a bundle and back. Needs no torch."""
 
 import json
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from safetensors.numpy import save
 
 from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
-from softquery.bundle.opening import read_weights
 from softquery.errors import BundleError, InputError
 from softquery.files import atomic_folder
 from softquery.interop.bert_config import (
@@ -31,13 +29,19 @@ from softquery.interop.bert_tokenizer import (
     published_tokenizer,
     read_bert_tokenizer,
 )
+from softquery.interop.published_weights import (
+    CONFIG,
+    WEIGHTS,
+    Arrays,
+    check_folder,
+    converted,
+    read_arrays,
+)
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import dequantised
-from softquery.text import bert_vocabulary
+from softquery.text import TextPipeline, bert_vocabulary
 
 NAME = "bert"
-CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
-Arrays = Mapping[str, Any]
 
 
 def import_bert(folder: str | PathLike[str], output: str | PathLike[str]) -> Path:
@@ -51,23 +55,17 @@ def import_bert(folder: str | PathLike[str], output: str | PathLike[str]) -> Pat
         InputError: If a tensor is missing or misshapen, or anything else does not fit.
     """
     place = Path(folder)
-    if not place.is_dir():
-        raise InputError("no such folder" if not place.exists() else "is a file", source=folder)
+    check_folder(place)
     config = read_bert_config(place / CONFIG)
-    arrays = _read_arrays(place)
+    arrays = read_arrays(place, plain)
     heads = "none" if WORD_HEAD not in arrays else "words"
     if heads == "words" and NEXT_HEAD in arrays:
         heads = "words+next"
     has_pooler = f"{POOLER}.weight" in arrays or heads == "words+next"
     config = {**config, "heads": heads, "pooler": has_pooler}
-    weights = _ours(arrays, config, place / WEIGHTS)
+    weights = bert_weights(arrays, config, place / WEIGHTS)
     pipeline = read_bert_tokenizer(place, config["max_length"])
-    num_entries = len(bert_vocabulary(pipeline.tokenizer))
-    if num_entries > config["vocab_size"]:
-        raise InputError(
-            f"the vocabulary has {num_entries} entries, but {CONFIG} says {config['vocab_size']}",
-            source=folder,
-        )
+    check_vocabulary(pipeline, config["vocab_size"], place)
     return write_bundle(
         output,
         config=BundleConfig(
@@ -110,36 +108,16 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
     return Path(folder)
 
 
-def _read_arrays(folder: Path) -> dict[str, Any]:
-    """The arrays of a folder by their names without prefix."""
-    path = folder / WEIGHTS
-    if not path.exists() and (folder / PICKLED).exists():
-        raise InputError(
-            f"weights in pickle form can run code and are never loaded; expected {WEIGHTS}",
-            source=folder / PICKLED,
-        )
-    if not path.exists():
-        raise InputError("no such file", source=path)
-    return {plain(name): array for name, array in read_weights(path).items()}
+def bert_weights(arrays: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:
+    """The weights of a BERT by our names.
 
-
-def _ours(arrays: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:
-    weights = {}
-    for theirs, ours, shape in names(config):
-        if theirs not in arrays:
-            raise InputError(f"the tensor {theirs} is missing", source=source)
-        array = arrays[theirs]
-        if array.shape != shape:
-            raise InputError(
-                f"the tensor {theirs} has the shape {array.shape}, but by {CONFIG} it should be "
-                f"{shape}",
-                source=source,
-            )
-        if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise InputError(
-                f"the tensor {theirs} holds values that are not finite numbers", source=source
-            )
-        weights[ours] = _turned(ours, array.astype(np.float32))
+    Args:
+        arrays: By their names without prefix.
+        config: Our settings, with heads and pooler.
+        source: The file, for messages.
+    """
+    weights = converted(arrays, names(config), source)
+    weights = {name: _turned(name, array) for name, array in weights.items()}
     if config["heads"] != "none":
         for copy, name in zip(TIED, ("embedding.words.weight", "word_head.bias"), strict=True):
             given = arrays.get(copy)
@@ -148,6 +126,16 @@ def _ours(arrays: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any
                     f"the tensor {copy} is not tied to the input word embeddings", source=source
                 )
     return weights
+
+
+def check_vocabulary(pipeline: TextPipeline, vocab_size: int, folder: Path) -> None:
+    """Refuse a vocabulary with more entries than the model has rows for."""
+    num_entries = len(bert_vocabulary(pipeline.tokenizer))
+    if num_entries > vocab_size:
+        raise InputError(
+            f"the vocabulary has {num_entries} entries, but {CONFIG} says {vocab_size}",
+            source=folder,
+        )
 
 
 def _theirs(stored: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """The `config.json` and the tensor names of a Hugging Face BERT. Needs no torch."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from softquery.errors import InputError
+from softquery.interop.published_weights import Named, Shape
 
 MODEL_TYPE: Final = "bert"
 ACTIVATIONS: Final = {
@@ -38,12 +39,25 @@ ARCHITECTURES: Final = {
 
 def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
     """The settings of a BERT in our names, without heads and pooler."""
+    return translated(path, _ours, "a BERT's")
+
+
+def translated(
+    path: str | PathLike[str], ours: Callable[[dict[str, Any]], dict[str, Any]], whose: str
+) -> dict[str, Any]:
+    """The settings of a `config.json` in our names; whatever is wrong is an `InputError`.
+
+    Args:
+        path: The file.
+        ours: Translates its object; may raise `KeyError`, `TypeError` and `ValueError`.
+        whose: Which config is expected, such as `"a BERT's"`.
+    """
     config = read_json(path)
     try:
-        return _ours(config)
+        return ours(config)
     except KeyError as error:
         raise InputError(
-            f"expected a BERT's config, but {error.args[0]} is missing", source=path
+            f"expected {whose} config, but {error.args[0]} is missing", source=path
         ) from None
     except (TypeError, ValueError) as error:
         raise InputError(str(error), source=path) from None
@@ -51,8 +65,16 @@ def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
 
 def read_json(path: str | PathLike[str]) -> dict[str, Any]:
     """The JSON object of a file; whatever is wrong with it is an `InputError`."""
+    data = parsed_json(path)
+    if not isinstance(data, dict):
+        raise InputError(f"expected a JSON object, found {type(data).__name__}", source=path)
+    return data
+
+
+def parsed_json(path: str | PathLike[str]) -> Any:
+    """What a JSON file holds; whatever is wrong with it is an `InputError`."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except OSError as error:
@@ -63,35 +85,60 @@ def read_json(path: str | PathLike[str]) -> dict[str, Any]:
         raise InputError(f"broken JSON: {error.msg}", source=path, row=error.lineno) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"broken JSON: {error}", source=path) from None
-    if not isinstance(data, dict):
-        raise InputError(f"expected a JSON object, found {type(data).__name__}", source=path)
-    return data
 
 
 def _ours(config: dict[str, Any]) -> dict[str, Any]:
-    found = config.get("model_type")
-    if found != MODEL_TYPE:
-        raise ValueError(f"expected a model_type of 'bert', found {found!r:.80}")
-    activation = config.get("hidden_act", "gelu")
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise ValueError(
-            f"hidden_act must be one of {', '.join(ACTIVATIONS)}, got {activation!r:.80}"
-        )
+    check_type(config, MODEL_TYPE)
+    activation = activation_of(config)
     positions = config.get("position_embedding_type") or "absolute"
     if positions != "absolute":
         raise ValueError(f"position_embedding_type must be 'absolute', got {positions!r:.80}")
     if config.get("add_cross_attention"):
         raise ValueError("add_cross_attention is on; expected a BERT that reads one text")
-    ours: dict[str, Any] = {name: _size(config, theirs) for theirs, name in SIZES.items()}
+    return {
+        **sizes_of(config, SIZES),
+        "activation": activation,
+        "direction": "left" if config.get("is_decoder") else "both",
+        **rates_of(config),
+    }
+
+
+def check_type(config: dict[str, Any], expected: str) -> None:
+    """Refuse the config of another architecture."""
+    found = config.get("model_type")
+    if found != expected:
+        raise ValueError(f"expected a model_type of {expected!r}, found {found!r:.80}")
+
+
+def activation_of(config: dict[str, Any]) -> str:
+    """The activation of a config by our name."""
+    activation = config.get("hidden_act", "gelu")
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise ValueError(
+            f"hidden_act must be one of {', '.join(ACTIVATIONS)}, got {activation!r:.80}"
+        )
+    return ACTIVATIONS[activation]
+
+
+def sizes_of(config: dict[str, Any], names: dict[str, str]) -> dict[str, int]:
+    """The sizes of a config by our names; heads must divide the width.
+
+    Args:
+        config: Theirs.
+        names: Of sizes, there and here.
+    """
+    ours = {name: _size(config, theirs) for theirs, name in names.items()}
     if ours["hidden_size"] % ours["num_heads"]:
         raise ValueError(
             f"hidden_size ({ours['hidden_size']}) must be divisible by num_attention_heads "
             f"({ours['num_heads']})"
         )
+    return ours
+
+
+def rates_of(config: dict[str, Any]) -> dict[str, float]:
+    """The dropouts of a config, and the epsilon of its normalisations."""
     return {
-        **ours,
-        "activation": ACTIVATIONS[activation],
-        "direction": "left" if config.get("is_decoder") else "both",
         "dropout": _share(config, "hidden_dropout_prob"),
         "attention_dropout": _share(config, "attention_probs_dropout_prob"),
         "norm_eps": _number(config.get("layer_norm_eps", 1e-12), "layer_norm_eps"),
@@ -136,8 +183,6 @@ def _number(value: object, name: str) -> float:
     return float(value)
 
 
-Shape = tuple[int, ...]
-Named = tuple[str, str, Shape]
 PREFIX: Final = "bert."
 """The prefix of the encoder's names in a file that also holds heads."""
 _BLOCK: Final = {
@@ -170,23 +215,23 @@ def names(config: dict[str, Any]) -> Iterator[Named]:
         ("token_type", "segments", config["num_segments"]),
     ):
         yield f"embeddings.{theirs}_embeddings.weight", f"embedding.{ours}.weight", (rows, size)
-    yield from _pair("embeddings.LayerNorm", "embedding.norm", (size,))
+    yield from layer("embeddings.LayerNorm", "embedding.norm", (size,))
     for number in range(config["num_layers"]):
         for theirs, ours in _BLOCK.items():
             shape: Shape = (size,) if "norm" in ours else (size, size)
             shape = {"feed_forward.widen": (inner, size), "feed_forward.narrow": (size, inner)}.get(
                 ours, shape
             )
-            yield from _pair(f"encoder.layer.{number}.{theirs}", f"blocks.{number}.{ours}", shape)
+            yield from layer(f"encoder.layer.{number}.{theirs}", f"blocks.{number}.{ours}", shape)
     if config["pooler"]:
-        yield from _pair(POOLER, "pooler", (size, size))
+        yield from layer(POOLER, "pooler", (size, size))
     if config["heads"] != "none":
         root = "cls.predictions.transform"
-        yield from _pair(f"{root}.dense", "word_head.transform", (size, size))
-        yield from _pair(f"{root}.LayerNorm", "word_head.norm", (size,))
+        yield from layer(f"{root}.dense", "word_head.transform", (size, size))
+        yield from layer(f"{root}.LayerNorm", "word_head.norm", (size,))
         yield "cls.predictions.bias", "word_head.bias", (vocab,)
     if config["heads"] == "words+next":
-        yield from _pair("cls.seq_relationship", "next_head", (2, size))
+        yield from layer("cls.seq_relationship", "next_head", (2, size))
 
 
 def plain(name: str) -> str:
@@ -204,6 +249,7 @@ def prefixed(name: str, heads: str) -> str:
     return name if heads == "none" or name.startswith("cls.") else PREFIX + name
 
 
-def _pair(theirs: str, ours: str, shape: Shape) -> Iterator[Named]:
+def layer(theirs: str, ours: str, shape: Shape) -> Iterator[Named]:
+    """The weight and the bias of a linear layer or of a normalisation."""
     yield f"{theirs}.weight", f"{ours}.weight", shape
     yield f"{theirs}.bias", f"{ours}.bias", shape[:1]

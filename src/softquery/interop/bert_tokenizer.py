@@ -24,6 +24,8 @@ from softquery.text import (
 from softquery.text.word_pieces import with_bert_marks
 
 TOKENIZER, VOCABULARY, SETTINGS = "tokenizer.json", "vocab.txt", "tokenizer_config.json"
+SHORTEST: Final = 3
+"""Tokens of the shortest text that can be asked for: one, and two marks."""
 MARKS: Final = {
     "pad_token": BERT_PAD,
     "unk_token": BERT_UNK,
@@ -68,7 +70,8 @@ def published_tokenizer(pipeline: TextPipeline) -> dict[str, Any]:
     }
 
 
-def _from_tokenizer(path: Path, max_tokens: int) -> TextPipeline:
+def read_word_pieces(path: Path) -> Tokenizer:
+    """The WordPiece of a `tokenizer.json`, which must have BERT's reserved tokens."""
     try:
         tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises nothing narrower
@@ -81,7 +84,12 @@ def _from_tokenizer(path: Path, max_tokens: int) -> TextPipeline:
         raise InputError(f"the vocabulary lacks {', '.join(missing)}", source=path)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    config = _config(tokenizer.normalizer, max_tokens)
+    return tokenizer
+
+
+def _from_tokenizer(path: Path, max_tokens: int) -> TextPipeline:
+    tokenizer = read_word_pieces(path)
+    config = text_config(tokenizer.normalizer, max_tokens)
     return TextPipeline(with_bert_marks(tokenizer, config), config)
 
 
@@ -95,15 +103,20 @@ def _from_vocabulary(folder: Path, max_tokens: int) -> TextPipeline:
     with open_text(folder / VOCABULARY) as lines:
         pieces = list(lines)
     try:
-        pipeline = pipeline_from_pieces(pieces, _config(normaliser, max_tokens))
+        pipeline = pipeline_from_pieces(pieces, text_config(normaliser, max_tokens))
     except ConfigError as error:
         raise InputError(str(error), source=folder / VOCABULARY) from None
     pipeline.tokenizer.normalizer = normaliser
     return pipeline
 
 
-def _config(normaliser: object, max_tokens: int) -> TextConfig:
+def text_config(normaliser: object, max_tokens: int) -> TextConfig:
     """The settings of a tokenizer as far as ours can express them; the file holds all."""
+    if max_tokens < SHORTEST:
+        raise InputError(
+            f"the model has positions for {max_tokens} tokens of a text, expected at least "
+            f"{SHORTEST}: one, and two marks"
+        )
     lowercase = bool(getattr(normaliser, "lowercase", False))
     strip = getattr(normaliser, "strip_accents", None)
     return TextConfig(

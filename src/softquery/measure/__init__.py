@@ -41,6 +41,7 @@ from softquery.measure.classify_scores import (
     relation_of,
     relations_of,
 )
+from softquery.measure.encode_scores import CosineReport, GradedCosineReport
 from softquery.measure.generate_scores import (
     BleuTokens,
     CoupletReport,
@@ -76,7 +77,9 @@ __all__ = [
     "ClassMetric",
     "ClassReport",
     "Comparison",
+    "CosineReport",
     "Counting",
+    "GradedCosineReport",
     "GradedReport",
     "Interval",
     "KneserNey",

@@ -1,5 +1,6 @@
 """Bootstrap intervals of metrics (Efron & Tibshirani 1993, ch. 13) and paired comparisons."""
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -76,6 +77,16 @@ def mean_interval(
     rng = np.random.default_rng(seed)
     ones = rng.binomial(len(numbers), numbers.mean(), size=num_samples)
     return _percentiles(ones / len(numbers), level)
+
+
+def plain_number(value: float) -> float | None:
+    """A figure for JSON: None where it is undefined."""
+    return None if math.isnan(value) else value
+
+
+def plain_interval(bounds: Interval) -> list[float | None]:
+    """An interval for JSON."""
+    return [plain_number(bounds.low), plain_number(bounds.high)]
 
 
 def _check(columns: dict[str, NDArray[np.generic]], num_samples: int, level: float) -> None:

@@ -1,6 +1,5 @@
 """How good a matcher is: reports of labels and grades, symmetry, and the choice of a threshold."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,7 +22,13 @@ from softquery.measure.basic_metrics import (
     spearman,
     spearman_of_codes,
 )
-from softquery.measure.bootstrap import Interval, interval, mean_interval
+from softquery.measure.bootstrap import (
+    Interval,
+    interval,
+    mean_interval,
+    plain_interval,
+    plain_number,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,13 +166,13 @@ class MatchReport:
         """Plain values for JSON; `auc` only with two labels, None for what is undefined."""
         plain: dict[str, Any] = {
             "accuracy": self.accuracy,
-            "accuracy_interval": _plain(self.accuracy_interval),
+            "accuracy_interval": plain_interval(self.accuracy_interval),
             "macro_f1": self.macro_f1,
-            "f1": {label: _number(value) for label, value in self.f1.items()},
+            "f1": {label: plain_number(value) for label, value in self.f1.items()},
             "confusion": {label: dict(row) for label, row in self.confusion.items()},
             "n": self.n,
         }
-        return plain if self.auc is None else {**plain, "auc": _number(self.auc)}
+        return plain if self.auc is None else {**plain, "auc": plain_number(self.auc)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -211,12 +216,12 @@ class GradedReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; an undefined correlation is None."""
         return {
-            "spearman": _number(self.spearman),
-            "spearman_interval": _plain(self.spearman_interval),
-            "pearson": _number(self.pearson),
-            "pearson_interval": _plain(self.pearson_interval),
+            "spearman": plain_number(self.spearman),
+            "spearman_interval": plain_interval(self.spearman_interval),
+            "pearson": plain_number(self.pearson),
+            "pearson_interval": plain_interval(self.pearson_interval),
             "mse": self.mse,
-            "mse_interval": _plain(self.mse_interval),
+            "mse_interval": plain_interval(self.mse_interval),
             "n": self.n,
         }
 
@@ -265,11 +270,3 @@ def _check(shape: tuple[int, ...], labels: Sequence[str]) -> None:
         raise ValueError(f"labels must be at least two and differ, got {list(labels)}")
     if shape[1] != len(labels):
         raise ValueError(f"probabilities have {shape[1]} columns for {len(labels)} labels")
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _plain(bounds: Interval) -> list[float | None]:
-    return [_number(bounds.low), _number(bounds.high)]

@@ -40,9 +40,17 @@ from softquery.models.generator import (
     generate,
     select_rows,
 )
-from softquery.models.outputs import ClassOutput, TagOutput
+from softquery.models.mpnet import Mpnet, MpnetConfig, MpnetOutput
+from softquery.models.outputs import ClassOutput, SentenceOutput, TagOutput
 from softquery.models.pair_output import PairOutput
+from softquery.models.pooled_encoder import PooledEncoder, PooledEncoderConfig
 from softquery.models.registry import REGISTRY, ModelEntry, models_of, name_of
+from softquery.models.sentence_encoders import (
+    BertSentenceEncoder,
+    BertSentenceEncoderConfig,
+    MpnetSentenceEncoder,
+    MpnetSentenceEncoderConfig,
+)
 from softquery.models.seq2seq import AskingConfig, Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
 from softquery.models.tagger import BiLstmTagger, BiLstmTaggerConfig
@@ -51,6 +59,9 @@ from softquery.models.word2vec import WindowOutput, Word2Vec, Word2VecConfig
 from softquery.nn import SpellingConfig
 
 __all__ = [
+    "PooledEncoder",
+    "PooledEncoderConfig",
+    "SentenceOutput",
     "REGISTRY",
     "ModelEntry",
     "models_of",
@@ -66,6 +77,8 @@ __all__ = [
     "BertMatcherConfig",
     "BertReader",
     "BertReaderConfig",
+    "BertSentenceEncoder",
+    "BertSentenceEncoderConfig",
     "BertTagger",
     "BertTaggerConfig",
     "BertOutput",
@@ -90,6 +103,11 @@ __all__ = [
     "LanguageModelOutput",
     "Looks",
     "MaskedOutput",
+    "Mpnet",
+    "MpnetConfig",
+    "MpnetOutput",
+    "MpnetSentenceEncoder",
+    "MpnetSentenceEncoderConfig",
     "PairOutput",
     "Seq2Seq",
     "Seq2SeqConfig",

@@ -1,6 +1,6 @@
-"""What every classifier of texts, and every tagger, returns.
+"""What every classifier of texts, every tagger, and every sentence encoder returns.
 
-B texts, S sentences, T tokens of a text or of a sentence, C classes or tags.
+B texts, S sentences, T tokens of a text or of a sentence, C classes or tags, E width of a vector.
 """
 
 from typing import NamedTuple
@@ -27,3 +27,12 @@ class TagOutput(NamedTuple):
     logits: Float[Tensor, "B T C"]
     mask: Bool[Tensor, "B T"]
     transitions: Transitions | None = None
+
+
+class SentenceOutput(NamedTuple):
+    """A vector per sentence, and how much each token had to say."""
+
+    vectors: Float[Tensor, "B E"]
+    """Of length one, unless a model was imported whose vectors are not."""
+    weights: Float[Tensor, "B T"] | None = None
+    """Of the learned query, where there is one."""

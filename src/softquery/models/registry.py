@@ -24,6 +24,13 @@ from softquery.models.bidaf import BiDaf, BiDafConfig
 from softquery.models.decomposable import Decomposable, DecomposableConfig
 from softquery.models.elmo import Elmo, ElmoConfig
 from softquery.models.esim import Esim, EsimConfig
+from softquery.models.pooled_encoder import PooledEncoder, PooledEncoderConfig
+from softquery.models.sentence_encoders import (
+    BertSentenceEncoder,
+    BertSentenceEncoderConfig,
+    MpnetSentenceEncoder,
+    MpnetSentenceEncoderConfig,
+)
 from softquery.models.seq2seq import Seq2Seq, Seq2SeqConfig
 from softquery.models.siamese import Siamese, SiameseConfig
 from softquery.models.tagger import BiLstmTagger, BiLstmTaggerConfig
@@ -75,6 +82,27 @@ REGISTRY: dict[str, ModelEntry] = {
         kind="matcher",
         structure=("embedding_size", "hidden_size", "cell", "pooling", "head"),
         output_layer=("head.layers.4.",),
+    ),
+    "pooled-encoder": ModelEntry(
+        config=PooledEncoderConfig,
+        module=PooledEncoder,
+        kind="sentence-encoder",
+        structure=(
+            "output_size", "body", "embedding_size", "hidden_size", "cell", "num_layers",
+            "num_heads", "pools",
+        ),
+    ),
+    "bert-sentence-encoder": ModelEntry(
+        config=BertSentenceEncoderConfig,
+        module=BertSentenceEncoder,
+        kind="sentence-encoder",
+        structure=("output_size", "pools", "dense", "length", "encoder"),
+    ),
+    "mpnet-sentence-encoder": ModelEntry(
+        config=MpnetSentenceEncoderConfig,
+        module=MpnetSentenceEncoder,
+        kind="sentence-encoder",
+        structure=("output_size", "pools", "dense", "length", "encoder"),
     ),
     "tagger": ModelEntry(
         config=BiLstmTaggerConfig,

@@ -48,6 +48,9 @@ from softquery.nn.pooling import (
     LayerMix,
     LearnedQuery,
     PooledStates,
+    TokenPool,
+    check_pools,
+    pool_tokens,
 )
 from softquery.nn.projected_lstm import (
     LstmStack,
@@ -71,6 +74,10 @@ from softquery.nn.recurrent_layer import (
     CellState,
     Recurrence,
     RecurrentCell,
+)
+from softquery.nn.relative_positions import (
+    RelativePositionBias,
+    distance_buckets,
 )
 from softquery.nn.scheduled_sampling import (
     ScheduledSampling,
@@ -146,6 +153,7 @@ __all__ = [
     "RecurrentCell",
     "RecurrentEncoder",
     "RecurrentOutput",
+    "RelativePositionBias",
     "Sampler",
     "ScheduledSampling",
     "ScoreName",
@@ -157,6 +165,7 @@ __all__ = [
     "StoredVectors",
     "Tie",
     "TokenEmbedder",
+    "TokenPool",
     "Transitions",
     "TwoWayAttention",
     "TwoWayOutput",
@@ -169,12 +178,15 @@ __all__ = [
     "WordTables",
     "activated",
     "beside",
+    "check_pools",
+    "distance_buckets",
     "log_likelihood",
     "log_partition",
     "log_uniform",
     "max_pool",
     "mean_pool",
     "path_score",
+    "pool_tokens",
     "reverse_within",
     "sentence_keys",
     "sinusoids",

@@ -110,10 +110,12 @@ class WordEmbedding(nn.Module):
 class InputEmbedding(nn.Module):
     """The sum of token, position and segment, normalised (Devlin et al. 2019, Figure 2).
 
+    Without segments it is the sum of the other two.
+
     Args:
         vocab_size: Rows of the table of tokens.
         max_length: Positions that are learned.
-        num_segments: Number of texts that are distinguished.
+        num_segments: Number of texts that are distinguished; 0 for none, and no table of them.
         size: Width.
         dropout: Dropout of the normalised sum.
         eps: Epsilon of the normalisation.
@@ -132,7 +134,7 @@ class InputEmbedding(nn.Module):
         super().__init__()
         self.words = nn.Embedding(vocab_size, size)
         self.positions = nn.Embedding(max_length, size)
-        self.segments = nn.Embedding(num_segments, size)
+        self.segments = nn.Embedding(num_segments, size) if num_segments else None
         self.norm = LayerNorm(size, eps=eps)
         self.dropout = nn.Dropout(dropout)
 
@@ -140,10 +142,12 @@ class InputEmbedding(nn.Module):
         self,
         ids: Int[Tensor, "*B"],
         positions: Int[Tensor, "*#B"],
-        segments: Int[Tensor, "*B"],
+        segments: Int[Tensor, "*B"] | None = None,
     ) -> Float[Tensor, "*B D"]:
         """Look all three up; positions may be the same for every row."""
-        summed = self.words(ids) + self.positions(positions) + self.segments(segments)
+        summed = self.words(ids) + self.positions(positions)
+        if self.segments is not None:
+            summed = summed + self.segments(segments)
         vectors: Tensor = self.dropout(self.norm(summed))
         return vectors
 

@@ -4,7 +4,7 @@ B sentences, T tokens, D width, E width of a query, J layers. Padding never coun
 without tokens pools to zeros.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,6 +12,36 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.attention import attend, dot
+from softquery.nn.recurrent import max_pool, mean_pool
+
+TokenPool = Literal["cls", "max", "mean", "mean_sqrt_len"]
+"""How token states become one vector without learning anything, as sentence-transformers calls it:
+the first token's, the largest values, the mean, or the sum by the root of the number of tokens."""
+
+
+def pool_tokens(
+    states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"], pool: TokenPool
+) -> Float[Tensor, "B D"]:
+    """One vector per sentence.
+
+    >>> states = torch.tensor([[[1.0], [3.0], [9.0]]])
+    >>> mask = torch.tensor([[True, True, False]])
+    >>> [pool_tokens(states, mask, pool).item() for pool in ("cls", "max", "mean")]
+    [1.0, 3.0, 2.0]
+    """
+    if pool == "max":
+        return max_pool(states, mask)
+    if pool == "cls":
+        return states[:, 0] * mask[:, :1]
+    mean = mean_pool(states, mask)
+    return mean if pool == "mean" else mean * mask.sum(dim=1, keepdim=True).sqrt()
+
+
+def check_pools(pools: tuple[str, ...]) -> None:
+    """Refuse pools that are unknown, none, or named twice."""
+    known = get_args(TokenPool)
+    if not pools or len(set(pools)) != len(pools) or not set(pools) <= set(known):
+        raise ValueError(f"pools must be some of {', '.join(known)}, each once; got {pools!r}")
 
 
 class PooledStates(NamedTuple):

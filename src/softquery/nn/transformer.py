@@ -130,14 +130,29 @@ class EncoderBlock(nn.Module):
         states: Float[Tensor, "B T D"],
         mask: Bool[Tensor, "B T"],
         *,
+        bias: Float[Tensor, "#B #H T T"] | None = None,
         causal: bool = False,
         weights: Weights = "hidden",
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"] | None]:
-        """New states, and the weights if they are shown; `causal` hides what follows."""
+        """New states, and the weights if they are shown.
+
+        Args:
+            states: Of every token.
+            mask: The real tokens.
+            bias: Added to every head's logits.
+            causal: Hide what follows.
+            weights: Whether attention weights are shown.
+        """
         asked = self.around_attention.enter(states)
         memory = self.attention.remember(asked, asked)
         answer, shown = ask(
-            self.attention, asked, memory, mask=mask.unsqueeze(1), causal=causal, weights=weights
+            self.attention,
+            asked,
+            memory,
+            bias=bias,
+            mask=mask.unsqueeze(1),
+            causal=causal,
+            weights=weights,
         )
         return self._transform(self.around_attention.leave(states, answer)), shown
 
@@ -235,15 +250,16 @@ def ask(
     query: Float[Tensor, "B T D"],
     memory: KeyValueCache,
     *,
+    bias: Float[Tensor, "#B #H T P"] | None = None,
     mask: Bool[Tensor, "B #T P"] | None = None,
     causal: bool = False,
     weights: Weights = "hidden",
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T P"] | None]:
     """The heads' output, and their weights if they are shown."""
     if weights == "hidden":
-        return heads.mix(query, memory, mask=mask, causal=causal), None
+        return heads.mix(query, memory, bias=bias, mask=mask, causal=causal), None
     if causal:
         length = query.shape[-2]
         mask = both(mask, causal_mask(length, memory.num_keys, device=query.device))
-    answer = heads.attend(query, memory, mask=mask)
+    answer = heads.attend(query, memory, bias=bias, mask=mask)
     return answer.mixed, answer.weights

@@ -63,8 +63,8 @@ def attention_bilstm_elmo() -> Run:
 def sentiment_en() -> Run:
     """The recipe of `sentiment-en`: sentences of reviews, steered by a set of its own.
 
-    On a frozen `elmo-en`, which stands in the package already: beside it a short table of words
-    and a narrow BiLSTM do, so that the bundle stays small.
+    On a frozen `elmo-en`, which comes with the same package: beside it a short table of words and a
+    narrow BiLSTM do, so that the bundle stays small.
     """
     return replace(
         attention_bilstm_elmo(),

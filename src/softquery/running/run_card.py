@@ -6,6 +6,7 @@ from typing import Any
 
 from softquery.bundle import Card, CardData, CardNumber, make_card
 from softquery.recipes import AnyRun, BertRun, ElmoRun, GenerateSettings, Run
+from softquery.recipes.students import DistillRun
 from softquery.running.adapter import Prepared, TaskAdapter
 
 MORE = ("bleu", "perplexity", "repeats_rightly", "ranked_first")
@@ -74,8 +75,25 @@ def elmo_card(run: ElmoRun, metrics: Mapping[str, Any], *, name: str) -> str:
     )
 
 
+def distill_card(run: DistillRun, metrics: Mapping[str, Any], *, name: str) -> str:
+    """The card of a student."""
+    training, tune = metrics["training"], metrics["tune"]
+    return _card(
+        run,
+        metrics,
+        name=name,
+        kind="sentence-encoder",
+        languages=[],
+        data=[("texts without labels", training["texts"], "")],
+        facts={"teacher": training["teacher"], "sub-words": run.model.vocab_size},
+        numbers=[_number(metric, tune, "held back") for metric in ("cosine", "likeness")],
+        limit="Measured by how near it is to its teacher on texts that were held back; what the "
+        "teacher cannot do, it cannot do either. No other limit has been probed.",
+    )
+
+
 def _card(
-    run: AnyRun,
+    run: AnyRun | DistillRun,
     metrics: Mapping[str, Any],
     *,
     name: str,
@@ -113,7 +131,7 @@ def _card(
     return make_card(card, kind=kind)
 
 
-def _encoder(run: AnyRun) -> dict[str, str]:
+def _encoder(run: AnyRun | DistillRun) -> dict[str, str]:
     """The pretrained encoder under a head, where there is one."""
     if not isinstance(run, Run) or run.bert is None or not run.bert.bundle:
         return {}

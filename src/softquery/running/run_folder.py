@@ -85,24 +85,27 @@ def _is_run(folder: Path) -> bool:
 
 
 @contextmanager
-def kept_if_resumable(folder: Path, say: Say, *, writes: bool = True) -> Iterator[None]:
+def kept_if_resumable(
+    folder: Path, say: Say, *, writes: bool = True, also: str = CHECKPOINT
+) -> Iterator[None]:
     """Around a run: what fails before the first checkpoint leaves nothing behind.
 
     Args:
         folder: Of the run; folders that are made for it are removed as well.
         say: Receives a line where there is something to go on from.
         writes: Whether this process is the one that writes; others leave the folder alone.
+        also: What else in the folder is worth going on from, such as a teacher's vectors.
     """
     if not writes:
         yield
         return
     fresh = [place for place in (folder, *folder.parents) if not place.exists()]
-    before = _age(folder / CHECKPOINT)
+    before = _age(folder / CHECKPOINT) or _age(folder / also)
     try:
         with _quiet_threads():
             yield
     except BaseException as error:
-        after = _age(folder / CHECKPOINT)
+        after = _age(folder / CHECKPOINT) or _age(folder / also)
         if after is None and fresh:
             _remove(fresh)
         elif after != before and isinstance(error, (OSError, SoftqueryError)):
@@ -155,7 +158,7 @@ def is_finished(target: Path, folder: Path) -> bool:
 def clear_up(folder: Path, target: Path) -> None:
     """Remove what the run needed on its way, and what killed attempts at the bundle left."""
     shutil.rmtree(folder, ignore_errors=True)
-    for left in target.parent.glob(f".{escape(target.name[:40])}.*.tmp"):
+    for left in target.parent.glob(f".{escape(target.name[:40])}.{'[0-9a-f]' * 16}.tmp"):
         shutil.rmtree(left, ignore_errors=True)
 
 

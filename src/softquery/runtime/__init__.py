@@ -8,6 +8,8 @@ from softquery.runtime.embed.layer_choice import Mix
 from softquery.runtime.embed.model import ContextEmbedder, EmbeddingStream, open_embedder
 from softquery.runtime.embed.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.embed.word_layers import WordsInContext
+from softquery.runtime.encode.evaluate import EncodeEvaluation
+from softquery.runtime.encode.model import SentenceEncoder, load_sentence_encoder
 from softquery.runtime.generate.model import Generator, load_generator
 from softquery.runtime.generate.request import GenerateRequest
 from softquery.runtime.loading import evaluate, load
@@ -21,6 +23,7 @@ __all__ = [
     "Classifier",
     "ContextEmbedder",
     "EmbeddingStream",
+    "EncodeEvaluation",
     "GenerateRequest",
     "Generator",
     "MatchEvaluation",
@@ -28,6 +31,7 @@ __all__ = [
     "Mix",
     "PieceEmbedder",
     "Reader",
+    "SentenceEncoder",
     "Tagger",
     "WordVectors",
     "WordsInContext",
@@ -37,6 +41,7 @@ __all__ = [
     "load_generator",
     "load_matcher",
     "load_reader",
+    "load_sentence_encoder",
     "load_tagger",
     "load_vectors",
     "open_embedder",

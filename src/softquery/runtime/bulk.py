@@ -26,6 +26,8 @@ NO_TEXT = "the rules leave no text for this source"
 """Why a row has no answer: only a generator's rules can exclude every text."""
 SKIPPED = "skipped"
 """What a line under way says of a row that has no answer: why."""
+BLOCK = 1 << 20
+"""Bytes of a file that are hashed at a time."""
 
 
 class NumberedRow(Protocol):
@@ -203,8 +205,16 @@ def identity(model: HasBackend) -> dict[str, str]:
         paths += [found_base / "model.safetensors", *sorted(found_base.glob("onnx/*"))]
     for path in paths:
         if path.is_file():
-            found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+            found.update(path.name.encode() + _content_hash(path))
     return {"model": found.hexdigest(), "backend": model.backend.name}
+
+
+def _content_hash(path: Path) -> bytes:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            found.update(block)
+    return found.digest()
 
 
 def _answered(answerer: "BulkAnswers", chunk: list[Any], bad: Skipping | None) -> list[str]:

@@ -7,6 +7,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.measure import ClassMetric, relations_of
 from softquery.runtime.classify.backend import reading_of
+from softquery.runtime.graphs import reading_settings
 from softquery.text import TextConfig, TextInput, TextPipeline
 
 
@@ -17,9 +18,7 @@ def fitting_pipeline(bundle: Bundle) -> TextPipeline:
     except ConfigError as error:
         raise BundleError(f"{bundle.path / 'config.json'}: {error}") from None
     pipeline = TextPipeline.load(bundle.path, config)
-    sizes = bundle.config.model["config"]
-    if isinstance(inside := sizes.get("encoder"), dict):  # a BERT under a head
-        sizes = inside
+    sizes = reading_settings(bundle.config.model["config"])
     expected = sizes.get("vocab_size", sizes.get("target_vocab_size"))
     if config.unit == "bert" and pipeline.vocab_size < (expected or 0):
         return pipeline  # published tables often end in rows that nothing is numbered by
@@ -65,11 +64,22 @@ def fitting_reading(bundle: Bundle) -> TextInput:
     settings = bundle.config.model["config"]
     for name in ("max_sentences", "max_characters"):
         value = settings.get(name, 1)
-        if type(value) is not int or value < 0 or (name == "max_sentences" and value < 1):
+        if type(value) is not int or not (name == "max_sentences") <= value <= MOST_CHARACTERS:
             raise BundleError(
                 f"{bundle.path / 'config.json'}: {name} must be a whole number, got {value!r:.40}"
             )
     return reading_of(settings)
+
+
+MOST_CHARACTERS = 1 << 12
+"""The most characters of a word that a model may want to be spelt; ELMo reads 50."""
+
+
+def check_characters(count: int) -> int:
+    """A model's `max_characters`, refused with a `ValueError` where no memory could hold it."""
+    if not 0 < count <= MOST_CHARACTERS:
+        raise ValueError(f"max_characters must be from 1 to {MOST_CHARACTERS:,}, got {count}")
+    return count
 
 
 def num_labels(task: dict[str, object]) -> int:
@@ -114,3 +124,14 @@ def num_ends(task: dict[str, object]) -> int:
 def num_tags(task: dict[str, object]) -> int:
     """How many outputs a tagger needs for each word."""
     return len(TagSet.from_dict(task).labels)
+
+
+def any_width(task: dict[str, object]) -> None:
+    """None: a sentence's vector may have any width, and `prefixes` at which it may be cut."""
+    prefixes = task.get("prefixes", [])
+    if not (
+        isinstance(prefixes, (list, tuple))
+        and all(type(width) is int and width > 0 for width in prefixes)
+        and list(prefixes) == sorted(set(prefixes))
+    ):
+        raise ValueError(f"task.prefixes must be growing whole numbers, got {prefixes!r:.80}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import onnxruntime
@@ -19,11 +19,17 @@ from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
+from softquery.plain_files import read_plain
+from softquery.runtime.graph_checks import check_graph
 from softquery.runtime.graph_weights import arrange
+from softquery.runtime.heap import HEAP
 from softquery.runtime.inner.inner_weights import has_inner, without_inner
+from softquery.runtime.width_checks import check_widths
 
 FOLDER, USED = "onnx", "weights.json"
 """Where a bundle keeps its graphs, and which weights each of them uses."""
+LARGEST_GRAPH = 1 << 22
+"""The most bytes of a graph, which holds no weights."""
 AWAKE = 50
 """Microseconds that an idle thread waits for the next product before it sleeps."""
 WORD_TABLES = {
@@ -83,8 +89,7 @@ class OnnxGraphs:
 
     def run(self, graph: str, outputs: Sequence[str], feed: Mapping[str, Any]) -> list[Any]:
         """These outputs of a graph."""
-        found: list[Any] = self.sessions[graph].run(list(outputs), dict(feed))
-        return found
+        return self.sessions[graph].run(outputs, feed)
 
     def inputs(self, graph: str) -> dict[str, Any]:
         """What a graph takes: names, and shapes."""
@@ -108,7 +113,9 @@ class OnnxGraphs:
         """
         try:
             return answer()
-        except Exception as error:  # the library raises several kinds, none of them public
+        except BundleError:
+            raise
+        except Exception as error:  # numpy raises several kinds where shapes are odd
             raise BundleError(f"{self.place}: cannot be run ({short_reason(error)})") from None
 
     def check_outputs(self, found: NDArray[Any], num_outputs: object) -> None:
@@ -121,8 +128,9 @@ class OnnxGraphs:
 
 
 def stored_weights(bundle: Bundle) -> Arrays:
-    """A bundle's weights as they lie there; refused where one is not finite."""
+    """A bundle's weights as they lie there; refused where one is not finite, or too wide."""
     stored = bundle.read_weights()
+    check_widths(bundle, {name: values.shape for name, values in stored.items()})
     for name, values in stored.items():
         if not np.isfinite(values).all():
             raise BundleError(f"{bundle.weights_path}: {name} holds a number that is not finite")
@@ -147,7 +155,7 @@ def laid_out(bundle: Bundle, stored: Arrays) -> Arrays:
             raise KeyError(next(iter(WORD_TABLES)))
         if any(weights[name].ndim != 2 for name in tables):
             raise ValueError(f"{tables[0]} is no table")
-    expected = model["config"].get("encoder", model["config"]).get("vocab_size")
+    expected = reading_settings(model["config"]).get("vocab_size")
     for name in tables:
         if len(weights[name]) != expected:
             raise BundleError(
@@ -155,6 +163,16 @@ def laid_out(bundle: Bundle, stored: Arrays) -> Arrays:
                 f"{WORD_TABLES[name]}, but config.json says {expected}"
             )
     return weights
+
+
+def reading_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of what reads a model's input: of the encoder inside it, else its own.
+
+    >>> reading_settings({"encoder": {"vocab_size": 9}}), reading_settings({"vocab_size": 8})
+    ({'vocab_size': 9}, {'vocab_size': 8})
+    """
+    inside = settings.get("encoder")
+    return inside if isinstance(inside, dict) else settings
 
 
 @contextmanager
@@ -173,7 +191,7 @@ def fitting_graphs(bundle: Bundle) -> Iterator[None]:
 
 def open_session(
     folder: Path, name: str, weights: Mapping[str, NDArray[Any]], *, threads: int = 1
-) -> onnxruntime.InferenceSession:
+) -> "GraphSession":
     """A session over a graph file that holds no weights.
 
     Args:
@@ -192,11 +210,56 @@ def open_session(
         "session.model_external_initializers_file_folder_path", str(path.parent.resolve())
     )
     try:
+        check_graph(content, used)
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(weights[each]) for each in used]
         options.add_external_initializers(used, values)
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        providers = ["CPUExecutionProvider"]
+        return GraphSession(path, onnxruntime.InferenceSession(content, options, providers))
     except Exception as error:  # the library raises several kinds, none of them public
         raise BundleError(f"{path}: cannot be run ({short_reason(error)})") from None
+
+
+class GraphValue(NamedTuple):
+    """What a graph takes or gives; an axis without a size has a name, or None."""
+
+    name: str
+    shape: list[Any]
+
+
+class GraphSession:
+    """An open graph.
+
+    Args:
+        path: Its file, for errors.
+        session: ONNX Runtime's own.
+    """
+
+    def __init__(self, path: Path, session: onnxruntime.InferenceSession) -> None:
+        self._path, self.session = path, session
+        # Taken down now, because a name need not be text.
+        self._inputs = [GraphValue(each.name, each.shape) for each in session.get_inputs()]
+        self._outputs = [GraphValue(each.name, each.shape) for each in session.get_outputs()]
+
+    def get_inputs(self) -> list[GraphValue]:
+        """What the graph takes."""
+        return self._inputs
+
+    def get_outputs(self) -> list[GraphValue]:
+        """What the graph gives."""
+        return self._outputs
+
+    def run(self, names: Sequence[str], feed: Mapping[str, Any]) -> list[Any]:
+        """These outputs for these inputs.
+
+        Raises:
+            BundleError: The graph fails, as one may that was not exported by softquery.
+        """
+        try:
+            found: list[Any] = self.session.run(list(names), dict(feed))
+            HEAP.note(sum(value.nbytes for value in feed.values()))
+        except Exception as error:  # the library raises several kinds, none of them public
+            raise BundleError(f"{self._path}: cannot be run ({short_reason(error)})") from None
+        return found
 
 
 def _options(threads: int) -> onnxruntime.SessionOptions:
@@ -204,8 +267,10 @@ def _options(threads: int) -> onnxruntime.SessionOptions:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
-    # The library would remember a plan of its memory for every shape it has met, for ever.
+    # The library would remember a plan of its memory for every shape it has met, for ever, and keep
+    # what the largest call ever took.
     options.enable_mem_pattern = False
+    options.enable_cpu_mem_arena = False
     if threads > 1:
         # Asleep between two products, a thread would come too late for the second; awake for
         # longer than that, it would take time from others.
@@ -250,7 +315,7 @@ def _read(folder: Path, path: Path) -> bytes:
     try:
         if folder.resolve() not in path.resolve().parents:
             raise BundleError(f"{path}: is a link that leads out of the model folder")
-        return path.read_bytes()
+        return read_plain(path, LARGEST_GRAPH)
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BundleError(f"{path}: cannot be read ({reason})") from None

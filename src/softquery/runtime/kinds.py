@@ -12,10 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from softquery.bundle import Bundle
-from softquery.bundle.usage import EXAMPLES, CardExample
+from softquery.bundle.card import EXAMPLES, CardExample
 from softquery.errors import BundleError
 from softquery.runtime import task_rows
 from softquery.runtime.fit_checks import (
+    any_width,
     num_classes,
     num_ends,
     num_grades,
@@ -44,7 +45,8 @@ class Lazy:
 
 
 TaskCheck = Callable[[dict[str, object]], int | None]
-"""How many outputs a model needs for a task's settings; a `ValueError` refuses the settings."""
+"""How many outputs a model needs for a task's settings, None where it may have any number; a
+`ValueError` refuses the settings."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +133,18 @@ _ROWS = (
         labelled=task_rows.DOCUMENTS,
         evaluator=Lazy("softquery.runtime.embed.evaluate:evaluate_masked"),
         measured_on_text=True,
+    ),
+    Kind(
+        name="sentence-encoder",
+        noun="a sentence encoder",
+        verb="embed",
+        model=Lazy("softquery.runtime.encode.model:SentenceEncoder"),
+        opener=Lazy("softquery.runtime.encode.model:load_sentence_encoder"),
+        example=EXAMPLES["sentence-encoder"],
+        exporter=Lazy("softquery.export.encode:export_sentence_encoder"),
+        labelled=task_rows.LABELLED_PAIRS,
+        evaluator=Lazy("softquery.runtime.encode.evaluate:evaluate_sentence_encoder"),
+        tasks={"encode": any_width},
     ),
     Kind(
         name="tagger",
@@ -232,7 +246,7 @@ def check_task(bundle: Bundle) -> None:
     except ValueError as error:
         raise BundleError(f"{place}: {error}") from None
     num_outputs = bundle.config.model["config"].get("output_size")
-    if num_outputs != num_answers:
+    if num_answers is not None and num_outputs != num_answers:
         raise BundleError(
             f"{place}: the model has {num_outputs} outputs, but its task needs {num_answers}"
         )

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from softquery.bundle import Bundle, read_bundle
-from softquery.errors import BundleError, ConfigError, MissingExtra
+from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 from softquery.runtime.kinds import kind_of
 from softquery.zoo import resolve
 
@@ -38,8 +38,8 @@ def load(
         device: For torch: `"cpu"` or `"cuda"`; a GPU is used where there is one.
 
     Returns:
-        A `Matcher`, a `Tagger`, a `Classifier`, a `Reader`, a `ContextEmbedder`, a
-        `PieceEmbedder` or a `Generator`, by the kind of the bundle.
+        A `Matcher`, a `SentenceEncoder`, a `Tagger`, a `Classifier`, a `Reader`, a
+        `ContextEmbedder`, a `PieceEmbedder` or a `Generator`, by the kind of the bundle.
     """
     bundle = opened(name_or_path)
     kind = kind_of(bundle)
@@ -60,14 +60,22 @@ def evaluate(model: Any, rows: Sequence[Any]) -> Any:
         A `MatchEvaluation` for a matcher, and what corresponds to it for other kinds: all have
         `report()`, `slices(by)` and `mistakes()`.
     """
-    kind = kind_of(model.bundle)
+    if not isinstance(bundle := getattr(model, "bundle", None), Bundle):
+        raise ConfigError(f"expected a model that softquery.load opened, got {model!r:.40}")
+    for number, row in enumerate(rows, 1):
+        if not hasattr(row, "source"):
+            message = f"expected a row of softquery.files, found {row!r:.40}"
+            raise InputError(message, source="the rows", row=number)
+    kind = kind_of(bundle)
     if kind.evaluator is None or kind.measured_on_text:
-        raise ConfigError(f"{model.bundle.path}: {kind.noun} has no labelled rows to measure on")
+        raise ConfigError(f"{bundle.path}: {kind.noun} has no labelled rows to measure on")
     return kind.evaluator.get()(model, rows)
 
 
 def opened(source: Source) -> Bundle:
     """A bundle by its name, by its folder, or as it is."""
+    if not isinstance(source, (str, PathLike, Bundle)):
+        raise ConfigError(f"expected the name or the folder of a model, got {source!r:.40}")
     return source if isinstance(source, Bundle) else read_bundle(resolve(source))
 
 
@@ -77,6 +85,8 @@ def choose_backend(
     """The backend that was asked for, where it is available; `"auto"` prefers ONNX Runtime."""
     if backend not in ("auto", "onnx", "torch"):
         raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
+    if threads is not None and type(threads) is not int:
+        raise ConfigError(f"threads must be a whole number, got {threads!r:.40}")
     if threads is not None and threads < 1:
         raise ConfigError(f"threads must be at least 1, got {threads}")
     if threads is not None:

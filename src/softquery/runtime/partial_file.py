@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -52,10 +53,7 @@ class Partial:
 
     def __enter__(self) -> "Partial":
         with self._told():
-            # Opened so that nothing is lost where it is there, and made where it is not.
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(self.path, flags, 0o666)
-            self._file: IO[bytes] = os.fdopen(descriptor, "r+b")
+            self._file: IO[bytes] = os.fdopen(self._open(), "r+b")
         try:
             self._lock()
         except BaseException:
@@ -79,6 +77,17 @@ class Partial:
             self._file.close()
         if error is not None:
             self._leave_nothing_empty()
+
+    def _open(self) -> int:
+        """Open the file so that nothing of it is lost, or make it; never what a link leads to."""
+        if self.path.is_symlink():
+            raise InputError("is a link; remove it to start over", source=self.path)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self.path, flags, 0o666)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise InputError("is not a file", source=self.path)
+        return descriptor
 
     def answered(self, size: int) -> Iterator[list[bytes]]:
         """The lines at hand, in whole chunks; what comes behind the last one is cut off."""
@@ -115,7 +124,9 @@ class Partial:
                 copied.
         """
         if leave_out is not None:
-            self._complete_without(leave_out)
+            self.complete_by(
+                lambda file, target: target.writelines(line for line in file if not leave_out(line))
+            )
             return
         with self._told():
             os.fsync(self._file.fileno())
@@ -123,10 +134,15 @@ class Partial:
             os.replace(self.path, self.output)
         self.note.unlink(missing_ok=True)
 
-    def _complete_without(self, leave_out: Callable[[bytes], bool]) -> None:
+    def complete_by(self, copy: Callable[[IO[bytes], IO[bytes]], None]) -> None:
+        """Make the output of the file under way, which then goes.
+
+        Args:
+            copy: From the one, open at its beginning, to the other.
+        """
         self._file.seek(0)
         with write_atomically(self.output, "wb") as handle:
-            handle.writelines(line for line in self._file if not leave_out(line))
+            copy(self._file, handle)
         with self._told():
             self._file.close()
             self.path.unlink()

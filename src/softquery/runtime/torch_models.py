@@ -21,7 +21,7 @@ from softquery.runtime.inner.torch import InnerEmbedder, describe, with_base
 from softquery.runtime.tag.backend import Chain, Floats
 
 Model = TypeVar("Model", bound=nn.Module)
-TASKS = ("matcher", "tagger", "classifier", "reader", "generator")
+TASKS = ("matcher", "sentence-encoder", "tagger", "classifier", "reader", "generator")
 """Kinds of bundles whose model answers a task."""
 
 
@@ -58,8 +58,8 @@ def _inner_embedder(settings: dict[str, Any]) -> ElmoEmbedder:
             lambda values: _config(KEY, values, ElmoSettings),
         )
     except (TypeError, ValueError) as error:
-        raise BundleError(f"{KEY} cannot be built: {error}") from None
-    except (RuntimeError, MemoryError):
+        raise BundleError(f"{KEY} cannot be built: {_first_line(error)}") from None
+    except (RuntimeError, MemoryError, OverflowError):
         raise BundleError(f"{KEY} cannot be built: its sizes need too much memory") from None
 
 
@@ -82,9 +82,14 @@ def _built(
     try:
         return entry.module(_config(name, settings, entry.config), *inside)
     except (TypeError, ValueError) as error:
-        raise BundleError(f"{name} cannot be built: {error}") from None
-    except (RuntimeError, MemoryError):
+        raise BundleError(f"{name} cannot be built: {_first_line(error)}") from None
+    except (RuntimeError, MemoryError, OverflowError):
         raise BundleError(f"{name} cannot be built: its sizes need too much memory") from None
+
+
+def _first_line(error: Exception) -> str:
+    """What an error says; torch adds a trace of its own."""
+    return next(iter(str(error).splitlines()), "")
 
 
 def _config(name: str, settings: dict[str, Any], config_class: Any) -> Any:
@@ -96,7 +101,9 @@ def _config(name: str, settings: dict[str, Any], config_class: Any) -> Any:
         key: tuple(value) if isinstance(value, list) else value for key, value in settings.items()
     }
     for key, value in settings.items():
-        if isinstance(value, dict) and dataclasses.is_dataclass(kinds[key]):
+        if dataclasses.is_dataclass(kinds[key]):
+            if not isinstance(value, dict):
+                raise ValueError(f"{key} must be a group of settings, got {value!r:.40}")
             plain[key] = _config(f"{name}.{key}", value, kinds[key])
     return config_class(**plain)
 

@@ -5,13 +5,22 @@ one ends. A column that a row lacks ends where the previous cell does; its end i
 complement, a negative number.
 """
 
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import FolderWriter, mapped
+from softquery.search.entries import ID, QUESTION
+from softquery.search.index_files import (
+    BLOCK,
+    FolderWriter,
+    bounds,
+    check_count,
+    damaged,
+    mapped,
+)
 
 TEXTS, ENDS = "cells.bin", "cell_ends.bin"
 Values = Mapping[str, str]
@@ -40,15 +49,38 @@ class Cells:
 
     Args:
         folder: The segment.
-        columns: The columns it was written with, in that order.
+        columns: The columns it was written with, in that order; `id` and `question` among them.
+        num_rows: How many rows it must have.
+
+    Raises:
+        InputError: The files do not fit together.
     """
 
-    def __init__(self, folder: Path, columns: Sequence[str]) -> None:
+    def __init__(self, folder: Path, columns: Sequence[str], num_rows: int) -> None:
         self.columns = tuple(columns)
         self._texts: NDArray[np.uint8] = mapped(folder / TEXTS, np.uint8)
         stored = mapped(folder / ENDS, np.int64)
+        check_count(folder / ENDS, len(stored), num_rows * len(self.columns), "cells")
         self._present: NDArray[np.bool_] = stored >= 0
-        self._bounds = np.concatenate([[0], np.where(self._present, stored, ~stored)])
+        ends = np.where(self._present, stored, ~stored)
+        self._bounds = bounds(folder / ENDS, ends, len(self._texts))
+        self._check(folder)
+
+    def _check(self, folder: Path) -> None:
+        """Refuse what is not text, and rows without an id or a question."""
+        try:
+            decoder = getincrementaldecoder("utf-8")()
+            for start in range(0, len(self._texts), BLOCK):
+                decoder.decode(self._texts[start : start + BLOCK].tobytes())
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            raise damaged(folder / TEXTS, "is not UTF-8 text") from None
+        first = self._texts[self._bounds[self._bounds < len(self._texts)]]
+        if bool(((first & 0xC0) == 0x80).any()):
+            raise damaged(folder / ENDS, "a text begins inside a character")
+        for name in (ID, QUESTION):
+            if not bool(self._present[self.columns.index(name) :: len(self.columns)].all()):
+                raise damaged(folder / ENDS, f"a row has no {name}")
 
     def __len__(self) -> int:
         return len(self._present) // len(self.columns)

@@ -17,7 +17,15 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import ChecksumStream, FolderWriter, mapped
+from softquery.search.index_files import (
+    ChecksumStream,
+    FolderWriter,
+    bounds,
+    check_count,
+    check_finite,
+    damaged,
+    mapped,
+)
 
 Floats = NDArray[np.float32]
 Number = TypeVar("Number", bound=np.generic)
@@ -91,19 +99,34 @@ class Encodings:
         folder: The segment.
         precision: The one they were written with, which is not `"none"`.
         width: D.
+        num_rows: How many rows it must have.
         is_flat: Whether an encoding is one vector rather than one per token.
+
+    Raises:
+        InputError: The files do not fit together.
     """
 
-    def __init__(self, folder: Path, precision: Precision, width: int, *, is_flat: bool) -> None:
-        self.precision, self.is_flat = precision, is_flat
-        self._values = mapped(folder / VALUES, _DTYPES[precision]).reshape(-1, width)
+    def __init__(
+        self, folder: Path, precision: Precision, width: int, num_rows: int, *, is_flat: bool
+    ) -> None:
+        self.precision, self.is_flat, self._folder = precision, is_flat, folder
+        values = mapped(folder / VALUES, _DTYPES[precision])
+        ends = mapped(folder / ENDS, np.int64)
+        check_count(folder / ENDS, len(ends), num_rows, "rows")
+        num_tokens = int(ends[-1]) if num_rows else 0
+        check_count(folder / VALUES, len(values), num_tokens * width, "numbers")
+        self._bounds = bounds(folder / ENDS, ends, num_tokens)
+        lengths = np.diff(self._bounds)
+        if bool((lengths < 1).any()) or (is_flat and bool((lengths > 1).any())):
+            expected = "one vector" if is_flat else "one vector or more"
+            raise damaged(folder / ENDS, f"a row does not have {expected}")
+        self._values = values.reshape(-1, width)
         self._scales: Floats | None = None
         if precision == "int8":
-            self._scales = mapped(folder / SCALES, np.float32).reshape(-1, num_parts(width))
-        self._bounds = np.concatenate([[0], mapped(folder / ENDS, np.int64)])
-        tokens = {len(self._values), int(self._bounds[-1])}
-        if len(tokens | ({len(self._scales)} if self._scales is not None else set())) > 1:
-            raise ValueError(f"encodings of {int(self._bounds[-1])} tokens do not fit their files")
+            scales = mapped(folder / SCALES, np.float32)
+            check_count(folder / SCALES, len(scales), num_tokens * num_parts(width), "scales")
+            check_finite(folder / SCALES, scales)
+            self._scales = scales.reshape(-1, num_parts(width))
 
     def __len__(self) -> int:
         return len(self._bounds) - 1
@@ -112,6 +135,8 @@ class Encodings:
         """The encodings of some rows as float32."""
         lengths, values, scales = self.stored(rows)
         whole = values.astype(np.float32) if scales is None else from_int8(values, scales)
+        if scales is None:  # int8 has no other values than numbers, and scales are checked
+            check_finite(self._folder / VALUES, whole)
         starts = [0, *accumulate(lengths)]
         if self.is_flat:
             return [whole[start] for start in starts[:-1]]

@@ -1,8 +1,11 @@
 """The rows that go into an index: read from any file, checked, each identified by an id."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from hashlib import blake2b
+from numbers import Real
 from os import PathLike
 
 from softquery.errors import InputError
@@ -60,6 +63,8 @@ def read_entries(
     numbers: dict[str, int] = {}
     last_rows: dict[str, int] = {}
     repeats: list[Repeat] = []
+    if not isinstance(source, (str, PathLike)):
+        source = _checked(source, (columns or {}).get(QUESTION, QUESTION))
     found = read_rows(
         source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
     )
@@ -79,6 +84,38 @@ def read_entries(
     if not rows:
         raise InputError("holds no rows", source=_name(source))
     return Entries(rows, repeats)
+
+
+def _checked(
+    mappings: Iterable[Mapping[str, object]], question: str
+) -> Iterator[Mapping[str, object]]:
+    """The same mappings; what cannot be meant as text is refused instead of being spelt out.
+
+    In a file everything is text. A question in memory that is a number or bytes is a mistake.
+    """
+    for number, mapping in enumerate(mappings, 1):
+        if isinstance(mapping, Mapping):  # what is none is refused by `read_rows`
+            for name, value in mapping.items():
+                fault = _fault(name, value, is_question=name == question)
+                if fault:
+                    raise InputError(fault, source="the iterable", row=number)
+        yield mapping
+
+
+def _fault(name: object, value: object, *, is_question: bool) -> str | None:
+    """What is wrong with a value of a row in memory, if anything is."""
+    if not isinstance(name, str):
+        return f"the column name {name!r:.40} is not a text"
+    if value is None or isinstance(value, str):
+        return None
+    shown = QUESTION if is_question else name
+    if is_question and isinstance(value, (Real, Decimal)):
+        return f"{shown} is a number ({value!s:.40}), expected text"
+    if is_question or isinstance(value, (bytes, bytearray, memoryview)):
+        return f"{shown} is of type {type(value).__name__}, expected text"
+    if isinstance(value, (Real, Decimal)) and not math.isfinite(value):
+        return f"{shown} is {value!s:.40}, expected text or a number; leave out what is missing"
+    return None
 
 
 def made_id(normalised: str) -> str:
@@ -116,6 +153,9 @@ def _refuse_names(row: Row) -> None:
     for name in row.values:
         if not is_text(name):
             message = f"the column name {name!a:.60} holds half a character (a lone surrogate)"
+            raise InputError(message, source=row.source, row=row.number)
+        if "\0" in name:
+            message = f"the column name {name!r:.60} holds a NUL character"
             raise InputError(message, source=row.source, row=row.number)
     for name in TAKEN:
         if name in row.values:

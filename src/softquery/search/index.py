@@ -30,8 +30,15 @@ from softquery.search.building import (
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
+from softquery.search.index_folder import refuse_link
 from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
-from softquery.search.manifest import IndexSettings, Manifest, is_index, read_manifest
+from softquery.search.manifest import (
+    IndexSettings,
+    Manifest,
+    check_min_score,
+    is_index,
+    read_manifest,
+)
 from softquery.search.retrieval import SearchResult, Where, find
 from softquery.search.segment import Segment
 from softquery.search.store import Store, create
@@ -52,6 +59,7 @@ class Index:
 
     def __init__(self, store: Store, models: IndexModels) -> None:
         self._store, self._models = store, models
+        self._store.require_shape(models.shape(store.manifest.columns))
         self.last_changes = Changes()
 
     @classmethod
@@ -223,7 +231,7 @@ class Index:
             self._models,
             query,
             top_k=top_k,
-            where=where or {},
+            where={} if where is None else where,
             min_score=self.min_score if min_score is None else min_score,
             candidates=candidates,
             explain=explain,
@@ -256,14 +264,15 @@ class Index:
         Raises:
             InputError: There is no such row; then nothing is deleted.
         """
-        if isinstance(ids, str):
-            raise TypeError("expected a list of ids, got one string")
+        names = _checked_ids(ids)
         with self._store.writing():
-            self.last_changes = delete_rows(self._store, self._models, list(ids))
+            self.last_changes = delete_rows(self._store, self._models, names)
         return self.last_changes
 
     def set_min_score(self, min_score: float | None) -> None:
         """Change the score that a hit needs to be an answer; None for the model's own threshold."""
+        if min_score is not None:
+            check_min_score(min_score)
         with self._store.writing():
             settings = replace(self._store.manifest.settings, min_score=min_score)
             self._store.commit(settings=settings)
@@ -292,6 +301,7 @@ class Index:
             min_score: The score from which two questions count as the same.
             advance: Called with the number of rows that are done.
         """
+        check_min_score(min_score)
         return find_duplicates(
             self._store.segments, self._models, min_score=min_score, advance=advance
         )
@@ -339,6 +349,18 @@ def _portable(model: str | PathLike[str]) -> str:
     return str(Path(name).expanduser().resolve()) if Path(name).expanduser().is_dir() else name
 
 
+def _checked_ids(ids: Iterable[str]) -> list[str]:
+    if isinstance(ids, str):
+        raise TypeError("expected a list of ids, got one string")
+    if isinstance(ids, bytes) or not isinstance(ids, Iterable):
+        raise TypeError(f"expected a list of ids, got {type(ids).__name__}")
+    names = list(ids)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"ids are texts, got {name!r:.60}")
+    return names
+
+
 def _require_extra() -> None:
     """Name a missing extra before any work is done."""
     if find_spec("usearch") is None or find_spec("bm25s") is None:
@@ -347,6 +369,7 @@ def _require_extra() -> None:
 
 def _check_place(folder: Path) -> None:
     """Refuse a folder that cannot become an index before any work is done."""
+    refuse_link(folder)
     if is_index(folder) and not read_manifest(folder).unfinished:
         message = (
             "exists already; --add adds and replaces rows, another --output builds a new index"

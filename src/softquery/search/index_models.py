@@ -66,7 +66,7 @@ class IndexModels:
 
     def vector(self, text: str) -> Floats:
         """The vector of a query: [D], of length one."""
-        found: Floats = self.vectors.of([text], self.matcher.encode([text]))[0]
+        found: Floats = self.vectors.of([text], self.matcher.encodings([text]))[0]
         return found
 
     def query_words(self, text: str) -> QueryWords:
@@ -86,7 +86,7 @@ class IndexModels:
 
     def shape(self, columns: Sequence[str]) -> SegmentShape:
         """What all segments written with these models have in common."""
-        (sample,) = self.matcher.encode(["?"])
+        (sample,) = self.matcher.encodings(["?"])
         stored = self.settings.encodings != "none"
         return SegmentShape(
             columns=tuple(columns),
@@ -109,7 +109,7 @@ class IndexModels:
     def _encode(self, texts: Sequence[str], pool: ThreadPoolExecutor) -> list[Floats]:
         """Encode texts in batches of similar length: a batch costs as much as its longest row."""
         if NESTED in self.matcher.bundle.config.model["config"]:  # may read words instead of ids
-            return self.matcher.encode(texts)
+            return self.matcher.encodings(texts)
         ids = self.matcher.pipeline.encode_ids(texts)
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
         batches = list(_batches(order, ids))

@@ -6,20 +6,69 @@ not part of the index: it was left by a crash, or by a segment that was merged a
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from softquery import __version__
 from softquery.atomic import write_text
 from softquery.errors import ConfigError, InputError
 from softquery.search.encodings import Precision
+from softquery.search.index_files import read_json
+from softquery.search.json_fields import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    Expected,
+    check_fields,
+    one_of,
+    or_null,
+    spelt,
+    whole_number,
+)
 
 FORMAT = 1
 """The newest format of an index that this version reads, and the one that it writes."""
 MANIFEST = "manifest.json"
 PRECISIONS = ("int8", "float16", "none")
+MOST_ROWS = 2**31 - 1
+"""Rows of a segment, which are numbered by int32."""
+SEGMENT_NAME = re.compile(r"\d{6,16}-[0-9a-f]{8}")
+DELETED_NAME = re.compile(r"deleted-\d{1,16}\.bin")
+CHECKSUM = whole_number(0, 2**32 - 1)
+_ROWS = whole_number(0, MOST_ROWS)
+_SEGMENT_FIELDS = {
+    "name": spelt(SEGMENT_NAME, "the name of a segment, such as 000001-0a1b2c3d"),
+    "num_rows": _ROWS,
+    "crc": CHECKSUM,
+    "deleted": or_null(spelt(DELETED_NAME, "a name such as deleted-7.bin")),
+    "deleted_crc": CHECKSUM,
+    "num_deleted": _ROWS,
+}
+_SETTINGS_FIELDS = {
+    "vectors": TEXT,
+    "encodings": one_of(PRECISIONS),
+    "word_columns": TEXTS,
+    "recall_weight": Expected("a number of at least 0", lambda value: _is_number(value)),
+    "min_score": or_null(Expected("a number from 0 to 1", lambda value: _is_number(value))),
+}
+_LIST = Expected("a list", lambda value: isinstance(value, list))
+_MANIFEST_FIELDS = {
+    "generation": whole_number(0, 2**52),
+    "model": TEXT,
+    "fingerprint": TEXT,
+    "vector_source": TEXT,
+    "vector_fingerprint": TEXT,
+    "vector_size": whole_number(1, 2**24),
+    "settings": Expected("an object", lambda value: isinstance(value, dict)),
+    "columns": TEXTS,
+    "segments": _LIST,
+    "unfinished": FLAG,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,14 +95,17 @@ class IndexSettings:
     """The score that a hit needs to be an answer; by default the model's threshold, or 0.5."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.vectors, str):
+            raise ConfigError(f"vectors must be a text, got {self.vectors!r:.60}")
         if self.encodings not in PRECISIONS:
             raise ConfigError(f"encodings must be int8, float16 or none, got {self.encodings!r}")
-        if not self.word_columns or isinstance(self.word_columns, str):
+        columns = self.word_columns
+        if not columns or isinstance(columns, str) or not all(isinstance(c, str) for c in columns):
             raise ConfigError("word_columns must name one column or more, such as ('question',)")
-        if not 0 <= self.recall_weight < math.inf:
-            raise ConfigError(f"recall_weight must be 0 or more, got {self.recall_weight}")
-        if self.min_score is not None and not 0 <= self.min_score <= 1:
-            raise ConfigError(f"min_score must be from 0 to 1, got {self.min_score}")
+        if not _is_number(self.recall_weight) or not 0 <= self.recall_weight < math.inf:
+            raise ConfigError(f"recall_weight must be 0 or more, got {self.recall_weight!r:.60}")
+        if self.min_score is not None:
+            check_min_score(self.min_score)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,14 +165,12 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        data = json.loads(path.read_bytes())
+        data = read_json(path)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(_no_index(folder), source=folder) from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", source=path) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError("is damaged (expected JSON)", source=path) from None
-    if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+    if not isinstance(data, dict) or type(data.get("format")) is not int or data["format"] < 1:
         raise InputError("is damaged (expected an index's manifest)", source=path)
     if data["format"] > FORMAT:
         message = f"was written by softquery {data.get('library_version')!s:.20}, "
@@ -128,9 +178,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(message, source=path)
     try:
         return _parsed(data)
-    except (TypeError, KeyError, ValueError, AttributeError, ConfigError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"is damaged ({reason:.200})", source=path) from None
+    except (ValueError, ConfigError) as error:
+        raise InputError(f"is damaged ({error})", source=path) from None
 
 
 def is_index(path: Path) -> bool:
@@ -139,21 +188,34 @@ def is_index(path: Path) -> bool:
 
 
 def _parsed(data: Mapping[str, Any]) -> Manifest:
-    values = {name: data[name] for name in Manifest.__slots__}
-    settings = dict(values["settings"])
+    """The manifest in a JSON object; a `ValueError` says which value is wrong."""
+    known = {name: data[name] for name in _MANIFEST_FIELDS if name in data}
+    values = check_fields(known, _MANIFEST_FIELDS, "the manifest")
+    settings = check_fields(values["settings"], _SETTINGS_FIELDS, "settings")
     settings["word_columns"] = tuple(settings["word_columns"])
     values["settings"] = IndexSettings(**settings)
     values["columns"] = tuple(values["columns"])
-    values["segments"] = tuple(SegmentEntry(**each) for each in values["segments"])
-    for each in values["segments"]:
-        if not _is_plain(each.name) or not (each.deleted is None or _is_plain(each.deleted)):
-            raise ValueError("the name of a segment leads out of the index")
+    values["segments"] = tuple(map(_parsed_segment, values["segments"]))
+    if len({each.name for each in values["segments"]}) < len(values["segments"]):
+        raise ValueError("two of its segments have the same name")
     return Manifest(**values)
 
 
-def _is_plain(name: object) -> bool:
-    """Whether a name is a plain file name, which cannot lead out of the folder."""
-    return isinstance(name, str) and bool(name) and Path(name).name == name
+def _parsed_segment(data: object) -> SegmentEntry:
+    entry = SegmentEntry(**check_fields(data, _SEGMENT_FIELDS, "an entry of segments"))
+    if entry.num_deleted > (0 if entry.deleted is None else entry.num_rows):
+        raise ValueError(f"num_deleted of segment {entry.name} is {entry.num_deleted:,}")
+    return entry
+
+
+def check_min_score(value: object) -> None:
+    """Refuse a score that is not a probability."""
+    if not _is_number(value) or not 0 <= value <= 1:  # type: ignore[operator]
+        raise ConfigError(f"min_score must be from 0 to 1, got {value!r:.60}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _no_index(folder: Path) -> str:

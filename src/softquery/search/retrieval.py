@@ -5,7 +5,7 @@ matcher compares the query with the stored encoding of each.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from softquery.errors import ConfigError, InputError
 from softquery.search.entries import ANSWER, QUESTION
 from softquery.search.index_models import IndexModels, QueryWords
+from softquery.search.manifest import check_min_score
 from softquery.search.segment import Segment
 from softquery.search.word_recall import query_weights
 
@@ -86,6 +87,7 @@ def find(
 ) -> SearchResult:
     """Recall, rerank, and keep what is good enough; see `Index.search`."""
     _check(text, top_k, min_score, candidates)
+    _check_where(where)
     begin = perf_counter()
     allowed = allowed_rows(segments, where)
     recalled = recall(segments, models, text, max(candidates, top_k), allowed)
@@ -160,7 +162,7 @@ def best_words(
     weights = query_weights(query.words, counts, num_rows, query.usual)
     found = []
     for number, (segment, mask) in enumerate(zip(segments, allowed, strict=True)):
-        scores = segment.words.scores(weights, len(segment))
+        scores = segment.words.scores(weights)
         if not mask.all():
             scores *= mask
         rows = highest(scores, count)
@@ -284,11 +286,34 @@ def _hit(segments: Sequence[Segment], place: RowPlace, score: float) -> dict[str
 
 
 def _check(text: str, top_k: int, min_score: float, candidates: int) -> None:
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
+        raise ConfigError(f"the query is of type {type(text).__name__}, expected text")
+    if not text.strip():
         raise ConfigError("the query is empty")
-    if top_k < 1:
-        raise ConfigError(f"top_k must be at least 1, got {top_k}")
-    if not 1 <= candidates <= MOST_CANDIDATES:
-        raise ConfigError(f"candidates must be from 1 to {MOST_CANDIDATES:,}, got {candidates}")
-    if not 0 <= min_score <= 1:
-        raise ConfigError(f"min_score must be from 0 to 1, got {min_score}")
+    if not _is_whole(top_k) or top_k < 1:
+        raise ConfigError(f"top_k must be at least 1, got {top_k!r:.40}")
+    if not _is_whole(candidates) or not 1 <= candidates <= MOST_CANDIDATES:
+        message = f"candidates must be from 1 to {MOST_CANDIDATES:,}, got {candidates!r:.40}"
+        raise ConfigError(message)
+    check_min_score(min_score)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _check_where(where: object) -> None:
+    """Refuse conditions that no text can meet."""
+    if not isinstance(where, Mapping):
+        message = f"where is of type {type(where).__name__}, expected columns with their values"
+        raise ConfigError(message)
+    for column, value in where.items():
+        if not isinstance(column, str):
+            raise ConfigError(f"where names a column {column!r:.40}, expected text")
+        is_one = isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Collection)
+        for each in [value] if is_one else value:
+            if not isinstance(each, str):
+                kind = type(each).__name__
+                raise ConfigError(
+                    f"where: the value of {column!r:.40} is of type {kind}, expected text"
+                )

@@ -10,17 +10,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.atomic import atomic_folder, write_bytes
-from softquery.search import cells, encodings
+from softquery.search import cells, encodings, vector_recall, word_recall
 from softquery.search.cells import Cells
 from softquery.search.encodings import Encodings, EncodingWriter, Precision
-from softquery.search.entries import ID
-from softquery.search.index_files import FileChecksum, FolderWriter, check_files, checksum, damaged
-from softquery.search.manifest import SegmentEntry
+from softquery.search.entries import ID, QUESTION
+from softquery.search.index_files import (
+    FileChecksum,
+    FolderWriter,
+    check_files,
+    checksum,
+    damaged,
+    mapped,
+    read_json,
+)
+from softquery.search.index_folder import refuse_links
+from softquery.search.json_fields import (
+    FLAG,
+    TEXTS,
+    Expected,
+    check_fields,
+    one_of,
+    whole_number,
+)
+from softquery.search.manifest import CHECKSUM, MOST_ROWS, PRECISIONS, SegmentEntry
 from softquery.search.vector_recall import VectorIndex, write_vectors
 from softquery.search.word_recall import WordIndex, write_words
 
 Floats = NDArray[np.float32]
 FACTS = "segment.json"
+_ALWAYS = {
+    cells.TEXTS, cells.ENDS, vector_recall.VECTORS,
+    word_recall.VOCABULARY, word_recall.STARTS, word_recall.ROWS, word_recall.SCORES,
+}  # fmt: skip
+_ENCODINGS: dict[Precision, set[str]] = {
+    "int8": {encodings.VALUES, encodings.SCALES, encodings.ENDS},
+    "float16": {encodings.VALUES, encodings.ENDS},
+    "none": set(),
+}
+_OBJECT = Expected("an object", lambda value: isinstance(value, dict))
+_FACTS_FIELDS = {"num_rows": whole_number(0, MOST_ROWS), "shape": _OBJECT, "files": _OBJECT}
+_FILE_FIELDS = {"size": whole_number(0, 2**60), "crc": CHECKSUM}
+_SHAPE_FIELDS = {
+    "columns": TEXTS,
+    "precision": one_of(PRECISIONS),
+    "vector_size": whole_number(1, 2**24),
+    "encoding_size": whole_number(0, 2**24),
+    "is_flat": FLAG,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,28 +158,31 @@ class Segment:
 
     def __init__(self, folder: Path, entry: SegmentEntry, other: "Segment | None" = None) -> None:
         self.folder, self.entry = folder, entry
-        if other is None:
-            self._open()
-        else:
+        refuse_links(folder)
+        if other is not None and (other.entry.crc, len(other)) == (entry.crc, entry.num_rows):
             self.shape, self.cells, self.words = other.shape, other.cells, other.words
             self.vectors, self.encodings = other.vectors, other.encodings
             if "ids" in other.__dict__:
                 self.__dict__["ids"] = other.ids
+        else:
+            self._open()
         self.live = _live(folder, entry)
 
     def _open(self) -> None:
         try:
-            self.shape = _checked(self.folder, self.entry)
-            self.cells = Cells(self.folder, self.shape.columns)
-            self.words = WordIndex(self.folder)
-            self.vectors = VectorIndex(self.folder, self.shape.vector_size)
-            self.encodings = _open_encodings(self.folder, self.shape)
-            stored = len(self) if self.encodings is None else len(self.encodings)
-            found = {len(self.cells), len(self.vectors.stored), stored}
-            if found != {len(self)}:
-                raise ValueError(f"its parts have {sorted(found)} rows")
-        except (ValueError, TypeError, KeyError, IndexError, ZeroDivisionError) as error:
-            raise damaged(self.folder / FACTS, f"{type(error).__name__}: {error}"[:200]) from None
+            self.shape, files = read_facts(self.folder / FACTS, self.entry)
+        except ValueError as error:
+            raise damaged(self.folder / FACTS, str(error)) from None
+        check_files(self.folder, files, by_size=(encodings.VALUES,))
+        self.cells = Cells(self.folder, self.shape.columns, len(self))
+        self.words = WordIndex(self.folder, len(self))
+        self.vectors = VectorIndex(
+            self.folder,
+            len(self),
+            self.shape.vector_size,
+            has_graph=vector_recall.GRAPH in files,
+        )
+        self.encodings = _open_encodings(self.folder, self.shape, len(self))
 
     def __len__(self) -> int:
         return self.entry.num_rows
@@ -185,21 +224,36 @@ def _live(folder: Path, entry: SegmentEntry) -> NDArray[np.bool_]:
         path = folder / entry.deleted
         if checksum(path) != entry.deleted_crc:
             raise damaged(path, "its checksum differs")
-        live[np.frombuffer(path.read_bytes(), dtype=np.int32)] = False
+        gone = mapped(path, np.int32)
+        live[gone[(gone >= 0) & (gone < len(live))]] = False
+        if len(gone) != entry.num_deleted or int((~live).sum()) != entry.num_deleted:
+            raise damaged(path, f"does not name {entry.num_deleted:,} different rows")
     return live
 
 
-def _open_encodings(folder: Path, shape: SegmentShape) -> Encodings | None:
+def _open_encodings(folder: Path, shape: SegmentShape, num_rows: int) -> Encodings | None:
     if shape.precision == "none":
         return None
-    return Encodings(folder, shape.precision, shape.encoding_size, is_flat=shape.is_flat)
+    width = shape.encoding_size
+    return Encodings(folder, shape.precision, width, num_rows, is_flat=shape.is_flat)
 
 
-def _checked(folder: Path, entry: SegmentEntry) -> SegmentShape:
-    path = folder / FACTS
+def read_facts(path: Path, entry: SegmentEntry) -> tuple[SegmentShape, dict[str, FileChecksum]]:
+    """What `segment.json` says; a `ValueError` says what of it cannot be."""
     if checksum(path) != entry.crc:
-        raise damaged(path, "its checksum differs")
-    facts = json.loads(path.read_bytes())
-    files = {name: FileChecksum(**recorded) for name, recorded in facts["files"].items()}
-    check_files(folder, files, by_size=(encodings.VALUES,))
-    return SegmentShape(**{**facts["shape"], "columns": tuple(facts["shape"]["columns"])})
+        raise ValueError("its checksum differs")
+    facts = check_fields(read_json(path), _FACTS_FIELDS, "the segment")
+    if facts["num_rows"] != entry.num_rows:
+        raise ValueError(f"has {facts['num_rows']:,} rows, expected {entry.num_rows:,}")
+    values = check_fields(facts["shape"], _SHAPE_FIELDS, "shape")
+    shape = SegmentShape(**{**values, "columns": tuple(values["columns"])})
+    if not {ID, QUESTION} <= set(shape.columns):
+        raise ValueError("columns of shape lack id or question")
+    if shape.precision != "none" and not shape.encoding_size:
+        raise ValueError("encoding_size of shape is 0")
+    if set(facts["files"]) - {vector_recall.GRAPH} != _ALWAYS | _ENCODINGS[shape.precision]:
+        raise ValueError("files are not those of a segment")
+    return shape, {
+        name: FileChecksum(**check_fields(recorded, _FILE_FIELDS, name))
+        for name, recorded in facts["files"].items()
+    }

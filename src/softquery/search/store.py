@@ -13,14 +13,16 @@ finds a segment missing reads the manifest again: the segment was merged away in
 
 import os
 import secrets
-import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
+from softquery.search.index_files import damaged
+from softquery.search.index_folder import LOCK, SEGMENTS, refuse_link, refuse_links, sweep
 from softquery.search.manifest import (
     MANIFEST,
     IndexSettings,
@@ -28,9 +30,8 @@ from softquery.search.manifest import (
     SegmentEntry,
     read_manifest,
 )
-from softquery.search.segment import Segment, mark_deleted
+from softquery.search.segment import FACTS, Segment, SegmentShape, mark_deleted
 
-LOCK, SEGMENTS = "lock", "segments"
 TRIES = 20
 """How often another process may change the index while this one opens it."""
 
@@ -52,8 +53,16 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
+        refuse_link(folder)
         self.folder = folder
+        self._shape: SegmentShape | None = None
         self.manifest, self.segments = self._read({})
+
+    def require_shape(self, shape: SegmentShape) -> None:
+        """Refuse segments, also later ones, that other models have written; columns may differ."""
+        self._shape = shape
+        for segment in self.segments:
+            self._check_shape(segment)
 
     def refresh(self) -> bool:
         """Load what other processes have changed, and return whether there was anything."""
@@ -75,8 +84,10 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Lock out other writers, and start from the state that they left."""
+        refuse_link(self.folder)
         with _locked(self.folder / LOCK, self.folder):
             self.refresh()
+            self._refuse_links()
             self._sweep()
             yield
 
@@ -133,6 +144,8 @@ class Store:
         for _ in range(TRIES):
             manifest = read_manifest(self.folder)
             try:
+                refuse_links(self.folder)
+                refuse_links(self.folder / SEGMENTS)
                 return manifest, tuple(
                     self._opened(entry, known.get(entry.name)) for entry in manifest.segments
                 )
@@ -145,34 +158,40 @@ class Store:
     def _opened(self, entry: SegmentEntry, known: Segment | None) -> Segment:
         if known is not None and known.entry == entry:
             return known
-        return Segment(self.segment_folder(entry.name), entry, known)
+        segment = Segment(self.segment_folder(entry.name), entry, known)
+        self._check_shape(segment)
+        return segment
+
+    def _check_shape(self, segment: Segment) -> None:
+        if self._shape is None:
+            return
+        if replace(segment.shape, columns=self._shape.columns) != self._shape:
+            raise damaged(segment.folder / FACTS, "its shape does not fit the index's models")
+
+    def _refuse_links(self) -> None:
+        """Refuse links wherever a change would write or remove something."""
+        places = [self.segment_folder(each.name) for each in self.manifest.segments]
+        for place in (self.folder, self.folder / SEGMENTS, *places):
+            refuse_links(place)
 
     def _sweep(self) -> None:
         """Remove what the manifest does not name; processes that still use it keep it mapped."""
-        named = {each.name: each.deleted for each in self.manifest.segments}
-        with suppress(OSError):
-            for place in (self.folder / SEGMENTS).iterdir():
-                if place.name not in named:
-                    shutil.rmtree(place, ignore_errors=True)
-                    continue
-                for path in place.iterdir():
-                    is_old = path.name.startswith("deleted-") and path.name != named[place.name]
-                    if is_old or path.name.endswith(".tmp"):
-                        path.unlink(missing_ok=True)
-        with suppress(OSError):
-            for path in self.folder.glob(".manifest.json.*.tmp"):
-                path.unlink(missing_ok=True)
+        sweep(self.folder, {each.name: each.deleted for each in self.manifest.segments})
 
 
 @contextmanager
 def _locked(path: Path, folder: Path) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, flags, 0o666)
     except OSError as error:
+        refuse_link(path)
         message = f"cannot be written ({error.strerror})"
         raise InputError(message, source=folder) from None
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InputError("is not a file", source=path)
         _lock(descriptor, folder)
         yield
     finally:

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import FolderWriter, damaged, mapped
+from softquery.search.index_files import (
+    FolderWriter,
+    check_count,
+    check_finite,
+    damaged,
+    mapped,
+)
+from softquery.search.vector_graph import GraphShape, check_graph
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -22,7 +29,8 @@ VECTORS, GRAPH = "vectors.bin", "vectors.usearch"
 EXACT_ROWS = 4096
 """Up to so many vectors are compared one by one, which is exact and about as fast as a graph."""
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 64
-"""Neighbours per node, and the candidates kept while adding and while searching."""
+"""Neighbours per node (twice as many on the lowest level), and the candidates kept while adding and
+while searching."""
 
 
 def write_vectors(
@@ -57,12 +65,20 @@ class VectorIndex:
 
     Args:
         folder: The segment.
+        num_rows: N.
         width: D.
+        has_graph: Whether it was written with a graph.
+
+    Raises:
+        InputError: The files do not fit together.
     """
 
-    def __init__(self, folder: Path, width: int) -> None:
-        self.stored: NDArray[np.float16] = mapped(folder / VECTORS, np.float16).reshape(-1, width)
-        self._graph = _open_graph(folder / GRAPH) if (folder / GRAPH).exists() else None
+    def __init__(self, folder: Path, num_rows: int, width: int, *, has_graph: bool) -> None:
+        stored = mapped(folder / VECTORS, np.float16)
+        check_count(folder / VECTORS, len(stored), num_rows * width, "numbers")
+        check_finite(folder / VECTORS, stored)
+        self.stored: NDArray[np.float16] = stored.reshape(-1, width)
+        self._graph = _open_graph(folder / GRAPH, num_rows, width) if has_graph else None
         self._lock = threading.Lock()
 
     def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_]) -> tuple[Rows, Floats]:
@@ -114,8 +130,12 @@ def _one_by_one(vectors: NDArray[np.float16], query: Floats, count: int) -> tupl
     return rows[order], 1 - distances[order]
 
 
-def _open_graph(path: Path) -> Any:
+def _open_graph(path: Path, num_rows: int, width: int) -> Any:
+    """A graph that usearch maps into memory, after its structure was checked."""
+    content = mapped(path, np.uint8)
+    shape = GraphShape(num_rows=num_rows, vector_bytes=2 * width, connectivity=CONNECTIVITY)
     try:
+        check_graph(content, shape)
         graph = _usearch().Index.restore(path, view=True, enable_key_lookups=False)
     except Exception as error:  # usearch raises several types, none of them public
         raise damaged(path, " ".join(str(error).split())[:200]) from None

@@ -23,7 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import Array, FolderWriter, damaged, mapped
+from softquery.search.index_files import (
+    Array,
+    FolderWriter,
+    bounds,
+    check_count,
+    check_finite,
+    damaged,
+    mapped,
+    read_json,
+)
 from softquery.text import TextConfig, WordTokenizer
 
 Floats = NDArray[np.float32]
@@ -91,31 +100,40 @@ class WordIndex:
 
     Args:
         folder: The segment.
+        num_rows: N.
+
+    Raises:
+        InputError: The files do not fit together.
     """
 
-    def __init__(self, folder: Path) -> None:
-        try:
-            vocabulary = json.loads((folder / VOCABULARY).read_bytes())
-            self._ids: dict[str, int] = {word: place for place, word in enumerate(vocabulary)}
-        except (ValueError, TypeError):
-            raise damaged(folder / VOCABULARY, "expected a list of words") from None
+    def __init__(self, folder: Path, num_rows: int) -> None:
+        self._num_rows = num_rows
+        vocabulary = _read_vocabulary(folder / VOCABULARY)
+        self._ids: dict[str, int] = {word: place for place, word in enumerate(vocabulary)}
         self._starts: NDArray[np.int64] = mapped(folder / STARTS, np.int64)
         self._rows: NDArray[np.int32] = mapped(folder / ROWS, np.int32)
         self._scores: Floats = mapped(folder / SCORES, np.float32)
+        if not len(self._starts) or self._starts[0] != 0:
+            raise damaged(folder / STARTS, "does not begin with 0")
+        check_count(folder / VOCABULARY, len(vocabulary), len(self._starts) - 1, "words")
+        check_count(folder / SCORES, len(self._scores), len(self._rows), "weights")
+        bounds(folder / STARTS, self._starts[1:], len(self._rows))
+        if bool(((self._rows < 0) | (self._rows >= num_rows)).any()):
+            raise damaged(folder / ROWS, f"names a row beyond {num_rows:,}")
+        check_finite(folder / SCORES, self._scores)
 
     def num_rows_with(self, word: str) -> int:
         """How many rows contain a word."""
         place = self._ids.get(word)
         return 0 if place is None else int(self._starts[place + 1] - self._starts[place])
 
-    def scores(self, weights: Mapping[str, float], num_rows: int) -> Floats:
+    def scores(self, weights: Mapping[str, float]) -> Floats:
         """The BM25 score of every row: [N].
 
         Args:
             weights: The words of a query, each with its weight.
-            num_rows: N.
         """
-        total: Floats = np.zeros(num_rows, dtype=np.float32)
+        total: Floats = np.zeros(self._num_rows, dtype=np.float32)
         for word, weight in weights.items():
             place = self._ids.get(word)
             if place is not None:
@@ -123,6 +141,16 @@ class WordIndex:
                 # A row occurs once among the rows of a word, so that nothing is lost by indexing.
                 total[self._rows[part]] += np.float32(weight) * self._scores[part]
         return total
+
+
+def _read_vocabulary(path: Path) -> list[str]:
+    try:
+        words = read_json(path)
+    except ValueError:
+        words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise damaged(path, "expected a list of words")
+    return words
 
 
 def query_weights(

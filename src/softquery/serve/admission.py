@@ -1,9 +1,9 @@
 """Admission control: what every request passes before any dialect sees it.
 
-In this order: who asks (a key), whether there is room (the queue), how much is sent (bytes, time).
-A refusal costs next to nothing: no body is read that will not be answered. The log line and the
-metrics of a request, which are the same for all addresses, are written here as well. If a client
-disconnects, its request is no longer computed.
+In this order: who asks (a key), whether there is room (the queue), how much is sent (bytes, time),
+and again whether there is room, which a request takes when its body is complete. A refusal costs
+next to nothing. The log line and the metrics of a request, which are the same for all addresses,
+are written here as well. If a client disconnects, its request is no longer computed.
 """
 
 import asyncio
@@ -15,6 +15,14 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+from softquery.serve.body_reading import (
+    ArrivingBodies,
+    BodyReader,
+    Message,
+    Receive,
+    check_structure,
+    too_large,
+)
 from softquery.serve.faults import Dialect, Fault, FaultKind, overloaded
 from softquery.serve.keys import KeyRing, bearer
 from softquery.serve.service import REQUEST
@@ -22,8 +30,6 @@ from softquery.serve.settings import Limits
 from softquery.serve.telemetry import LOGGER, Metrics, log
 
 Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -37,6 +43,10 @@ HEADERS = [
 ]
 POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 """The policy of responses that bring none of their own, as pages do."""
+LARGE_BODIES = 64
+"""Bodies of the largest size that may arrive at once; smaller ones may be more."""
+LONGEST_LENGTH = 20
+"""The most digits of a `Content-Length` that is worth reading as a number."""
 LONGEST_QUOTE = 2_000
 """Bytes of a body that a log line may hold, if it may hold any."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -69,6 +79,7 @@ class AdmissionControl:
         self.app, self.limits, self.metrics, self.keys = app, limits, metrics, keys
         self.dialects, self.retry_after, self.log_text = dialects, retry_after, log_text
         self.num_in_progress = 0
+        self.arriving = ArrivingBodies(LARGE_BODIES * limits.max_body)
         self._logged_problem: str | None = None
 
     def log_key_problem(self, problem: str | None) -> None:
@@ -104,17 +115,15 @@ class HttpRequest:
 
     async def run(self) -> None:
         """Admit the request or refuse it; then log it."""
-        takes_room = self.scope["method"] not in ("GET", "HEAD", "OPTIONS")
-        self.admission.num_in_progress += takes_room
-        self.admission.metrics.in_progress.inc(takes_room)
         try:
             self._check_key()
-            if takes_room:
-                self._check_room()
-                await self._answer(await self._body())
-            else:
+            if self.scope["method"] in ("GET", "HEAD", "OPTIONS"):
                 REQUEST.set(self.known)
                 await self.admission.app(self.scope, self.receive, self._send_with_headers)
+            else:
+                self._check_room()
+                self._check_length()
+                await self._answer_in_room(await self._body())
         except Fault as fault:
             await self._refuse(fault)
         except ConnectionResetError:
@@ -122,8 +131,6 @@ class HttpRequest:
         except Exception:
             await self._fail()
         finally:
-            self.admission.num_in_progress -= takes_room
-            self.admission.metrics.in_progress.dec(takes_room)
             self._log()
 
     def _check_key(self) -> None:
@@ -141,42 +148,37 @@ class HttpRequest:
         self.known["key"] = holder
 
     def _check_room(self) -> None:
-        limits = self.admission.limits
-        if self.admission.num_in_progress > limits.queue:
+        if self.admission.num_in_progress >= self.admission.limits.queue:
             raise overloaded(self.admission.retry_after())
-        length = self._header(b"content-length")
-        if length is not None and length.isdecimal() and int(length) > limits.max_body:
-            raise self._too_large()
+
+    def _check_length(self) -> None:
+        """Refuse a body that says itself that it is too large."""
+        digits = (self._header(b"content-length") or "").lstrip("0")
+        most = self.admission.limits.max_body
+        if digits.isdecimal() and (len(digits) > LONGEST_LENGTH or int(digits) > most):
+            raise too_large(most)
 
     async def _body(self) -> bytes:
         """The complete body, unless it is too large or arrives too slowly."""
-        parts: list[bytes] = []
-        size, more = 0, True
-        while more:
-            left = self.known["deadline"] - time.monotonic()
-            try:
-                message = await asyncio.wait_for(self.receive(), max(0.001, left))
-            except asyncio.TimeoutError:
-                raise Fault(FaultKind.TOO_SLOW, "the body did not arrive in time") from None
-            if message["type"] == "http.disconnect":
-                raise ConnectionResetError
-            parts.append(message.get("body", b""))
-            size, more = size + len(parts[-1]), message.get("more_body", False)
-            if size > self.admission.limits.max_body:
-                raise self._too_large()
+        limits, deadline = self.admission.limits, self.known["deadline"]
+        reader = BodyReader(self.receive, max_size=limits.max_body, deadline=deadline)
+        body = await reader.read(self.admission.arriving)
+        check_structure(body, max_texts=limits.max_texts, max_tokens=limits.max_tokens)
         self.admission.metrics.observe_stage("read", "", time.perf_counter() - self.began)
-        body = b"".join(parts)
         if self.admission.log_text:
             self.known["body"] = body[:LONGEST_QUOTE].decode("utf-8", "replace")
         return body
 
-    def _too_large(self) -> Fault:
-        most = self.admission.limits.max_body
-        return Fault(
-            FaultKind.TOO_LARGE,
-            f"the body is larger than {most:,} bytes",
-            headers={"Connection": "close"},
-        )
+    async def _answer_in_room(self, body: bytes) -> None:
+        """Take a place in the queue, and leave it when the request is answered."""
+        self._check_room()
+        self.admission.num_in_progress += 1
+        self.admission.metrics.in_progress.inc()
+        try:
+            await self._answer(body)
+        finally:
+            self.admission.num_in_progress -= 1
+            self.admission.metrics.in_progress.dec()
 
     async def _answer(self, body: bytes) -> None:
         """Answer the request, for as long as the client stays connected."""

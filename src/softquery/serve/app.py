@@ -1,5 +1,6 @@
 """The application: models behind an engine, dialects before it, admission control around all."""
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from softquery import __version__
 from softquery.serve.admission import AdmissionControl
 from softquery.serve.bodies import Json, openapi_document
 from softquery.serve.catalogue import Catalogue, open_catalogue
+from softquery.serve.dialects.hugging_face import hugging_face_routes
 from softquery.serve.dialects.openai import openai_routes, vllm_routes
 from softquery.serve.dialects.own import own_routes
 from softquery.serve.dialects.rerank import rerank_routes
@@ -25,12 +27,21 @@ from softquery.serve.server_routes import asset_routes, information_routes
 from softquery.serve.service import Service
 from softquery.serve.settings import Settings, from_environment
 from softquery.serve.telemetry import Metrics, set_up_logs
+from softquery.serve.worker_life import end_with_parent
 
 DESCRIPTION = (
     "Models that match, rank, explain, embed and search texts, through the APIs of TEI, OpenAI, "
     "Cohere, Jina and vLLM."
 )
-_BY_TAG = {"TEI": Dialect.TEI, "Cohere": Dialect.RERANK, "Jina": Dialect.RERANK}
+_BY_TAG = {
+    "TEI": Dialect.TEI,
+    "Hugging Face": Dialect.TEI,
+    "Cohere": Dialect.RERANK,
+    "Jina": Dialect.RERANK,
+    "Server": Dialect.TEI,
+}
+_NAME = re.compile(r"\{name(?::path)?\}")
+"""Stands for the name of a model or an index in an address."""
 _BY_STATUS = {kind.value: kind for kind in FaultKind}
 
 
@@ -47,13 +58,14 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
         threads=settings.num_threads,
         batch_tokens=limits.batch_tokens,
         max_requests=limits.queue,
+        max_tokens=limits.max_tokens,
         observer=metrics,
     )
     service = Service(catalogue, engine, limits, metrics)
     keys = None if settings.keys is None else KeyRing(settings.keys)
     routers = _routers(service, settings)
-    dialects = _dialects(routers)
-    app = _api(service, settings, routers, dialects)
+    dialects = _dialects(routers, catalogue.names)
+    app = _api(service, settings, routers)
     return AdmissionControl(
         app,
         limits=limits,
@@ -67,6 +79,7 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
 
 def build_from_environment() -> AdmissionControl:
     """The application of a worker process, whose parent put the settings into the environment."""
+    end_with_parent()
     settings = from_environment()
     set_up_logs(log_text=settings.log_text)
     return build_app(settings)
@@ -75,6 +88,7 @@ def build_from_environment() -> AdmissionControl:
 def _routers(service: Service, settings: Settings) -> list[APIRouter]:
     return [
         tei_routes(service),
+        hugging_face_routes(service),
         openai_routes(service),
         rerank_routes(service),
         vllm_routes(service),
@@ -84,12 +98,7 @@ def _routers(service: Service, settings: Settings) -> list[APIRouter]:
     ]
 
 
-def _api(
-    service: Service,
-    settings: Settings,
-    routers: Sequence[APIRouter],
-    dialects: Mapping[str, Dialect],
-) -> FastAPI:
+def _api(service: Service, settings: Settings, routers: Sequence[APIRouter]) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
@@ -107,7 +116,7 @@ def _api(
     )
     for router in routers:
         app.include_router(router)
-    _add_refusals(app, dialects, _methods(routers))
+    _add_refusals(app, _methods(routers))
     if settings.cors:
         app.add_middleware(
             CORSMiddleware,
@@ -121,11 +130,9 @@ def _api(
     return app
 
 
-def _add_refusals(
-    app: FastAPI, dialects: Mapping[str, Dialect], methods: Mapping[str, str]
-) -> None:
+def _add_refusals(app: FastAPI, methods: Mapping[str, str]) -> None:
     def refused(request: Request, fault: Fault) -> Json:
-        dialect = dialects.get(request.url.path, Dialect.OPENAI)
+        dialect = _dialect(request.scope.get("route"))
         return Json(fault.body(dialect), status_code=fault.status(dialect), headers=fault.headers)
 
     async def on_fault(request: Request, error: Any) -> Json:
@@ -167,11 +174,17 @@ def _methods(routers: Sequence[APIRouter]) -> dict[str, str]:
     return {path: ", ".join(sorted(methods)) for path, methods in found.items()}
 
 
-def _dialects(routers: Sequence[APIRouter]) -> dict[str, Dialect]:
-    """The dialect of each address."""
+def _dialects(routers: Sequence[APIRouter], names: Sequence[str]) -> dict[str, Dialect]:
+    """The dialect of each address; one with a name in it is there for each of the names."""
     routes: list[Any] = [route for router in routers for route in router.routes]
     found: dict[str, Dialect] = {}
     for route in routes:
-        dialect = _BY_TAG.get(next(iter(route.tags), ""), Dialect.OPENAI)
-        found.setdefault(route.path, dialect)
+        before, *after = _NAME.split(route.path)
+        for path in [before + name + after[0] for name in names] if after else [before]:
+            found.setdefault(path, _dialect(route))
     return found
+
+
+def _dialect(route: Any) -> Dialect:
+    """The dialect of a route; that of OpenAI if there is none."""
+    return _BY_TAG.get(next(iter(getattr(route, "tags", ())), ""), Dialect.OPENAI)

@@ -9,7 +9,8 @@ import numpy as np
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
 from starlette.responses import Response
 
 from softquery.serve.faults import Dialect
@@ -40,10 +41,50 @@ Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
 SmallCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 
 
+MOST_NAMES = 1_000
+"""The most names of an object that may have any."""
+
+
+def _bound_faults(node: Any) -> None:
+    """Let every list in a schema end at its first fault, and refuse large dictionaries at once."""
+    if isinstance(node, dict):
+        for value in node.values():
+            _bound_faults(value)
+        if node.get("type") == "list":
+            node["fail_fast"] = True
+        if node.get("type") == "dict":
+            inside = dict(node)
+            node.clear()
+            node.update(core_schema.no_info_before_validator_function(_few_names, inside))
+    elif isinstance(node, list):
+        for value in node:
+            _bound_faults(value)
+
+
+def _few_names(value: Any) -> Any:
+    """Refuse an object of very many names before they are looked at."""
+    if isinstance(value, dict) and len(value) > MOST_NAMES:
+        raise PydanticCustomError("too_long", f"an object may have at most {MOST_NAMES:,} names")
+    return value
+
+
 class RequestBody(BaseModel):
-    """The body of a request: types are not converted, unknown fields are ignored."""
+    """The body of a request: types are not converted, unknown fields are ignored.
+
+    The first wrong item of a list is reported alone. To collect a fault for each of some 100,000
+    items would take many seconds, in which the server could answer nobody.
+    """
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, protected_namespaces=())
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """The schema of the class, in which lists fail fast and dictionaries are bounded."""
+        found = handler(source)
+        _bound_faults(found)
+        return found
 
 
 class ResponseBody(BaseModel):

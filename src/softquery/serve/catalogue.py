@@ -15,7 +15,6 @@ from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search import Index
 from softquery.search.manifest import read_manifest
-from softquery.serve.engine import BatchHandler
 from softquery.serve.faults import Fault, FaultKind
 from softquery.serve.handlers import (
     ContextVectorHandler,
@@ -23,11 +22,13 @@ from softquery.serve.handlers import (
     GenerateHandler,
     MatcherVectorHandler,
     MatchHandler,
-    PredictHandler,
     SearchableIndex,
     SearchHandler,
+    SentenceVectorHandler,
     WordVectorHandler,
 )
+from softquery.serve.prediction_handlers import PredictHandler, ReadHandler, TagHandler
+from softquery.serve.queued_request import BatchHandler
 from softquery.serve.settings import Settings
 from softquery.zoo import resolve
 
@@ -73,9 +74,10 @@ SERVED_KINDS: Mapping[str, ServedKind] = {
         verbs_of=_matcher_verbs,
     ),
     "classifier": ServedKind(handlers={"classify": PredictHandler}),
-    "tagger": ServedKind(handlers={"tag": PredictHandler}),
-    "reader": ServedKind(handlers={"read": PredictHandler}),
+    "tagger": ServedKind(handlers={"tag": TagHandler}),
+    "reader": ServedKind(handlers={"read": ReadHandler}),
     "generator": ServedKind(handlers={"generate": GenerateHandler}),
+    "sentence-encoder": ServedKind(handlers={"embed": SentenceVectorHandler}),
     "embedder": ServedKind(handlers={"embed": ContextVectorHandler}),
     "encoder": ServedKind(handlers={"embed": ContextVectorHandler}),
     "vectors": ServedKind(handlers={"embed": WordVectorHandler}, open=_open_word_averages),
@@ -97,6 +99,15 @@ class ServedModel:
     def vector_size(self) -> int:
         """The width of its vectors of texts; 0 if it gives none."""
         return int(getattr(self.handlers.get("embed"), "vector_size", 0))
+
+    @property
+    def has_prefixes(self) -> bool:
+        """Whether its vectors may be cut."""
+        return bool(getattr(self.handlers.get("embed"), "has_prefixes", False))
+
+    def gives(self, size: int) -> bool:
+        """Whether its vectors have this width, or may be cut to it."""
+        return size == self.vector_size or (self.has_prefixes and size < self.vector_size)
 
     @property
     def pooling(self) -> str:
@@ -125,12 +136,32 @@ class Catalogue:
             for verb in each.handlers:
                 self._by_name[verb, each.name] = each
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all models, then of all indexes."""
+        return [each.name for each in (*self.models, *self.indexes)]
+
+    def named(self, name: str | None) -> list[ServedModel]:
+        """All models and indexes, or those of one name.
+
+        Raises:
+            Fault: There is none of that name.
+        """
+        found = [each for each in (*self.models, *self.indexes) if name in (None, each.name)]
+        if not found:
+            known = ", ".join(self.names)
+            raise Fault(FaultKind.NOT_FOUND, f"nothing of that name is served (known: {known})")
+        return found
+
     def able(self, verb: Verb) -> list[ServedModel]:
-        """All that can do a verb, in order; for `embed`, models that compare vectors come first."""
+        """All that can do a verb, in order.
+
+        For `embed`, sentence encoders come first, then other models that compare vectors.
+        """
         found = [each for each in (*self.models, *self.indexes) if verb in each.handlers]
         if verb != "embed":
             return found
-        return sorted(found, key=lambda each: each.pooling != "own")
+        return sorted(found, key=lambda each: (not each.has_prefixes, each.pooling != "own"))
 
     def find(self, verb: Verb, name: str | None) -> ServedModel:
         """The model that a request names, or the first that can do the verb.
@@ -144,19 +175,26 @@ class Catalogue:
         found = self._by_name.get((verb, name or ""))
         if found is None:
             noun = "index" if verb == "search" else "model"
-            known = ", ".join(each.name for each in able) or "none"
+            if not able:
+                raise Fault(FaultKind.NOT_FOUND, f"no {noun} of this server can {verb}")
+            known = ", ".join(each.name for each in able)
             raise Fault(FaultKind.NOT_FOUND, f"no {noun} of that name can {verb} (known: {known})")
         return found
 
     def find_vectors(self, name: str | None, size: int | None) -> ServedModel:
-        """The model that a request for vectors names, or the first with vectors of that size."""
+        """The model that a request for vectors names, or the first with vectors of that size.
+
+        Where none has it, a sentence encoder's vectors are cut to it.
+        """
         if size is None:
             return self.find("embed", name)
         able = self.able("embed")
-        for each in able:
-            if name in (None, each.name) and each.vector_size == size:
-                return each
-        known = ", ".join(f"{each.name} {each.vector_size}" for each in able)
+        fitting = [each for each in able if name in (None, each.name) and each.gives(size)]
+        if fitting:
+            return min(fitting, key=lambda each: each.vector_size != size)
+        known = ", ".join(
+            f"{each.name} {'up to ' * each.has_prefixes}{each.vector_size}" for each in able
+        )
         raise Fault(
             FaultKind.NOT_FOUND, f"no such model gives vectors of that size (known: {known})"
         )

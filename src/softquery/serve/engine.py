@@ -1,52 +1,34 @@
 """Requests of many clients become batches of bounded size, which a few threads compute.
 
-A request is split into items (a pair, a text), and tokenised at the same time. A free thread splits
-waiting requests until their items fill the token budget, and computes these together; it never
-waits for further requests. Requests are served in the order of their arrival. The number of
-requests in progress is bounded; the next one is refused at once, with an estimate of when to retry.
+A request is split into items (a pair, a text, a part of a long text), and tokenised at the same
+time, a slice after the other. A free thread asks whose turn it is (`fair_turns`), reads a slice of
+that request, or computes its next items together with items of other requests to the same model; it
+never waits for further requests. A request that was cancelled is no longer read or computed. The
+number of requests in progress is bounded; the next one is refused at once, with an estimate of when
+to retry.
 """
 
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
-from dataclasses import dataclass
+from concurrent.futures import Future
 from typing import Any, Protocol
 
 from softquery.errors import SoftqueryError
+from softquery.serve.fair_turns import FairClock, Paces
+from softquery.serve.queued_request import (
+    BatchHandler,
+    EngineResult,
+    QueuedItem,
+    QueuedRequest,
+    RequestBatch,
+)
 
 LONGEST_RETRY = 60
 """The most seconds that a refused client is asked to wait."""
-
-
-@dataclass(frozen=True, slots=True)
-class SplitRequest:
-    """A request as items that can be computed together with those of other requests."""
-
-    items: Sequence[Any]
-    costs: Sequence[int]
-    """Tokens of each item."""
-    num_tokens: int = 0
-    """Tokens that were read, each text counted once."""
-    num_truncated: int = 0
-    """Texts that were longer than the model's limit."""
-
-
-class BatchHandler(Protocol):
-    """One verb of one model. Both methods run in the engine's threads."""
-
-    @property
-    def name(self) -> str:
-        """The name of the model, for metrics."""
-
-    def split(self, request: Any) -> SplitRequest:
-        """Tokenise a request and split it into items."""
-
-    def compute(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Compute a batch of items, which may come from several requests: one answer per item."""
+READING_SECONDS = 0.01
+"""Seconds after which a thread that reads a request looks again whose turn it is."""
 
 
 class EngineObserver(Protocol):
@@ -71,46 +53,6 @@ class Overloaded(SoftqueryError):  # noqa: N818  (it says what the server is, no
         super().__init__(f"the queue is full; try again in {retry_after} s")
 
 
-@dataclass(frozen=True, slots=True)
-class EngineResult:
-    """The result of a request: one answer per item, in order."""
-
-    answers: list[Any]
-    num_tokens: int
-    num_truncated: int
-
-
-class QueuedRequest:
-    """A request that waits in the engine or is being computed."""
-
-    def __init__(self, handler: BatchHandler, request: Any) -> None:
-        self.handler = handler
-        self.request = request
-        self.future: Future[EngineResult] = Future()
-        self.arrived = time.perf_counter()
-        self.split = SplitRequest((), ())
-        self.answers: list[Any] = []
-        self.num_open = 0
-        """Items that are not answered yet."""
-
-    def fail(self, error: BaseException) -> None:
-        """End with an error, unless the request has ended already."""
-        with suppress(InvalidStateError):
-            self.future.set_exception(error)
-
-    def finish(self) -> None:
-        """End with the answers, unless the client has left."""
-        split = self.split
-        with suppress(InvalidStateError):
-            self.future.set_result(
-                EngineResult(self.answers, split.num_tokens, split.num_truncated)
-            )
-
-
-QueuedItem = tuple[QueuedRequest, int]
-"""A request, and the place of one of its items."""
-
-
 class Engine:
     """Computes requests in batches. Safe to use from many threads.
 
@@ -118,18 +60,24 @@ class Engine:
         threads: Batches that are computed at a time.
         batch_tokens: The token budget of a batch; a larger item is a batch of its own.
         max_requests: The most requests that may be in progress.
+        max_tokens: The token budget of a request.
         observer: Learns how long stages took.
     """
 
     def __init__(
-        self, *, threads: int, batch_tokens: int, max_requests: int, observer: EngineObserver
+        self,
+        *,
+        threads: int,
+        batch_tokens: int,
+        max_requests: int,
+        max_tokens: int,
+        observer: EngineObserver,
     ) -> None:
-        self.batch_tokens, self.max_requests = batch_tokens, max_requests
-        self.num_requests = 0
+        self.batch_tokens, self.max_tokens = batch_tokens, max_tokens
+        self.max_requests = max_requests
         self._observer = observer
-        self._arrived: deque[QueuedRequest] = deque()
-        self._ready: deque[QueuedItem] = deque()
-        self._ready_tokens = 0
+        self._requests: dict[Future[EngineResult], QueuedRequest] = {}
+        self._clock, self._paces = FairClock(), Paces()
         self._seconds_each = 0.01
         self._open = True
         self._changed = threading.Condition()
@@ -140,20 +88,24 @@ class Engine:
         for thread in self._threads:
             thread.start()
 
+    @property
+    def num_requests(self) -> int:
+        """Requests in progress."""
+        return len(self._requests)
+
     def submit(self, handler: BatchHandler, request: Any) -> "Future[EngineResult]":
         """Put a request into the queue.
 
         Raises:
             Overloaded: As many requests are in progress as there may be.
         """
-        queued = QueuedRequest(handler, request)
         with self._changed:
             if not self._open:
                 raise Overloaded(1)
             if self.num_requests >= self.max_requests:
                 raise Overloaded(self.retry_after())
-            self.num_requests += 1
-            self._arrived.append(queued)
+            queued = QueuedRequest(handler, request, self._clock.new_turn())
+            self._requests[queued.future] = queued
             self._changed.notify()
         queued.future.add_done_callback(self._forget)
         return queued.future
@@ -173,106 +125,126 @@ class Engine:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _forget(self, future: "Future[EngineResult]") -> None:
+        """Drop a request that has ended, or that nobody waits for, with all that it still asks."""
         with self._changed:
-            self.num_requests -= 1
+            del self._requests[future]
 
     def _work(self) -> None:
-        while self._wait():
-            while (queued := self._next_request()) is not None:
-                self._split(queued)
-            batch = self._next_batch()
-            if batch:
-                self._compute(batch)
+        while (unit := self._next_unit()) is not None:
+            if isinstance(unit, QueuedRequest):
+                self._read(unit)
+            else:
+                self._compute(unit)
 
-    def _wait(self) -> bool:
-        """Wait for work; False if the engine is closed and has none left."""
+    def _next_unit(self) -> "QueuedRequest | RequestBatch | None":
+        """A request to be read or a batch to be computed; None if the engine is closed and idle."""
         with self._changed:
-            while not self._arrived and not self._ready:
+            while (unit := self._choose()) is None:
                 if not self._open:
-                    return False
+                    return None
                 self._changed.wait()
-            return True
-
-    def _next_request(self) -> QueuedRequest | None:
-        """A request to be split, unless a batch is full without it."""
-        with self._changed:
-            if not self._arrived or self._ready_tokens >= self.batch_tokens:
-                return None
-            return self._arrived.popleft()
-
-    def _split(self, queued: QueuedRequest) -> None:
-        if queued.future.cancelled():
-            return None
-        began = time.perf_counter()
-        self._observer.observe_stage("wait", queued.handler.name, began - queued.arrived)
-        try:
-            queued.split = queued.handler.split(queued.request)
-        except Exception as error:
-            return queued.fail(error)
-        queued.num_open = len(queued.split.items)
-        queued.answers = [None] * queued.num_open
-        self._observer.observe_stage("tokenise", queued.handler.name, time.perf_counter() - began)
-        if not queued.num_open:
-            return queued.finish()
-        with self._changed:
-            self._ready.extend((queued, place) for place in range(queued.num_open))
-            self._ready_tokens += sum(queued.split.costs)
-            self._changed.notify()
-        return None
-
-    def _next_batch(self) -> list[QueuedItem]:
-        """The oldest items of one handler that fit the budget; all others keep their places."""
-        batch: list[QueuedItem] = []
-        kept: list[QueuedItem] = []
-        tokens = 0
-        with self._changed:
-            while self._ready:
-                queued, place = self._ready.popleft()
-                cost = queued.split.costs[place]
-                if queued.future.done():
-                    self._ready_tokens -= cost
-                    continue
-                if batch and queued.handler is not batch[0][0].handler:
-                    kept.append((queued, place))
-                    continue
-                if batch and tokens + cost > self.batch_tokens:
-                    kept.append((queued, place))
-                    break
-                batch.append((queued, place))
-                tokens += cost
-            self._ready_tokens -= tokens
-            self._ready.extendleft(reversed(kept))
-            if self._ready:
+            if self._waiting():
                 self._changed.notify()
-        if batch:
-            self._observer.observe_batch(batch[0][0].handler.name, len(batch), tokens)
+            return unit
+
+    def _waiting(self) -> list[QueuedRequest]:
+        """Requests that a thread could do something for."""
+        return [each for each in self._requests.values() if each.has_items or each.is_to_be_read]
+
+    def _choose(self) -> "QueuedRequest | RequestBatch | None":
+        """What the request whose turn it is needs, with others of its handler in the batch."""
+        waiting = sorted(self._waiting(), key=lambda each: each.turn.place)
+        if not waiting:
+            return None
+        first = waiting[0]
+        budget, tokens = self._paces.unit(first.handler, self.batch_tokens), 0
+        mates: list[QueuedRequest] = []
+        for queued in waiting:
+            if queued.handler is not first.handler:
+                continue
+            if tokens >= budget:
+                break
+            if queued.has_items:
+                mates.append(queued)
+                tokens += sum(queued.costs[queued.num_taken :])
+            elif queued is first or queued.slices is None:  # a long one is read in its own turns
+                queued.is_being_read = True
+                return queued
+        return self._batch(first.handler, mates, budget)
+
+    def _batch(
+        self, handler: BatchHandler, mates: list[QueuedRequest], budget: int
+    ) -> RequestBatch:
+        """The first items of these requests that fit the budget."""
+        items: list[QueuedItem] = []
+        costs: dict[QueuedRequest, int] = {}
+        tokens = 0
+        for queued in mates:
+            while queued.has_items:
+                cost = queued.costs[queued.num_taken]
+                if items and tokens + cost > budget:
+                    break
+                items.append((queued, queued.num_taken))
+                costs[queued] = costs.get(queued, 0) + cost
+                queued.num_taken += 1
+                tokens += cost
+            if queued.has_items:
+                break
+        batch = RequestBatch(handler, items, costs, self._paces.seconds(handler, tokens))
+        for queued, seconds in batch.shares(batch.seconds):
+            queued.turn.seconds += seconds
         return batch
 
-    def _compute(self, batch: list[QueuedItem]) -> None:
-        handler = batch[0][0].handler
+    def _read(self, queued: QueuedRequest) -> None:
+        """Read a request, or the next part of a long one."""
+        began = time.perf_counter()
+        if queued.slices is None:
+            self._observer.observe_stage("wait", queued.handler.name, began - queued.arrived)
+        try:
+            is_read = queued.read(seconds=READING_SECONDS, max_tokens=self.max_tokens)
+        except Exception as error:
+            return queued.fail(error)
+        seconds = time.perf_counter() - began
+        queued.read_seconds += seconds
+        if is_read:
+            self._observer.observe_stage("tokenise", queued.handler.name, queued.read_seconds)
+            if not queued.items:
+                return queued.finish()
+        with self._changed:
+            self._clock.advance(seconds, self.num_requests)
+            queued.turn.seconds += seconds
+            queued.is_read, queued.is_being_read = is_read, False
+        return None
+
+    def _compute(self, batch: RequestBatch) -> None:
+        self._observer.observe_batch(batch.handler.name, len(batch.items), batch.tokens)
         began = time.perf_counter()
         try:
-            answers = handler.compute([queued.split.items[place] for queued, place in batch])
+            answers = batch.handler.compute([queued.items[place] for queued, place in batch.items])
         except Exception as error:
             return self._compute_separately(batch, error)
         seconds = time.perf_counter() - began
-        self._observer.observe_stage("compute", handler.name, seconds)
+        self._observer.observe_stage("compute", batch.handler.name, seconds)
         self._deliver(batch, answers, seconds)
         return None
 
-    def _compute_separately(self, batch: list[QueuedItem], error: Exception) -> None:
+    def _compute_separately(self, batch: RequestBatch, error: Exception) -> None:
         """Compute each request of a failed batch by itself, so that only the bad one fails."""
-        requests = dict.fromkeys(queued for queued, _ in batch)
-        if len(requests) == 1:
-            return batch[0][0].fail(error)
-        for queued in requests:
-            self._compute([item for item in batch if item[0] is queued])
+        if len(batch.costs) == 1:
+            (queued,) = batch.costs
+            return queued.fail(error)
+        for queued, expected in batch.shares(batch.seconds):
+            items = [item for item in batch.items if item[0] is queued]
+            self._compute(
+                RequestBatch(batch.handler, items, {queued: batch.costs[queued]}, expected)
+            )
         return None
 
-    def _deliver(self, batch: list[QueuedItem], answers: Sequence[Any], seconds: float) -> None:
+    def _deliver(self, batch: RequestBatch, answers: Sequence[Any], seconds: float) -> None:
         ended: list[QueuedRequest] = []
         with self._changed:
-            for (queued, place), answer in zip(batch, answers, strict=True):
+            self._account(batch, seconds)
+            for (queued, place), answer in zip(batch.items, answers, strict=True):
                 queued.answers[place] = answer
                 queued.num_open -= 1
                 if not queued.num_open:
@@ -281,3 +253,10 @@ class Engine:
                 self._seconds_each += 0.1 * (seconds / len(ended) - self._seconds_each)
         for queued in ended:
             queued.finish()
+
+    def _account(self, batch: RequestBatch, seconds: float) -> None:
+        """Correct the seconds that were estimated when the batch was put together."""
+        for queued, difference in batch.shares(seconds - batch.seconds):
+            queued.turn.seconds += difference
+        self._paces.learn(batch.handler, batch.tokens, seconds)
+        self._clock.advance(seconds, self.num_requests)

@@ -6,7 +6,7 @@ One class per verb and kind of model. Each is made from a model's name and the o
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,18 +15,53 @@ from numpy.typing import NDArray
 
 from softquery.answers import Generated
 from softquery.errors import InputError, SoftqueryError
-from softquery.runtime import ContextEmbedder, GenerateRequest, Matcher, PieceEmbedder
-from softquery.runtime.vectors.text_vectors import WordVectorAverages, mean_in_context, own_vectors
+from softquery.runtime import (
+    ContextEmbedder,
+    GenerateRequest,
+    Matcher,
+    PieceEmbedder,
+    SentenceEncoder,
+)
+from softquery.runtime.embed.text_means import mean_in_context
+from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search import SearchResult
-from softquery.serve.engine import SplitRequest
+from softquery.serve.queued_request import SplitRequest, one_answer_per_item
 from softquery.serve.telemetry import log
 
 Floats = NDArray[np.float32]
 TokenIds = tuple[int, ...]
 REFRESH = 1.0
 """Seconds after which an index is checked for changes again."""
+SLICE_CHARACTERS = 10_000
+"""Characters of texts that are read in one go, unless one text alone has more."""
 SEARCH_COST = 1000
 """Tokens that a search costs: fifty rows of ten words, each compared with a query of ten."""
+
+
+def text_slices(texts: Sequence[Any], most: int = SLICE_CHARACTERS) -> Iterator[slice]:
+    """Texts in slices of so many characters; a text may also be several texts.
+
+    >>> list(text_slices(["abc", "d", "efgh", ("i", "j")], 4))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    start = size = 0
+    for place, text in enumerate(texts):
+        length = num_characters(text)
+        if place > start and size + length > most:
+            yield slice(start, place)
+            start, size = place, 0
+        size += length
+    if texts:
+        yield slice(start, len(texts))
+
+
+def num_characters(text: str | Sequence[Any]) -> int:
+    """Characters of a text, or of all texts of a sequence.
+
+    >>> num_characters(["ab", ("c", "")])
+    3
+    """
+    return len(text) if isinstance(text, str) else sum(map(num_characters, text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +83,31 @@ class MatchHandler:
     def __init__(self, name: str, matcher: Matcher) -> None:
         self.name, self.matcher = name, matcher
 
-    def split(self, request: MatchRequest) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: MatchRequest) -> Iterator[SplitRequest]:
         """Tokenise every distinct text once; an item is a pair."""
-        texts = list(dict.fromkeys([*request.first, *request.second]))
-        ids, cuts = self.matcher.read(texts)
-        sentence = {text: tuple(found) for text, found in zip(texts, ids, strict=True)}
-        first = [sentence[text] for text in request.first]
-        second = [sentence[text] for text in request.second]
+        first, second = request.first, request.second
         if len(first) != len(second):
-            first, second = first * len(second), second * len(first)
+            first, second = list(first) * len(second), list(second) * len(first)
+        sentences: dict[str, TokenIds] = {}
+        longest = [max(pair, key=len) for pair in zip(first, second, strict=True)]
+        for some in text_slices(longest):
+            yield self._pairs(first[some], second[some], sentences)
+
+    def _pairs(
+        self, first: Sequence[str], second: Sequence[str], sentences: dict[str, TokenIds]
+    ) -> SplitRequest:
+        """Pairs as items; reads what `sentences` does not hold yet."""
+        new = [text for text in dict.fromkeys([*first, *second]) if text not in sentences]
+        ids, cuts = self.matcher.read(new)
+        sentences.update(zip(new, map(tuple, ids), strict=True))
+        pairs = [
+            (sentences[one], sentences[other]) for one, other in zip(first, second, strict=True)
+        ]
         return SplitRequest(
-            list(zip(first, second, strict=True)),
-            [len(one) + len(other) for one, other in zip(first, second, strict=True)],
+            pairs,
+            [len(one) + len(other) for one, other in pairs],
             num_tokens=sum(map(len, ids)),
             num_truncated=sum(cut > 0 for cut in cuts),
         )
@@ -67,7 +115,7 @@ class MatchHandler:
     def compute(self, items: Sequence[tuple[TokenIds, TokenIds]]) -> list[list[float]]:
         """Encode the texts that are not in the matcher's cache, then compare."""
         unique = list(dict.fromkeys(side for pair in items for side in pair))
-        encoding = dict(zip(unique, self.matcher.encode_read(unique), strict=True))
+        encoding = dict(zip(unique, self.matcher.encodings_of_read(unique), strict=True))
         queries = {first for first, _ in items}
         first = [items[0][0]] if len(queries) == 1 else [first for first, _ in items]
         rows = self.matcher.compare(
@@ -89,16 +137,49 @@ class MatcherVectorHandler:
         self.name, self.matcher, self.vectors = name, matcher, own_vectors(matcher)
         self.vector_size, self.pooling = self.vectors.size, self.vectors.pooling
 
-    def split(self, request: Sequence[str]) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: Sequence[str]) -> Iterator[SplitRequest]:
         """Tokenise the texts; an item is a text."""
-        ids, cuts = self.matcher.read(request)
-        costs = [len(sentence) for sentence in ids]
-        return SplitRequest(ids, costs, sum(costs), sum(cut > 0 for cut in cuts))
+        for some in text_slices(request):
+            ids, cuts = self.matcher.read(request[some])
+            costs = [len(sentence) for sentence in ids]
+            yield SplitRequest(ids, costs, sum(costs), sum(cut > 0 for cut in cuts))
 
     def compute(self, items: Sequence[Sequence[int]]) -> list[Floats]:
         """Encode and pool."""
-        encodings = self.matcher.encode_read(items)
+        encodings = self.matcher.encodings_of_read(items)
         return [self.vectors.pooled(*pair) for pair in zip(items, encodings, strict=True)]
+
+
+class SentenceVectorHandler:
+    """A sentence encoder's vectors.
+
+    Args:
+        name: The name of the model.
+        encoder: The model, opened for one thread.
+    """
+
+    pooling = "own"
+    has_prefixes = True
+    """A vector may be cut, and serves as a shorter one."""
+
+    def __init__(self, name: str, encoder: SentenceEncoder) -> None:
+        self.name, self.encoder = name, encoder
+        self.vector_size = encoder.output_size
+
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: Sequence[str]) -> Iterator[SplitRequest]:
+        """Tokenise the texts; an item is a text."""
+        for some in text_slices(request):
+            ids, cuts = self.encoder.pipeline.encode_ids_with_cuts(list(request[some]))
+            costs = [len(sentence) for sentence in ids]
+            yield SplitRequest(ids, costs, sum(costs), sum(cut > 0 for cut in cuts))
+
+    def compute(self, items: Sequence[Sequence[int]]) -> list[Floats]:
+        """All texts in one call."""
+        return list(self.encoder.backend.vectors(items))
 
 
 class ContextVectorHandler:
@@ -115,12 +196,15 @@ class ContextVectorHandler:
         self.name, self.embedder = name, embedder
         self.vector_size = embedder.output_size
 
-    def split(self, request: Sequence[str]) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: Sequence[str]) -> Iterator[SplitRequest]:
         """Cut the texts into words; an item is a text."""
-        words = self.embedder.tokens(request)
-        kept = [sentence[: self.embedder.max_tokens] for sentence in words]
-        costs = [len(sentence) for sentence in kept]
-        return SplitRequest(kept, costs, sum(costs), self.embedder.num_cut(words))
+        for some in text_slices(request):
+            words = self.embedder.tokens(request[some])
+            kept = [sentence[: self.embedder.max_tokens] for sentence in words]
+            costs = [len(sentence) for sentence in kept]
+            yield SplitRequest(kept, costs, sum(costs), self.embedder.num_cut(words))
 
     def compute(self, items: Sequence[list[str]]) -> list[Floats]:
         """The mean over the words of each text."""
@@ -141,11 +225,14 @@ class WordVectorHandler:
     def __init__(self, name: str, vectors: WordVectorAverages) -> None:
         self.name, self.vectors, self.vector_size = name, vectors, vectors.size
 
-    def split(self, request: Sequence[str]) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: Sequence[str]) -> Iterator[SplitRequest]:
         """Cut the texts into words; an item is a text."""
-        words = self.vectors.read(request)
-        costs = [len(sentence) for sentence in words]
-        return SplitRequest(words, costs, sum(costs))
+        for some in text_slices(request):
+            words = self.vectors.read(request[some])
+            costs = [len(sentence) for sentence in words]
+            yield SplitRequest(words, costs, sum(costs))
 
     def compute(self, items: Sequence[list[str]]) -> list[Floats]:
         """The weighted mean over the words of each text."""
@@ -163,9 +250,11 @@ class ExplainHandler:
     def __init__(self, name: str, matcher: Matcher) -> None:
         self.name, self.matcher = name, matcher
 
-    def split(self, request: tuple[str, str]) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: tuple[str, str]) -> Iterator[SplitRequest]:
         """The pair is one item: it is aligned by itself."""
-        return SplitRequest([request], [sum(map(len, request))])
+        yield SplitRequest([request], [sum(map(len, request))])
 
     def compute(self, items: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
         """Align one pair after the other."""
@@ -185,34 +274,6 @@ class ExplainHandler:
             "probabilities": found.probabilities,
             "model": self.name,
         }
-
-
-class PredictingModel(Protocol):
-    """A classifier, a tagger or a reader: one answer per text, which depends on no other text."""
-
-    def predict(self, texts: Sequence[Any], /) -> Sequence[Any]:
-        """Answers in the order of the texts."""
-
-
-class PredictHandler:
-    """The answers of a model that predicts something of each text by itself.
-
-    Args:
-        name: The name of the model.
-        model: The model.
-    """
-
-    def __init__(self, name: str, model: PredictingModel) -> None:
-        self.name, self.model = name, model
-
-    def split(self, request: Sequence[Any]) -> SplitRequest:
-        """An item is a text; its cost is estimated by its length."""
-        costs = [1 + _num_characters(text) // 4 for text in request]
-        return SplitRequest(list(request), costs, sum(costs))
-
-    def compute(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Predict all texts in one call."""
-        return self.model.predict(items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +302,15 @@ class GenerateHandler:
     def __init__(self, name: str, generator: GeneratingModel) -> None:
         self.name, self.generator = name, generator
 
-    def split(self, request: GenerationRequest) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: GenerationRequest) -> Iterator[SplitRequest]:
         """An item is a text; it costs its length times the hypotheses that the search keeps."""
         options = request.options
         lengths = [1 + len(text) // 4 for text in request.texts]
         kept = getattr(options.strategy, "size", 1) * (1 + (options.rank == "both_ways"))
         items = [(text, options) for text in request.texts]
-        return SplitRequest(items, [length * kept for length in lengths], sum(lengths))
+        yield SplitRequest(items, [length * kept for length in lengths], sum(lengths))
 
     def compute(self, items: Sequence[tuple[str, GenerateRequest]]) -> list[list[Generated]]:
         """Generate together for those texts that have the same options."""
@@ -308,9 +371,11 @@ class SearchHandler:
         self._next_refresh = 0.0
         self._lock = threading.Lock()
 
-    def split(self, request: SearchRequest) -> SplitRequest:
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: SearchRequest) -> Iterator[SplitRequest]:
         """The query is one item: an index batches its own work."""
-        return SplitRequest([request], [SEARCH_COST])
+        yield SplitRequest([request], [SEARCH_COST])
 
     def compute(self, items: Sequence[SearchRequest]) -> list[SearchResult]:
         """What each query found; a blank query finds nothing."""
@@ -343,9 +408,3 @@ class SearchHandler:
         finally:
             self._next_refresh = time.monotonic() + REFRESH
             self._lock.release()
-
-
-def _num_characters(text: Any) -> int:
-    if isinstance(text, str):
-        return len(text)
-    return sum(map(_num_characters, text)) if isinstance(text, (list, tuple)) else 0

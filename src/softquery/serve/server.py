@@ -1,6 +1,5 @@
 """Start a server: one process, or several behind one socket."""
 
-import asyncio
 import logging
 import os
 import signal
@@ -11,70 +10,19 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from signal import SIGINT, SIGTERM
-from typing import TYPE_CHECKING, Any
 
 import uvicorn
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.supervisors import Multiprocess
 
 from softquery.errors import ConfigError
 from softquery.serve.keys import read_keys
+from softquery.serve.protocol import BoundedProtocol
 from softquery.serve.settings import VARIABLE, Settings
 from softquery.serve.telemetry import SHARED_FOLDER, log, set_up_logs
-
-if TYPE_CHECKING:
-    HttpProtocol: Any = object
-else:
-    HttpProtocol = AutoHTTPProtocol
 
 FACTORY = "softquery.serve.app:build_from_environment"
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open; longer than most proxies keep theirs."""
-HEAD_SECONDS = 10.0
-"""Seconds between two checks; a client that sent no complete head in between is disconnected."""
-LARGEST_HEAD = 65_536
-"""The most bytes of a request's head."""
-
-
-class BoundedHeadProtocol(HttpProtocol):  # type: ignore[misc]
-    """uvicorn's own protocol with a limit on the time and the size of a request's head.
-
-    uvicorn bounds what follows the head, but would wait for the head itself without end.
-    """
-
-    head_seconds = HEAD_SECONDS
-
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        """Start to check the new connection."""
-        super().connection_made(transport)
-        self._head_size = 0
-        self._was_waiting = False
-        self._next_check = self.loop.call_later(self.head_seconds, self._check)
-
-    def data_received(self, data: bytes) -> None:
-        """Read on, unless the head has become too large."""
-        super().data_received(data)
-        self._head_size = self._head_size + len(data) if self._is_waiting() else 0
-        if self._head_size > LARGEST_HEAD:
-            self.transport.close()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Stop to check the connection."""
-        self._next_check.cancel()
-        super().connection_lost(error)
-
-    def _is_waiting(self) -> bool:
-        """Whether a head is due: no request is being answered, and the connection is not idle."""
-        idle = self.cycle is None or self.cycle.response_complete
-        return bool(idle and self.timeout_keep_alive_task is None)
-
-    def _check(self) -> None:
-        is_waiting = self._is_waiting()
-        if is_waiting and self._was_waiting:
-            self.transport.close()
-            return
-        self._was_waiting = is_waiting
-        self._next_check = self.loop.call_later(self.head_seconds, self._check)
 
 
 def serve(settings: Settings) -> None:
@@ -129,7 +77,7 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        http=BoundedHeadProtocol,
+        http=BoundedProtocol,
         lifespan="on",
         ws="none",
         timeout_keep_alive=KEEP_ALIVE,

@@ -8,9 +8,9 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -20,10 +20,10 @@ from softquery.runtime import Matcher
 from softquery.runtime.vectors.text_vectors import own_vectors
 from softquery.search import Index
 from softquery.serve.bodies import Json, ResponseBody, refusals
-from softquery.serve.catalogue import ServedModel
+from softquery.serve.catalogue import Catalogue, ServedModel
 from softquery.serve.faults import Dialect
 from softquery.serve.service import Service
-from softquery.serve.settings import Settings
+from softquery.serve.settings import Limits, Settings
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -110,39 +110,52 @@ def _type(served: ServedModel) -> dict[str, Any]:
     return {"embedding": {"pooling": served.pooling}} if served.pooling else {served.kind: {}}
 
 
+def information(served: ServedModel, catalogue: Catalogue, limits: Limits) -> dict[str, Any]:
+    """What `/info` says: one model as TEI describes its only one, all others, and the limits."""
+    return {
+        "model_id": served.name,
+        "model_dtype": _dtype(served),
+        "model_type": _type(served),
+        "max_concurrent_requests": limits.queue,
+        "max_input_length": served.max_tokens,
+        "max_batch_tokens": limits.batch_tokens,
+        "max_client_batch_size": limits.max_texts,
+        "auto_truncate": True,
+        "version": __version__,
+        "models": list(map(description, catalogue.models)),
+        "indexes": list(map(description, catalogue.indexes)),
+        "limits": {
+            "max_body": limits.max_body,
+            "max_text": limits.max_text,
+            "max_texts": limits.max_texts,
+            "timeout": limits.timeout,
+        },
+    }
+
+
 def information_routes(service: Service, settings: Settings) -> APIRouter:
-    """The addresses that describe the server itself."""
-    router = APIRouter(tags=["Server"])
-    catalogue, limits = service.catalogue, settings.limits
-    first = [*catalogue.models, *catalogue.indexes][0]
+    """The addresses that describe the server itself, or one of its models."""
+    router, catalogue = APIRouter(tags=["Server"]), service.catalogue
+    name_of_one = Annotated[str, Path(json_schema_extra={"enum": list(catalogue.names)})]
 
     async def info() -> Json:
         """Which models and indexes are served, and within which limits."""
-        return Json(
-            {
-                "model_id": first.name,
-                "model_dtype": _dtype(first),
-                "model_type": _type(first),
-                "max_concurrent_requests": limits.queue,
-                "max_input_length": first.max_tokens,
-                "max_batch_tokens": limits.batch_tokens,
-                "max_client_batch_size": limits.max_texts,
-                "auto_truncate": True,
-                "version": __version__,
-                "models": list(map(description, catalogue.models)),
-                "indexes": list(map(description, catalogue.indexes)),
-                "limits": {
-                    "max_body": limits.max_body,
-                    "max_text": limits.max_text,
-                    "max_texts": limits.max_texts,
-                    "timeout": limits.timeout,
-                },
-            }
-        )
+        (first, *_) = catalogue.named(None)
+        return Json(information(first, catalogue, settings.limits))
 
     async def health() -> Json:
         """200 while the server is running."""
         return Json({"status": "ok"})
+
+    async def info_of_one(name: name_of_one) -> Json:
+        """The same, beginning with the model or index of that name."""
+        (found, *_) = catalogue.named(name)
+        return Json(information(found, catalogue, settings.limits))
+
+    async def health_of_one(name: name_of_one) -> Json:
+        """200 while the server is running and has a model or an index of that name."""
+        catalogue.named(name)
+        return await health()
 
     async def metrics() -> Response:
         """Metrics for Prometheus."""
@@ -150,8 +163,13 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
         return Response(service.metrics.text(), media_type=kind)
 
     needs_key: dict[int | str, dict[str, Any]] = {401: refusals(Dialect.TEI)[401]}
+    of_one: dict[int | str, dict[str, Any]] = {**needs_key, 404: refusals(Dialect.TEI)[404]}
     router.add_api_route("/info", info, response_model=Info, responses=needs_key)
     router.add_api_route("/health", health, response_model=Health)
+    router.add_api_route("/models/{name}/info", info_of_one, response_model=Info, responses=of_one)
+    router.add_api_route(
+        "/models/{name}/health", health_of_one, response_model=Health, responses=of_one
+    )
     plain = {"description": "Metrics", "content": {"text/plain": {"schema": {"type": "string"}}}}
     router.add_api_route(
         "/metrics", metrics, response_class=Response, responses={200: plain, **needs_key}

@@ -14,9 +14,10 @@ from softquery.errors import SoftqueryError, counted
 from softquery.measure.word_scores import unit_rows
 from softquery.search import SearchResult
 from softquery.serve.catalogue import Catalogue, ServedModel, Verb
-from softquery.serve.engine import Engine, EngineResult, Overloaded
+from softquery.serve.engine import Engine, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded
 from softquery.serve.handlers import Floats, GenerationRequest, MatchRequest, SearchRequest
+from softquery.serve.queued_request import EngineResult, TooManyTokens
 from softquery.serve.settings import Limits
 from softquery.serve.telemetry import Metrics
 
@@ -115,7 +116,8 @@ class Service:
         served = self.catalogue.find_vectors(model, dimensions)
         self.check_texts(texts)
         result = await self.ask(served, "embed", texts, truncate=truncate)
-        vectors = normalised(result.answers) if normalize else result.answers
+        found = [vector[:dimensions] for vector in result.answers]
+        vectors = normalised(found) if normalize else found
         return EmbeddedTexts(served.name, vectors, result.num_tokens)
 
     async def search(
@@ -189,6 +191,8 @@ class Service:
             raise overloaded(error.retry_after) from None
         except asyncio.TimeoutError:
             raise _timed_out(self.limits.timeout, self.engine.retry_after()) from None
+        except TooManyTokens as error:
+            raise Fault(FaultKind.TOO_LARGE, str(error)) from None
         except Fault:
             raise
         except SoftqueryError as error:

@@ -23,6 +23,8 @@ class Limits:
     """Characters of one text."""
     max_texts: int = 1_000
     """Texts, candidates or pairs of one request."""
+    max_tokens: int = 300_000
+    """Tokens that one request may make a model compute."""
     queue: int = 256
     """Requests that may be in progress, computed or waiting; the next one is refused."""
     timeout: float = 30.0
@@ -31,7 +33,7 @@ class Limits:
     """Tokens of a batch, unless one text alone has more."""
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_text", "max_texts", "queue", "batch_tokens"):
+        for name in ("max_body", "max_text", "max_texts", "max_tokens", "queue", "batch_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.timeout < math.inf:

@@ -22,6 +22,8 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from softquery.terminal_text import escape_json
+
 LOGGER = logging.getLogger("softquery.serve")
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder in which several processes keep their metrics."""
@@ -56,11 +58,7 @@ class JsonLines(logging.Formatter):
             line["where"] = _frames(record.exc_info[1])
             if self.log_text:
                 line["said"] = str(record.exc_info[1])
-        return (
-            json.dumps(line, ensure_ascii=False, default=str)
-            .encode("utf-8", "backslashreplace")
-            .decode("utf-8")
-        )
+        return escape_json(json.dumps(line, ensure_ascii=False, default=str))
 
 
 def _utc(seconds: float) -> str:

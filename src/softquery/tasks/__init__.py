@@ -2,6 +2,7 @@
 
 from softquery.tasks.agreement import check_consistency
 from softquery.tasks.classify import ClassifySettings, TextClassification
+from softquery.tasks.encode import SentenceDistillation
 from softquery.tasks.generate import (
     GenerateSettings,
     Generation,
@@ -30,6 +31,7 @@ __all__ = [
     "PairClassification",
     "PairGrading",
     "PairTask",
+    "SentenceDistillation",
     "SpanReading",
     "WordPrediction",
     "TokenLikelihood",

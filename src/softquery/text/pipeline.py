@@ -336,5 +336,5 @@ def prepared_texts(texts: Iterable[str], config: TextConfig) -> Iterable[str]:
     prepare = simplified if config.simplify else repaired
     for row, text in enumerate(texts, start=1):
         if not isinstance(text, str):
-            raise InputError(f"expected a string, found {text!r}", source="the texts", row=row)
+            raise InputError(f"expected a string, found {text!r:.40}", source="the texts", row=row)
         yield prepare(text)

@@ -7,6 +7,7 @@ from tokenizers import Tokenizer
 
 from softquery.atomic import write_text
 from softquery.errors import BundleError
+from softquery.plain_files import read_plain
 from softquery.text.text_config import TextConfig, reserved_tokens
 
 FILE_NAME: Final = "tokenizer.json"
@@ -20,6 +21,8 @@ MODELS: Final = {
     "bert": "WordPiece",
 }
 """The model of `tokenizers` that each text unit needs."""
+LARGEST: Final = 1 << 28
+"""The most bytes of a file."""
 
 
 def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
@@ -40,12 +43,23 @@ def read_tokenizer(path: Path, config: TextConfig) -> Tokenizer:
             f"{path}: made for boundaries={not config.boundaries},"
             f" but the configuration says {config.boundaries}"
         )
+    _try_out(tokenizer, path)
     return tokenizer
+
+
+def _try_out(tokenizer: Tokenizer, path: Path) -> None:
+    """Encode something, because parts that do not fit each other are not missed before that."""
+    try:
+        tokenizer.encode("a")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the library is no Exception
+        raise BundleError(f"{path}: cannot be used ({error})") from None
 
 
 def _content(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_plain(path, LARGEST).decode("utf-8")
     except FileNotFoundError:
         raise BundleError(f"{path}: the file is missing") from None
     except UnicodeDecodeError as error:

@@ -1,5 +1,35 @@
-"""Models by name: those shipped with the package and those of this machine."""
+"""Models by name: those shipped with softquery, those of installed packages, and local ones."""
 
-from softquery.zoo.zoo import ZooEntry, home, local, local_folder, resolve, shipped, shipped_folder
+from softquery.zoo.packages import FoundPackages, ModelPackage, find_packages
+from softquery.zoo.zoo import (
+    IN_MODELS_PACKAGE,
+    MODELS_PACKAGE,
+    ZooEntry,
+    absent,
+    entries,
+    home,
+    local,
+    local_folder,
+    packaged,
+    resolve,
+    shipped,
+    shipped_folder,
+)
 
-__all__ = ["ZooEntry", "home", "local", "local_folder", "resolve", "shipped", "shipped_folder"]
+__all__ = [
+    "IN_MODELS_PACKAGE",
+    "MODELS_PACKAGE",
+    "FoundPackages",
+    "ModelPackage",
+    "ZooEntry",
+    "absent",
+    "entries",
+    "find_packages",
+    "home",
+    "local",
+    "local_folder",
+    "packaged",
+    "resolve",
+    "shipped",
+    "shipped_folder",
+]

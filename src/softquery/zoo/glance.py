@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from softquery.errors import BundleError
+from softquery.plain_files import read_plain
 
 EXPECTED = ("config.json", "tokenizer.json", "model.safetensors", "metrics.json", "README.md")
+
+LARGEST = 1 << 24
+"""The most bytes of a file that is looked at."""
 
 
 def glance_json(path: Path) -> dict[str, Any]:
     """The object of a small JSON file."""
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_plain(path, LARGEST))
     except json.JSONDecodeError as error:
         raise BundleError(f"{path.name}: broken JSON in line {error.lineno}") from None
     except (ValueError, RecursionError) as error:
@@ -28,7 +32,7 @@ def glance_json(path: Path) -> dict[str, Any]:
 def glance_card(path: Path) -> tuple[str, str]:
     """The licence in the front matter of a card, and the first line of its prose."""
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
+        text = read_plain(path, LARGEST).decode("utf-8", "replace")
     except OSError as error:
         raise BundleError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
     front, body = _split(text)
@@ -40,10 +44,18 @@ def glance_card(path: Path) -> tuple[str, str]:
 
 
 def check_complete(folder: Path) -> None:
-    """Refuse a folder that lacks a file of a bundle."""
+    """Refuse a folder that lacks a file of a bundle, or borrows one from elsewhere."""
     missing = [name for name in EXPECTED if not (folder / name).is_file()]
     if missing:
         raise BundleError(f"{' and '.join(missing)} missing")
+    for name in EXPECTED:
+        if leads_out(folder / name, folder):
+            raise BundleError(f"{name}: is a link that leads out of the model folder")
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether what lies in a folder is in truth a link to somewhere else."""
+    return Path(os.path.realpath(folder)) not in Path(os.path.realpath(path)).parents
 
 
 def folder_size(folder: Path) -> int:

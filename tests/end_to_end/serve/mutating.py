@@ -22,12 +22,27 @@ SEEDS: list[tuple[str, Any]] = [
     ("/predict", {"inputs": [["a", "b"]], "model": "nli-en"}),
     ("/similarity", {"inputs": {"source_sentence": "a", "sentences": ["b"]}, "parameters": {}}),
     ("/", {"inputs": "a"}),
+    ("/", {"inputs": ["a"], "parameters": {"normalize": True}}),
+    ("/models/match-en", {"inputs": [["a", "b"]], "raw_scores": True}),
+    ("/pipeline/feature-extraction", {"inputs": "a", "truncate": True}),
     ("/v1/embeddings", {"input": "a", "encoding_format": "base64", "dimensions": 400}),
     ("/v1/rerank", {"query": "a b", "documents": ["a", {"text": "b"}], "top_n": 1}),
     ("/v2/rerank", {"query": "a b", "documents": ["a"], "top_n": 2, "return_documents": True}),
     ("/v1/score", {"text_1": ["a"], "text_2": ["a b", "b"]}),
     ("/v1/match", {"pairs": [{"sentence1": "a", "sentence2": "a b"}]}),
     ("/v1/explain", {"sentence1": "a", "sentence2": "a b", "model": "match-zh"}),
+]
+TASKS: list[tuple[str, Any]] = [
+    ("/", {"inputs": "a", "parameters": {"top_k": 1, "function_to_apply": "softmax"}}),
+    ("/", {"inputs": ["a b"], "parameters": {"ignore_labels": ["X"]}}),
+    ("/", {"inputs": {"question": "a?", "context": "a b"}, "parameters": {"top_k": 1}}),
+    ("/", {"inputs": [["a"], ["b"]]}),
+    ("/models/tagger-en", {"inputs": "a b", "parameters": {"aggregation_strategy": "none"}}),
+    ("/models/sentiment-en", {"inputs": ["a", "b"], "truncate": True}),
+    ("/pipeline/text-classification", {"inputs": "a", "parameters": {"top_k": 2}}),
+    ("/pipeline/token-classification", {"inputs": ["a", "b c"], "parameters": {}}),
+    ("/pipeline/question-answering", {"inputs": {"question": "a", "context": "b"}}),
+    ("/pipeline/translation", {"inputs": "a", "parameters": {}, "stream": False}),
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 
 from softquery.serve import Settings, build_app
-from softquery.serve.server import BoundedHeadProtocol
+from softquery.serve.protocol import BoundedProtocol
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Client:
 
 @contextmanager
 def in_thread(
-    settings: Settings, catalogue: Any = None, protocol: Any = BoundedHeadProtocol
+    settings: Settings, catalogue: Any = None, protocol: Any = BoundedProtocol
 ) -> Iterator[Client]:
     """A server in this process."""
     app = build_app(settings, catalogue)

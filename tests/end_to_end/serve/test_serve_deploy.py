@@ -41,6 +41,14 @@ def test_the_image_is_slim_and_not_roots():
     assert "[train" not in DOCKERFILE
 
 
+def test_what_the_image_copies_is_sent_to_the_builder():
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    copied = [line.split()[1:-1] for line in DOCKERFILE.splitlines() if line.startswith("COPY")]
+    sources = {name for names in copied for name in names if not name.startswith(("-", "/"))}
+    assert sources == {line[1:] for line in ignored if line.startswith("!")}
+    assert "packages" in sources
+
+
 def options(text):
     named = re.findall(r"SOFTQUERY_[A-Z_]+", text) + [
         f"SOFTQUERY_{name}" for name in re.findall(r', "([A-Z_]+)"', text)
@@ -55,7 +63,7 @@ def test_variables_that_are_named_exist():
     for text in (DOCKERFILE, unit, page):
         assert options(text) <= options(verb)
     assert options(verb) <= options(page)
-    assert len(options(verb)) == 16
+    assert len(options(verb)) == 17
 
 
 def test_the_unit_is_one():

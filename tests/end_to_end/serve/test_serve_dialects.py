@@ -134,7 +134,7 @@ def test_vectors_are_what_is_documented(client, matcher):
     words = softquery.load("elmo-en", threads=1).embed([QUERY], layers="mix")[0][0]
     body = {"inputs": QUERY, "model": "elmo-en", "normalize": False}
     np.testing.assert_allclose(client.ask("/embed", body).json()[0], words.mean(0), atol=1e-5)
-    (encoding,), ((ids,), _) = matcher.encode([QUERY]), matcher.read([QUERY])
+    (encoding,), ((ids,), _) = matcher.encodings([QUERY]), matcher.read([QUERY])
     body = {"inputs": QUERY, "model": "match-en", "normalize": False}
     weights = zipf_weights(matcher.pipeline.vocab_size, num_reserved(matcher.pipeline))[ids]
     expected = np.average(encoding[:, :400], axis=0, weights=weights)

@@ -10,6 +10,10 @@ from serving import in_thread
 from softquery.serve import Settings
 
 SETTINGS = """
+[checks]
+# A body with texts that are too long may itself be too large, which is another refusal.
+negative_data_rejection.expected-statuses = ["400", "401", "404", "405", "413", "422"]
+
 [[operations]]
 include-path = ["/v1/score", "/score"]
 # Two lists must be equally long, which a schema cannot say.
@@ -22,10 +26,10 @@ checks.positive_data_acceptance.enabled = false
 """
 
 
-def run_schemathesis(url, folder, *words):
+def run_schemathesis(url, folder, *words, settings=SETTINGS):
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
     config = folder / "schemathesis.toml"
-    config.write_text(SETTINGS)
+    config.write_text(settings)
     command = [sys.executable, "-m", "schemathesis.cli", f"--config-file={config}", "run"]
     return subprocess.run(
         [*command, f"{url}/openapi.json", "--seed=1", "--max-examples=4", "--no-color", *words],

@@ -13,7 +13,7 @@ from serving import in_thread
 from softquery.answers import generated_record
 from softquery.decoding import Beam
 from softquery.errors import BundleError, InputError
-from softquery.runtime import GenerateRequest, load_generator
+from softquery.runtime import GenerateRequest, load_generator, load_reader
 from softquery.serve import Settings
 from softquery.serve.catalogue import Catalogue, open_index, open_model, served_model
 from softquery.serve.handlers import GenerateHandler, GenerationRequest
@@ -52,8 +52,8 @@ class Model:
 
 @pytest.fixture(scope="module")
 def kinds(catalogue):
-    models = [served_model(kind, Model(kind)) for kind in ("classifier", "reader")]
-    models += [open_model(name, name) for name in ("translate-de-en", "couplet-zh")]
+    models = [served_model("classifier", Model("classifier"))]
+    models += [open_model(name, name) for name in ("read-en", "translate-de-en", "couplet-zh")]
     with in_thread(Settings(models=("x",)), Catalogue([*catalogue.models, *models])) as client:
         yield client
 
@@ -88,9 +88,23 @@ def test_predict_without_a_matcher():
 
 
 def test_read(kinds):
-    body = {"questions": [{"question": "who?", "context": "Ada slept."}]}
-    (answer,) = kinds.ask("/v1/read", body).json()["answers"]
-    assert answer["asked"] == ["who?", "Ada slept."]
+    """Also from a context of several windows, from none, and from one that two questions share."""
+    long = " ".join(["Nobody else was there."] * 150 + ["Ada Lovelace slept in London."])
+    pairs = [
+        ("Who slept?", "Ada slept, and Grace did not."),
+        ("Who slept?", " "),
+        ("Who slept in London?", long),
+        ("Where did Ada sleep?", long),
+    ]
+    asked = [{"question": question, "context": context} for question, context in pairs]
+    found = kinds.ask("/v1/read", {"questions": asked}).json()
+    answers = load_reader("read-en", threads=1).predict(pairs)
+    expected = [answer.record(*pair) for answer, pair in zip(answers, pairs, strict=True)]
+    assert found["model"] == "read-en"
+    assert [each.pop("score") for each in found["answers"]] == pytest.approx(
+        [each.pop("score") for each in expected], abs=1e-5
+    )
+    assert found["answers"] == expected
 
 
 def test_generate(kinds):
@@ -135,7 +149,7 @@ def test_candidates_by_both_ways(kinds):
 )
 def test_a_wider_search_costs_more(beam, rank, cost):
     how = GenerateRequest(strategy=Beam(size=beam), rank=rank)
-    split = GenerateHandler("poet", None).split(GenerationRequest(["春风又绿", "山"], how))
+    (split,) = GenerateHandler("poet", None).split(GenerationRequest(["春风又绿", "山"], how))
     assert list(split.costs) == [cost, cost // 2]
     assert split.num_tokens == 3
 
@@ -191,7 +205,11 @@ def test_an_encoder_and_word_vectors_give_vectors_of_texts(tmp_path):
 
 def test_addresses_are_those_of_the_kinds_at_hand(client, kinds):
     both = [set(each.ask("/openapi.json").json()["paths"]) for each in (client, kinds)]
-    assert both[1] - both[0] == {"/v1/classify", "/v1/read", "/v1/generate"}
+    tasks = ("text-classification", "question-answering",
+             "translation", "summarization", "text-generation")  # fmt: skip
+    assert both[1] - both[0] == {
+        "/v1/classify", "/v1/read", "/v1/generate", *(f"/pipeline/{task}" for task in tasks)
+    }  # fmt: skip
 
 
 def test_a_folder_without_an_index_is_refused(tmp_path):
@@ -241,7 +259,8 @@ def test_tag(tagger):
 
     model = softquery.load(tagger)
     with in_thread(Settings(models=(str(tagger),))) as client:
-        texts = ["The cat sat.", ["a", "cat"], ""]
+        limit = model.pipeline.config.max_tokens
+        texts = ["The cat sat.", ["a", "cat"], "", "The cat sat. " * limit, ["cat"] * (limit + 1)]
         found = client.ask("/v1/tag", {"texts": texts}).json()
         assert found["model"] == "tiny-tagger"
         assert found["answers"] == [answer.record() for answer in model.predict(texts)]

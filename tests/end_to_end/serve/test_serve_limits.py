@@ -18,7 +18,7 @@ from softquery.search import SearchResult
 from softquery.serve import Limits, Settings, serve
 from softquery.serve.catalogue import Catalogue, served_index
 from softquery.serve.keys import add_key, remove_key
-from softquery.serve.server import BoundedHeadProtocol
+from softquery.serve.protocol import BoundedProtocol
 
 SOUND = {"query": "a question", "texts": ["a text", "another"]}
 SEARCH = {"query": "a question"}
@@ -127,8 +127,8 @@ def test_a_body_that_never_ends_is_not_waited_for(hasty):
     wait_for(lambda: hasty.ask("/rerank", SOUND).status == 200)
 
 
-class Impatient(BoundedHeadProtocol):
-    head_seconds = 0.3
+class Impatient(BoundedProtocol):
+    check_seconds = 0.3
 
 
 def flood(client):

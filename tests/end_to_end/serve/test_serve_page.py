@@ -337,3 +337,13 @@ def test_the_addresses_are_shown_and_can_be_tried(opened):
     entry.get_by_role("button", name="Try it").click()
     playwright.expect(entry.locator("pre")).to_contain_text('"score"')
     assert page.locator("details").count() > 15
+
+
+def test_an_address_with_a_name_is_tried_with_the_first(opened):
+    page = opened("/docs")
+    for path, said in (("/models/{name}", "0."), ("/v1/models/{name}", '"match-en"')):
+        found = page.locator("code", has_text=re.compile(f"^{re.escape(path)}$"))
+        entry = page.locator("details", has=found)
+        entry.locator("summary").click()
+        entry.get_by_role("button", name="Try it").click()
+        playwright.expect(entry.locator("pre")).to_contain_text(said)

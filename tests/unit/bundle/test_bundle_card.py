@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from softquery.bundle import Card, CardData, CardNumber, is_research_only, make_card
-from softquery.bundle.usage import EXAMPLES
+from softquery.bundle.card import EXAMPLES
 
 FACTS = {
     "name": "nli-en",

@@ -314,7 +314,7 @@ def test_it_answers_without_torch(sound):
         "import softquery as sq\n"
         f"model = sq.load({str(sound)!r})\n"
         "print(model.predict([('w1 w2 unheard', 'w3')])[0].score)\n"
-        "print(model.rank('w1', ['w2', 'w3 w4'], encodings=model.encode(['w2', 'w3 w4']))[0])\n"
+        "print(model.rank('w1', ['w2', 'w3 w4'], encodings=model.encodings(['w2', 'w3 w4']))[0])\n"
         "print(model.explain('w1 odd', 'w2').first_tokens)\n"
         "from softquery.cli import main\n"
         f"sys.argv = ['softquery', 'match', 'w1', 'w2', '--model', {str(sound)!r}, '--json']\n"

@@ -122,7 +122,7 @@ def test_line_of_many_megabytes_is_refused_unless_allowed(tmp_path, suffix):
     path = save(tmp_path / f"a.txt{suffix}", contents)
     with pytest.raises(InputError, match=r"row 2: the line is longer than 1,048,576 characters"):
         lines_of(path)
-    assert [len(line) for line in lines_of(path, longest_line=None)] == [4, 6 << 20, 3]
+    assert [len(line) for line in lines_of(path, longest_line=8 << 20)] == [4, 6 << 20, 3]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])

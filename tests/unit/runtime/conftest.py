@@ -5,7 +5,8 @@ from importlib.util import find_spec
 import pytest
 
 TORCHED = ("batches", "bulk", "cache", "classifier", "elmo_layers", "embedder", "embedding",
-           "layers", "load", "matcher", "nested", "reader", "speller", "words")  # fmt: skip
+           "encode_everywhere", "layers", "load", "matcher", "matrix_output", "nested",
+           "reader", "sentence_encoder", "speller", "words")  # fmt: skip
 NEED_TORCH = [f"test_runtime_{name}.py" for name in TORCHED]
 collect_ignore_glob = [] if find_spec("torch") and find_spec("onnx") else NEED_TORCH
 

@@ -107,8 +107,9 @@ def test_threads_are_obeyed(float_bundle):
         backend = load(float_bundle, threads=threads).backend
         assert backend.threads == threads
         for session in backend._graphs.sessions.values():
-            options = session.get_session_options()
+            options = session.session.get_session_options()
             assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
+            assert not options.enable_cpu_mem_arena  # it would keep what the largest call took
 
 
 def test_int8_answers_do_not_depend_on_the_number_of_threads(int8_bundle):

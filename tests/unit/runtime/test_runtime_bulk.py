@@ -210,6 +210,22 @@ def test_two_runs_do_not_write_one_file(matcher, tmp_path):
     assert partial_of(output).read_bytes() == b"line\n"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs links and pipes")
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_waits_under_the_name_of_the_answers_is_not_written_to(tmp_path, kind):
+    own, waiting = tmp_path / "letter.txt", tmp_path / "a.jsonl.partial"
+    own.write_text("mine", encoding="utf-8")
+    (tmp_path / "a.jsonl.partial.json").write_text("{}", encoding="utf-8")
+    make = {"link": lambda: waiting.symlink_to(own), "folder": waiting.mkdir}
+    make.get(kind, lambda: os.mkfifo(waiting))()
+    said = r"a\.jsonl\.partial: (is a link|is not a file|cannot)"
+    with pytest.raises(InputError, match=said), Partial(tmp_path / "a.jsonl", {}) as partial:
+        list(partial.answered(2))
+    assert own.read_text(encoding="utf-8") == "mine"
+    assert os.path.lexists(waiting)
+
+
 def test_no_rows_give_an_empty_file(matcher, tmp_path):
     result = answer_rows(BulkAnswers(matcher), [], tmp_path / "out.jsonl")
     assert (result.num_rows, result.num_resumed, result.num_cut) == (0, 0, 0)

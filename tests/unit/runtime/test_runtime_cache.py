@@ -100,6 +100,6 @@ def test_a_matcher_encodes_what_it_keeps_once(float_bundle):
     matcher.rank(WORDS[0], WORDS[1:4])
     matcher.rank(WORDS[0], WORDS[1:4])
     assert len(counting.seen) == 4
-    matcher.encode([WORDS[9]])
-    matcher.encode([WORDS[2]])
+    matcher.encodings([WORDS[9]])
+    matcher.encodings([WORDS[2]])
     assert len(counting.seen) == 5

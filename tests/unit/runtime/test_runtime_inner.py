@@ -32,7 +32,7 @@ def matcher(path):
 
 
 def test_stored_encodings_answer_as_fresh_ones(matcher, path):
-    stored = load(path).encode(DOCUMENTS)
+    stored = load(path).encodings(DOCUMENTS)
     assert {each.shape[1] for each in stored} == {2 * 16 + 8 + 2 * 16}
     again = matcher.rank("w1 w2 zebra", DOCUMENTS, encodings=stored)
     assert again == matcher.rank("w1 w2 zebra", DOCUMENTS)
@@ -61,9 +61,9 @@ def test_a_word_is_read_by_its_own_characters(matcher):
 def test_what_was_asked_before_changes_no_bit(path):
     fresh, used = load(path), load(path)
     used.probabilities([("zebra w4 w9 unheard", "w7 gnu"), *PAIRS[40:43]])
-    used.encode(["w1 gnu w2"])
+    used.encodings(["w1 gnu w2"])
     assert (used.probabilities(PAIRS) == fresh.probabilities(PAIRS)).all()
-    for one, other in zip(used.encode(DOCUMENTS), load(path).encode(DOCUMENTS), strict=True):
+    for one, other in zip(used.encodings(DOCUMENTS), load(path).encodings(DOCUMENTS), strict=True):
         assert (one == other).all()
 
 

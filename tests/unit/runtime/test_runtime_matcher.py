@@ -49,7 +49,7 @@ def test_nothing_to_answer(matcher):
     assert matcher.predict([]) == []
     assert matcher.probabilities([]).shape == (0, max(1, len(matcher.labels)))
     assert matcher.rank("w1", []) == []
-    assert matcher.encode([]) == []
+    assert matcher.encodings([]) == []
 
 
 def test_texts_without_a_token_are_answered(matcher):
@@ -76,7 +76,7 @@ def _is_int8(matcher):
 
 
 def test_rank_takes_stored_encodings(matcher):
-    stored = [np.array(each) for each in matcher.encode(DOCUMENTS)]
+    stored = [np.array(each) for each in matcher.encodings(DOCUMENTS)]
     fresh = load(matcher.bundle.path)
     assert fresh.rank("w1 w2", DOCUMENTS, encodings=stored) == matcher.rank("w1 w2", DOCUMENTS)
     with pytest.raises(ValueError, match="^3 encodings for 70 documents$"):
@@ -110,7 +110,7 @@ def test_rank_by_a_label(matcher):
 
 def test_encodings_cannot_be_written_to(matcher):
     before = matcher.rank("w8", ["w9 w10"])
-    (encoding,) = matcher.encode(["w9 w10"])
+    (encoding,) = matcher.encodings(["w9 w10"])
     with pytest.raises(ValueError, match="read-only"):
         encoding[...] = 0
     assert matcher.rank("w8", ["w9 w10"]) == before
@@ -156,5 +156,5 @@ def test_cuts_are_counted(float_bundle):
 def test_a_text_that_is_none_is_named(float_bundle):
     from softquery.errors import InputError
 
-    with pytest.raises(InputError, match="^the texts, row 2: expected a string, found None$"):
+    with pytest.raises(InputError, match="^the pairs, row 2: expected two texts, found None$"):
         load(float_bundle).predict([("w1", "w2"), (None, "w2")])

@@ -24,7 +24,7 @@ def matcher():
 @pytest.mark.parametrize("source", ["states", "words", "elmo-en"])
 def test_vectors_have_length_one_and_know_no_company(matcher, source):
     vectors = open_vectors(source, matcher, threads=1)
-    encodings = matcher.encode(TEXTS)
+    encodings = matcher.encodings(TEXTS)
     found = vectors.of(TEXTS, encodings)
     assert found.shape == (3, vectors.size)
     assert found.dtype == np.float32
@@ -36,7 +36,7 @@ def test_vectors_have_length_one_and_know_no_company(matcher, source):
 def test_states_are_weighed_by_how_rare_words_are(matcher):
     vectors = own_vectors(matcher)
     (ids,), _ = matcher.read(TEXTS[:1])
-    (encoding,) = matcher.encode(TEXTS[:1])
+    (encoding,) = matcher.encodings(TEXTS[:1])
     weights = zipf_weights(matcher.pipeline.vocab_size, num_reserved(matcher.pipeline))[ids]
     expected = np.average(encoding[:, : vectors.size], axis=0, weights=weights)
     np.testing.assert_allclose(vectors.pooled(ids, encoding), expected, atol=1e-5)
@@ -54,10 +54,10 @@ def test_what_is_not_known_is_zero(matcher):
     """Boundaries and unknown words weigh nothing, and nothing is divided by that."""
     vectors = own_vectors(matcher)
     for text in ("", "qqqqzzzz"):
-        (found,) = vectors.of([text], matcher.encode([text]))
+        (found,) = vectors.of([text], matcher.encodings([text]))
         assert np.isfinite(found).all()
         assert not found.any()
-    (found,) = open_vectors("elmo-en", matcher, threads=1).of([" "], matcher.encode([" "]))
+    (found,) = open_vectors("elmo-en", matcher, threads=1).of([" "], matcher.encodings([" "]))
     assert not found.any()
 
 
@@ -81,5 +81,7 @@ def test_sources(matcher):
     assert open_vectors("elmo-en", matcher, threads=1).bundle is not None
     with pytest.raises(BundleError, match="has no vectors from 'encoding'"):
         open_vectors("encoding", matcher, threads=1)
-    with pytest.raises(BundleError, match=r"nli-en: gives no vectors of texts; expected a Siam"):
+    with pytest.raises(
+        BundleError, match=r"nli-en: gives no vectors of texts; expected a sentence"
+    ):
         open_vectors("nli-en", matcher, threads=1)

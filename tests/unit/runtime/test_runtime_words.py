@@ -234,9 +234,9 @@ def change_config(folder, *keys, to):
 @pytest.mark.parametrize(
     ("keys", "to", "match"),
     [
-        (("hidden_size",), 8, r"model\.safetensors: does not fit config\.json \(cannot reshape"),
-        (("projection_size",), 5, r"does not fit config\.json \(reader\.projection does not make"),
-        (("num_layers",), 3, r"does not fit config\.json \(no 'forwards\.layers\.2\.input_weight'"),
+        (("hidden_size",), 8, r"hidden_size is 8, but model\.safetensors is made for 7$"),
+        (("projection_size",), 5, r"projection_size is 5, but model\.safetensors is made for 4$"),
+        (("num_layers",), 3, r"num_layers is 3, but model\.safetensors is made for 2$"),
         (("num_layers",), 0, r"config\.json: elmo cannot be built: sizes must be positive"),
         (("num_layers",), None, r"config\.json: elmo lacks the setting 'num_layers'$"),
         (("characters",), None, r"config\.json: elmo lacks the setting 'characters'$"),

@@ -19,7 +19,7 @@ def written(folder, precision, encodings, **options):
         stored.add(encodings[:2])
         stored.add([])
         stored.add(encodings[2:])
-    return Encodings(folder, precision, encodings[0].shape[-1], **options)
+    return Encodings(folder, precision, encodings[0].shape[-1], len(encodings), **options)
 
 
 @pytest.mark.parametrize(("precision", "error"), [("int8", 0.005), ("float16", 0.0006)])
@@ -55,6 +55,6 @@ def test_what_is_stored_can_be_stored_again(tmp_path):
     with EncodingWriter(FolderWriter(tmp_path / "two"), "int8") as copy:
         copy.add_stored(*one.stored([3]))
         copy.add_stored(*one.stored([0, 1]))
-    two = Encodings(tmp_path / "two", "int8", 16, is_flat=False)
+    two = Encodings(tmp_path / "two", "int8", 16, 3, is_flat=False)
     for mine, theirs in zip(two.of([0, 1, 2]), one.of([3, 0, 1]), strict=True):
         np.testing.assert_array_equal(mine, theirs)

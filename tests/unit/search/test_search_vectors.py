@@ -34,7 +34,7 @@ def exact(matrix, query, allowed, count):
 def test_without_a_graph(matrix, tmp_path):
     write_vectors(FolderWriter(tmp_path), matrix.astype(np.float16), threads=1)
     assert not (tmp_path / vector_recall.GRAPH).exists()
-    stored = VectorIndex(tmp_path, SIZE)
+    stored = VectorIndex(tmp_path, NUM_ROWS, SIZE, has_graph=False)
     allowed = np.arange(NUM_ROWS) % 3 == 0
     rows, scores = stored.nearest(matrix[7], 10, allowed)
     assert rows.tolist() == exact(matrix, matrix[7], allowed, 10).tolist()
@@ -44,7 +44,7 @@ def test_without_a_graph(matrix, tmp_path):
 @pytest.mark.parametrize("share", [2, 25, 500])
 def test_with_a_graph(graph, matrix, share, monkeypatch):
     monkeypatch.setattr(vector_recall, "EXACT_ROWS", 100)
-    stored = VectorIndex(graph, SIZE)
+    stored = VectorIndex(graph, NUM_ROWS, SIZE, has_graph=True)
     allowed = np.arange(NUM_ROWS) % share == 0
     found = 0
     for query in matrix[:20]:
@@ -58,7 +58,8 @@ def test_with_a_graph(graph, matrix, share, monkeypatch):
 
 
 def test_fewer_than_asked_for(graph, matrix):
-    rows, _ = VectorIndex(graph, SIZE).nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3)
+    stored = VectorIndex(graph, NUM_ROWS, SIZE, has_graph=True)
+    rows, _ = stored.nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3)
     assert sorted(rows.tolist()) == [0, 1, 2]
-    rows, _ = VectorIndex(graph, SIZE).nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool))
+    rows, _ = stored.nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool))
     assert rows.tolist() == []

@@ -49,25 +49,23 @@ def test_segments_score_as_one(rows, query, cut, tmp_path_factory):
     for part in parts:
         folder = tmp_path_factory.mktemp("words")
         write_words(FolderWriter(folder), part)
-        segments.append(WordIndex(folder))
+        segments.append(WordIndex(folder, len(part)))
     counts = {word: sum(each.num_rows_with(word) for each in segments) for word in query}
     weights = query_weights(query, counts, len(rows))
-    scores = np.concatenate(
-        [each.scores(weights, len(part)) for each, part in zip(segments, parts, strict=True)]
-    )
+    scores = np.concatenate([each.scores(weights) for each in segments])
     np.testing.assert_allclose(scores, bm25(query, rows), rtol=1e-5, atol=1e-6)
 
 
 def test_rows_without_words(tmp_path):
     write_words(FolderWriter(tmp_path), [[], []])
-    words = WordIndex(tmp_path)
+    words = WordIndex(tmp_path, 2)
     assert words.num_rows_with("a") == 0
-    assert words.scores({"a": 1.0}, 2).tolist() == [0, 0]
+    assert words.scores({"a": 1.0}).tolist() == [0, 0]
 
 
 def test_longer_rows_count_less(tmp_path):
     write_words(FolderWriter(tmp_path), [["a"], ["a", "b", "c", "d"]])
-    short, long = WordIndex(tmp_path).scores({"a": 1.0}, 2).tolist()
+    short, long = WordIndex(tmp_path, 2).scores({"a": 1.0}).tolist()
     assert short > long > 0
 
 

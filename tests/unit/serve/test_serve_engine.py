@@ -6,7 +6,13 @@ import time
 import pytest
 
 from softquery.errors import InputError
-from softquery.serve.engine import Engine, EngineResult, Overloaded, SplitRequest
+from softquery.serve.engine import Engine, Overloaded
+from softquery.serve.queued_request import (
+    EngineResult,
+    SplitRequest,
+    TooManyTokens,
+    one_answer_per_item,
+)
 
 
 class DoublingHandler:
@@ -19,10 +25,12 @@ class DoublingHandler:
         self.hold.set()
         self.begun = threading.Event()
 
+    join = staticmethod(one_answer_per_item)
+
     def split(self, request):
         if request == "unreadable":
             raise InputError("expected numbers")
-        return SplitRequest(
+        yield SplitRequest(
             list(request), list(request), num_tokens=sum(request), num_truncated=len(request) > 3
         )
 
@@ -54,7 +62,7 @@ def observer():
 
 @pytest.fixture
 def engine(observer):
-    made = Engine(threads=1, batch_tokens=10, max_requests=8, observer=observer)
+    made = Engine(threads=1, batch_tokens=10, max_requests=8, max_tokens=1000, observer=observer)
     yield made
     made.close()
 
@@ -138,8 +146,82 @@ def test_what_nobody_waits_for_is_not_computed(engine, handler):
     assert handler.batches == [[1], [2]]
 
 
+class SlicedHandler(DoublingHandler):
+    """Reads one number at a time, and says so."""
+
+    def __init__(self):
+        super().__init__()
+        self.read = []
+
+    def split(self, request):
+        for number in request:
+            self.read.append(number)
+            yield SplitRequest([number], [number], num_tokens=number)
+
+
+def test_a_large_request_leaves_turns_to_small_ones(engine):
+    class SlowHandler(DoublingHandler):
+        def compute(self, items):
+            time.sleep(0.02 * sum(items))
+            return super().compute(items)
+
+    handler = SlowHandler()
+    large = engine.submit(handler, [9] * 100)
+    assert handler.begun.wait(20)
+    small = [engine.submit(handler, [1]) for _ in range(3)]
+    assert [each.result(20).answers for each in small] == [[2], [2], [2]]
+    assert not large.done()
+    assert handler.batches[:3].count([1, 1, 1]) == 1
+    large.cancel()
+
+
+def test_a_large_request_is_not_starved_by_small_ones(engine, handler):
+    large = engine.submit(handler, [9] * 20)
+    for _ in range(2000):
+        if large.done():
+            break
+        waiting = [engine.submit(handler, [5, 5]) for _ in range(4)]
+        assert all(each.result(20).answers == [10, 10] for each in waiting)
+    assert large.result(0).answers == [18] * 20
+
+
+def test_a_request_beyond_its_budget_is_refused_before_it_is_computed(engine):
+    handler = SlicedHandler()
+    with pytest.raises(TooManyTokens, match="more than 1,000 tokens to compute"):
+        engine.submit(handler, [400] * 50).result(20)
+    assert handler.read == [400] * 3
+    assert handler.batches == []
+    assert engine.submit(handler, [400, 400]).result(20).answers == [800, 800]
+
+
+def test_the_rest_of_a_cancelled_request_is_dropped(engine, handler):
+    handler.hold.clear()
+    large = engine.submit(handler, [9] * 60)
+    assert handler.begun.wait(20)
+    assert large.cancel()
+    assert engine.num_requests == 0
+    handler.hold.set()
+    assert engine.submit(handler, [1]).result(20).answers == [2]
+    assert handler.batches == [[9], [1]]
+
+
+def test_parts_are_joined(engine):
+    class AddingHandler(DoublingHandler):
+        def join(self, request, answers):
+            if sum(answers) > 100:
+                raise InputError("too much")
+            return [sum(answers)]
+
+    handler = AddingHandler()
+    assert engine.submit(handler, [1, 2, 3]).result(20).answers == [12]
+    with pytest.raises(InputError, match="too much"):
+        engine.submit(handler, [100]).result(20)
+
+
 def test_closing_finishes_what_is_inside(observer, handler):
-    engine = Engine(threads=2, batch_tokens=10, max_requests=100, observer=observer)
+    engine = Engine(
+        threads=2, batch_tokens=10, max_requests=100, max_tokens=1000, observer=observer
+    )
     requests = [engine.submit(handler, [1, 2]) for _ in range(50)]
     engine.close()
     assert all(request.result(0).answers == [2, 4] for request in requests)
@@ -148,7 +230,9 @@ def test_closing_finishes_what_is_inside(observer, handler):
 
 
 def test_many_threads_and_many_clients_agree(observer):
-    engine = Engine(threads=4, batch_tokens=64, max_requests=10_000, observer=observer)
+    engine = Engine(
+        threads=4, batch_tokens=64, max_requests=10_000, max_tokens=1000, observer=observer
+    )
     handlers = [DoublingHandler("one"), DoublingHandler("two")]
     found = {}
 

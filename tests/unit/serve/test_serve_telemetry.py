@@ -36,6 +36,24 @@ def test_a_line_is_an_object_with_its_fields(written):
     assert (second["level"], second["event"]) == ("warning", "something of uvicorn's")
 
 
+def test_a_line_is_no_command_to_a_terminal(written):
+    set_up_logs(log_text=True, stream=written)
+    evil = "\x1b[31m\x7f\x9b2J\u202e\u2066\u2028\ufeff\U000e0041\udcff\r\n"
+    log(logging.INFO, f"event {evil}", {"path": f"/{evil}ünï", f"key{evil}": [evil]})
+    try:
+        raise ValueError(f"said {evil}")
+    except ValueError:
+        LOGGER.error("a fault", exc_info=True)
+    shown = written.getvalue()
+    unsafe = "\x1b\x7f\x9b\u202e\u2066\u2028\ufeff\U000e0041\udcff\r"
+    assert [mark for mark in unsafe if mark in shown] == []
+    first, second = map(json.loads, shown.splitlines())
+    assert (first["event"], first["path"]) == (f"event {evil}", f"/{evil}ünï")
+    assert first[f"key{evil}"] == [evil]
+    assert "ünï" in shown
+    assert second["said"] == f"said {evil}"
+
+
 @pytest.mark.parametrize("log_text", [False, True])
 def test_what_an_exception_says_is_written_only_when_asked(written, log_text):
     set_up_logs(log_text=log_text, stream=written)

@@ -108,3 +108,15 @@ def test_boundaries_must_fit(tmp_path):
     build_pipeline(["a b"], TextConfig()).save(tmp_path)
     message = refusal(tmp_path, TextConfig(boundaries=True))
     assert "made for boundaries=False, but the configuration says True" in message
+
+
+def test_parts_that_do_not_fit_each_other_are_refused(tmp_path):
+    """The library would panic at the first text; its panic is no `Exception`."""
+    config = TextConfig(boundaries=True)
+    build_pipeline(["a man eats"], config).save(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    data = json.loads(path.read_text(encoding="utf-8"))
+    del data["post_processor"]["special_tokens"]["<eos>"]
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(BundleError, match=r"tokenizer\.json: cannot be used \("):
+        TextPipeline.load(tmp_path, config)

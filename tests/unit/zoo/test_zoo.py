@@ -1,5 +1,6 @@
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from softquery import zoo
 from softquery.bundle import BundleConfig, Card, make_card, read_bundle, write_bundle
 from softquery.errors import BundleError
+from softquery.zoo import FoundPackages, ModelPackage
 
 
 def _write(folder, *, licence="apache-2.0", **config):
@@ -33,14 +35,26 @@ def _write(folder, *, licence="apache-2.0", **config):
 
 @pytest.fixture(autouse=True)
 def places(tmp_path, monkeypatch):
-    """A machine with one shipped model, one local one, and an empty working folder."""
+    """A machine with one shipped model, one local one, no packages, and an empty working folder."""
     monkeypatch.setattr("softquery.zoo.zoo.shipped_folder", lambda: tmp_path / "shipped")
+    monkeypatch.setattr("softquery.zoo.zoo.find_packages", lambda: FoundPackages((), ()))
     monkeypatch.setenv("SOFTQUERY_HOME", str(tmp_path / "home"))
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     _write(tmp_path / "shipped" / "nli-en")
     _write(tmp_path / "home" / "models" / "mine", licence="Research: only")
     return tmp_path
+
+
+@pytest.fixture
+def packages(places, monkeypatch):
+    """Two packages of models, `a-models` and `b-models`; the function adds a model to one."""
+    labels = {"a": "a-models 1.0", "b": "b-models"}
+    for key in labels:
+        (places / key).mkdir()
+    known = tuple(ModelPackage(label, (places / key,)) for key, label in labels.items())
+    monkeypatch.setattr("softquery.zoo.zoo.find_packages", lambda: FoundPackages(known, ()))
+    return lambda key, name: _write(places / key / name)
 
 
 def test_entries_tell_what_a_list_shows(places):
@@ -112,7 +126,8 @@ def test_names_resolve_to_folders_that_can_be_read(places):
 
 def test_shipped_names_win_over_local_ones_and_folders_over_both(places):
     _write(places / "home" / "models" / "nli-en")
-    assert zoo.resolve("nli-en") == places / "shipped" / "nli-en"
+    with pytest.warns(UserWarning, match="nli-en is taken from softquery;"):
+        assert zoo.resolve("nli-en") == places / "shipped" / "nli-en"
     (places / "work" / "nli-en").mkdir()
     assert zoo.resolve("nli-en") == Path("nli-en")
 
@@ -130,6 +145,119 @@ def test_an_unknown_name_gets_the_nearest_and_all():
         match=r"^no model called 'nli-eng'; did you mean 'nli-en'\? shipped: nli-en; local: mine$",
     ):
         zoo.resolve("nli-eng")
+
+
+def test_models_of_packages_are_listed_with_their_package(places, packages):
+    packages("b", "tags")
+    packages("a", "topics")
+    listed = [(entry.name, entry.origin, entry.package) for entry in zoo.entries()]
+    assert listed == [
+        ("nli-en", "shipped", "softquery"),
+        ("topics", "package", "a-models 1.0"),
+        ("tags", "package", "b-models"),
+        ("mine", "local", ""),
+    ]
+    assert [entry.name for entry in zoo.packaged()] == ["topics", "tags"]
+    assert zoo.resolve("tags") == places / "b" / "tags"
+    assert read_bundle(zoo.resolve("topics")).config.kind == "matcher"
+    with pytest.raises(
+        BundleError,
+        match=r"shipped: nli-en; a-models 1\.0: topics; b-models: tags; local: mine$",
+    ):
+        zoo.resolve("none")
+
+
+def test_softquery_wins_a_clash_of_names_and_says_so(places, packages):
+    packages("a", "nli-en")
+    with pytest.warns(UserWarning, match="nli-en is taken from") as caught:
+        assert zoo.resolve("nli-en") == places / "shipped" / "nli-en"
+    assert [str(each.message) for each in caught] == [
+        "nli-en is taken from softquery; a-models 1.0 has a model of this "
+        "name too, which is not used"
+    ]
+    (hidden,) = zoo.packaged()
+    assert hidden.problem == ("not used: softquery has a model of this name")
+    assert [entry.problem for entry in zoo.shipped()] == [None]
+
+
+def test_a_clash_is_told_once(packages):
+    packages("a", "nli-en")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            zoo.resolve("nli-en")
+    assert len(caught) == 1
+
+
+def test_of_two_packages_the_first_by_name_wins_and_both_win_over_local(places, packages):
+    for key in "ba":
+        packages(key, "mine")
+    with pytest.warns(UserWarning, match="mine is taken from a-models") as caught:
+        assert zoo.resolve("mine") == places / "a" / "mine"
+    told = [str(each.message) for each in caught]
+    assert ["b-models has" in told[0], f"{places / 'home' / 'models'} has" in told[1]] == [True] * 2
+    assert [entry.problem is None for entry in zoo.entries()] == [True, True, False, False]
+
+
+def test_clashes_of_others_are_no_concern_of_a_sound_name(packages, recwarn):
+    packages("a", "nli-en")
+    zoo.resolve("mine")
+    assert recwarn.list == []
+
+
+def test_a_folder_that_is_a_link_out_of_its_package_is_refused(places, packages):
+    (places / "a" / "out").symlink_to(places / "home" / "models" / "mine")
+    packages("a", "whole")
+    (places / "a" / "inside").symlink_to(places / "a" / "whole")
+    told = {entry.name: entry.problem for entry in zoo.packaged()}
+    said = f"{places / 'a' / 'out'}: is a link that leads out of its package"
+    assert told == {"inside": None, "out": said, "whole": None}
+    with pytest.raises(BundleError, match="/out: is a link that leads out of its package$"):
+        zoo.resolve("out")
+    assert zoo.resolve("inside") == places / "a" / "inside"
+
+
+def test_a_list_reads_no_file_outside_of_the_folder(places):
+    """A card that is a link would show the first line of any file of its reader."""
+    (places / "secret").write_text("secret")
+    model = _write(places / "home" / "models" / "linked")
+    (model / "README.md").unlink()
+    (model / "README.md").symlink_to(places / "secret")
+    linked, _ = zoo.local()
+    assert linked.problem == "README.md: is a link that leads out of the model folder"
+    assert linked.summary == ""
+
+
+@pytest.mark.parametrize("name", zoo.IN_MODELS_PACKAGE)
+def test_a_model_that_is_not_installed_names_the_package_that_has_it(name):
+    with pytest.raises(
+        BundleError, match=f"^{name} is not installed: pip install softquery-models$"
+    ):
+        zoo.resolve(name)
+    assert zoo.absent() == list(zoo.IN_MODELS_PACKAGE)
+
+
+def test_a_local_model_of_that_name_is_found(places):
+    _write(places / "home" / "models" / "elmo-en")
+    assert zoo.resolve("elmo-en") == places / "home" / "models" / "elmo-en"
+    assert "elmo-en" not in zoo.absent()
+
+
+def test_a_slip_is_recognised_in_a_name_that_is_not_installed():
+    with pytest.raises(BundleError, match=r"'tagger-em'; did you mean 'tagger-en'\? shipped: "):
+        zoo.resolve("tagger-em")
+
+
+def test_a_broken_package_is_named_as_a_possible_reason(monkeypatch):
+    broken = FoundPackages((), ("softquery-models 0.1.0: its entry_points.txt is broken",))
+    monkeypatch.setattr("softquery.zoo.zoo.find_packages", lambda: broken)
+    for name, said in (
+        ("elmo-en", "^elmo-en is not installed: pip install softquery-models; "),
+        ("none", "^no model called 'none'; shipped: nli-en; local: mine; "),
+    ):
+        with pytest.raises(BundleError, match=said + r"softquery-models 0\.1\.0: its entry_points"):
+            zoo.resolve(name)
+    assert zoo.resolve("nli-en").name == "nli-en"
 
 
 @pytest.mark.parametrize("name", ["./nli-en", "/no/such", "shipped/nli-en"])

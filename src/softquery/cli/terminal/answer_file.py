@@ -15,6 +15,7 @@ from softquery.errors import counted
 if TYPE_CHECKING:
     from softquery.runtime.bulk import BulkResult
     from softquery.runtime.embed.vector_output import EmbedResult
+    from softquery.runtime.encode.matrix_output import EncodeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def note_cuts(model: Any, count: int) -> None:
 
 
 def tell_end(
-    result: "BulkResult | EmbedResult",
+    result: "BulkResult | EmbedResult | EncodeResult",
     told: str,
     bad: BadRows | None,
     note_cuts: Callable[[], None],

@@ -8,7 +8,7 @@ from typing import IO, TypeVar
 
 from softquery.cli.terminal.console import note
 from softquery.errors import InputError
-from softquery.files import write_text
+from softquery.files import shown_cell, write_text
 
 Item = TypeVar("Item")
 
@@ -57,9 +57,10 @@ class BadRows:
             note(f"skipped: {error}")
             return
         if self.file is None:  # not before there is a row: until then, another run may be at work
-            self.file = self.partial.open("w", encoding="utf-8", newline="\n")
+            self.partial.unlink(missing_ok=True)  # of a killed run, or a link to another file
+            self.file = self.partial.open("x", encoding="utf-8", newline="\n")
             self.file.write("row\treason\n")
-        self.file.write(f"{error.row}\t{error.message}\n")
+        self.file.write(f"{error.row}\t{shown_cell(error.message)}\n")
         row = error.row or 0
         self._is_in_order &= row >= self._last
         self._last = row

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from errno import ENOSPC
@@ -11,11 +12,15 @@ from typing import Any, NoReturn
 
 import typer
 
+import softquery
 from softquery.errors import InputError, SoftqueryError
+from softquery.terminal_text import escape_json, escape_line, escape_text
 
 MISTAKE = 2
 """Exit code of everything that the user can put right."""
 INTERRUPTED = 130
+_PACKAGE = os.path.dirname(softquery.__file__) + os.sep
+"""Where the files of softquery lie."""
 LONGEST_LINE = 2000
 """Characters of an error that are shown."""
 
@@ -25,13 +30,14 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
-    print_text(json.dumps(value, ensure_ascii=False))
-
-
-def print_text(text: str) -> None:
-    """Plain text on standard output."""
     with _answering():
-        print(text)
+        print(escape_json(json.dumps(value, ensure_ascii=False)))
+
+
+def print_text(text: str, *, end: str = "\n") -> None:
+    """Plain text on standard output: exact in a file, safe on a terminal."""
+    with _answering():
+        print(escape_text(text) if sys.stdout.isatty() else text, end=end)
 
 
 def print_line(pieces: Sequence[tuple[str, str]]) -> None:
@@ -41,7 +47,7 @@ def print_line(pieces: Sequence[tuple[str, str]]) -> None:
 
     line = Text()
     for text, style in pieces:
-        line.append(text, style=style)
+        line.append(escape_text(text), style=style)
     line.rstrip()
     with _answering():
         Console().print(line, soft_wrap=True, highlight=False)
@@ -49,24 +55,28 @@ def print_line(pieces: Sequence[tuple[str, str]]) -> None:
 
 def note(line: str) -> None:
     """A line of progress on standard error, where it does not mix with answers."""
-    print(line, file=sys.stderr, flush=True)
+    print(escape_line(line), file=sys.stderr, flush=True)
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A readable table; numbers are right-aligned."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(header_style="bold")
     for place, column in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        # As `Text`: in a plain string, brackets would be read as markup.
+        head = Text(escape_text(column))
+        table.add_column(head, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_shown(cell) for cell in row))
     console = Console()
     with _answering():
         if title:  # a table would break it at the table's own width
-            console.print(title, style="italic", markup=False, highlight=False, soft_wrap=True)
+            shown = escape_text(title)
+            console.print(shown, style="italic", markup=False, highlight=False, soft_wrap=True)
         console.print(table)
 
 
@@ -93,7 +103,7 @@ def _shown(cell: object) -> Any:
 
     if isinstance(cell, float):
         return Text(f"{cell:.4f}")
-    return Text(f"{cell:,}" if isinstance(cell, int) else str(cell))
+    return Text(f"{cell:,}" if isinstance(cell, int) else escape_text(str(cell)))
 
 
 def flat(report: Mapping[str, Any]) -> list[tuple[str, object]]:
@@ -107,7 +117,8 @@ def run(app: typer.Typer) -> NoReturn:
         # What a terminal cannot show is escaped there instead of ending in a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = app(prog_name="softquery", standalone_mode=False)
+        with _own_warnings():
+            code = app(prog_name="softquery", standalone_mode=False)
     except SoftqueryError as error:
         _leave(str(error), MISTAKE)
     except UsageError as error:
@@ -118,6 +129,23 @@ def run(app: typer.Typer) -> NoReturn:
     if code == INTERRUPTED:
         _leave("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _own_warnings() -> Iterator[None]:
+    """Show our own warnings as one line, without the place in the code that they come from."""
+    plain = warnings.formatwarning
+
+    def formatted(message: Any, category: Any, filename: str, *place: Any, **more: Any) -> str:
+        if filename.startswith(_PACKAGE):
+            return f"softquery: {one_line(str(message))}\n"
+        return plain(message, category, filename, *place, **more)
+
+    warnings.formatwarning = formatted
+    try:
+        yield
+    finally:
+        warnings.formatwarning = plain
 
 
 def _usage(error: Any) -> str:
@@ -139,14 +167,8 @@ def _leave(line: str, code: int) -> NoReturn:
 
 
 def one_line(text: str) -> str:
-    r"""The text as one line that any terminal can show, shortened where it is endless.
-
-    >>> one_line("bad\nname\x1b.tsv")
-    'bad\\nname\\x1b.tsv'
-    """
-    shown = "".join(
-        mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text
-    )
+    """The text as one line that any terminal can show, shortened where it is endless."""
+    shown = escape_line(text)
     if len(shown) <= LONGEST_LINE:
         return shown
     half = LONGEST_LINE // 2

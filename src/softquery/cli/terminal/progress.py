@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from softquery.errors import SoftqueryError
+from softquery.terminal_text import escape_line
 
 PATIENCE = 20.0
 """Seconds in which the first process meets the mistake that another one has met."""
@@ -148,10 +149,11 @@ class TrainingBar:
 
     def say(self, line: str) -> None:
         """A line that stays."""
+        shown = escape_line(line)
         if self._bar is not None:
-            self._bar.console.print(line, markup=False, highlight=False)
+            self._bar.console.print(shown, markup=False, highlight=False)
         elif is_first():
-            print(line, file=sys.stderr, flush=True)
+            print(shown, file=sys.stderr, flush=True)
 
 
 def _short(value: float) -> str:

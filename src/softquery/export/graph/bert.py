@@ -3,7 +3,7 @@
 B rows, T pieces, L layers, D width, C scores.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,17 +58,42 @@ def encode_graph(weights: Weights, settings: dict[str, Any]) -> Graph:
 
 def _encoded(graph: Graph, sizes: dict[str, Any], prefix: str) -> tuple[list[str], str]:
     """The states of every layer, and the attention weights of the highest."""
-    config = {**sizes, "norm": "post"}
     ids = graph.input("ids", INT, ["B", "T"])
     segments = graph.input("segments", INT, ["B", "T"])
     lengths = graph.input("lengths", TensorProto.INT32, ["B"])
     hidden = lowered_rows(graph, is_real(graph, ids, lengths))
+    tables = [(ids, "words"), (places_of(graph, ids), "positions"), (segments, "segments")]
+    return encoder_layers(graph, sizes, prefix, tables, hidden)
+
+
+def places_of(graph: Graph, ids: str) -> str:
+    """0, 1, ... for as many tokens as rows [B, T] have: [T]."""
     length = graph.node("Gather", graph.node("Shape", ids), graph.constant(1, np.int64))
     zero, one = graph.constant(0, np.int64), graph.constant(1, np.int64)
-    places = graph.node("Range", zero, length, one)
-    summed = graph.table(ids, f"{prefix}embedding.words")
-    for index, table in ((places, "positions"), (segments, "segments")):
-        summed = graph.node("Add", summed, graph.table(index, f"{prefix}embedding.{table}"))
+    return graph.node("Range", zero, length, one)
+
+
+def encoder_layers(
+    graph: Graph,
+    sizes: Mapping[str, Any],
+    prefix: str,
+    tables: Sequence[tuple[str, str]],
+    hidden: str,
+) -> tuple[list[str], str]:
+    """The states of every layer, and the attention weights of the highest.
+
+    Args:
+        graph: To which they are added.
+        sizes: Of the encoder.
+        prefix: Before the names of its weights.
+        tables: What is looked up, each with the name of its table; the sum is what is read.
+        hidden: Added to the scores of every head, far below zero at padding.
+    """
+    config = {**sizes, "norm": "post"}
+    summed = ""
+    for index, table in tables:
+        rows = graph.table(index, f"{prefix}embedding.{table}")
+        summed = graph.node("Add", summed, rows) if summed else rows
     layers, looks = [normalised(graph, config, summed, f"{prefix}embedding.norm")], ""
     for layer in range(sizes["num_layers"]):
         name = f"{prefix}blocks.{layer}"

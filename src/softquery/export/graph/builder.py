@@ -115,6 +115,11 @@ class Graph:
         self.constants[name] = onnx.numpy_helper.from_array(array, name)
         return name
 
+    def array(self, name: str, values: NDArray[Any]) -> str:
+        """A constant inside the graph that is too long to be called by its values."""
+        self.constants[name] = onnx.numpy_helper.from_array(values, name)
+        return name
+
     def linear(
         self, value: str, name: str, *, limit: float | None = None, bias: bool = True
     ) -> str:

@@ -12,6 +12,7 @@ from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
 from softquery.runtime.bert.backend import BertClassifyBackend, is_bert, open_bert
+from softquery.runtime.call_checks import listed_texts
 from softquery.runtime.classify.backend import ClassifyBackend, Floats, limit_of
 from softquery.runtime.fit_checks import (
     fitting_calibration,
@@ -62,6 +63,7 @@ class Classifier:
 
     def logits(self, texts: Sequence[str]) -> Floats:
         """One row per text, before any temperature."""
+        texts = listed_texts(texts)
         parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
         for start in range(0, len(texts), CHUNK):
             read = self.reading.encode(texts[start : start + CHUNK], self.pipeline)
@@ -82,7 +84,7 @@ class Classifier:
 
     def explain(self, text: str) -> TextWeights:
         """How much each word, and each sentence, had to say, with the answer that it led to."""
-        read = self.reading.encode([text], self.pipeline)[0]
+        read = self.reading.encode(listed_texts([text]), self.pipeline)[0]
         found = self.backend.weigh(read.sentences)
         answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
         return TextWeights(
@@ -98,7 +100,11 @@ class Classifier:
 
     def num_cut(self, texts: Sequence[str]) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
-        long = [text for text in texts if not self.reading.surely_fits(text, self.pipeline)]
+        long = [
+            text
+            for text in listed_texts(texts)
+            if not self.reading.surely_fits(text, self.pipeline)
+        ]
         return sum(each.num_cut > 0 for each in self.reading.encode(long, self.pipeline))
 
     def _answer(self, row: list[float]) -> Classified:

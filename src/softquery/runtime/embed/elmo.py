@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
+from softquery.runtime.fit_checks import check_characters
 from softquery.runtime.inner.inner_weights import INNER, has_inner
 
 NAME = "elmo"
 Array = NDArray[Any]
 Weights = Mapping[str, Array]
 DIRECTIONS = ("forwards", "backwards")
+LARGEST_CLIP = 1e30
 _GATES = (0, 1, 3, 2)
 """Input, forget, output, candidate among torch's input, forget, candidate, output."""
 
@@ -93,8 +95,11 @@ class BiLmSizes:
             raise ValueError(f"widths {self.widths} and filters {self.filters} must be pairs")
         if type(self.max_characters) is not int or self.max_characters < max(3, *self.widths):
             raise ValueError(f"max_characters ({self.max_characters}) must hold every filter")
+        check_characters(self.max_characters)
         if type(self.num_highways) is not int or self.num_highways < 0:
             raise ValueError(f"num_highways must not be negative, got {self.num_highways}")
+        if not all(0 <= clip <= LARGEST_CLIP for clip in self.carried_clips):
+            raise ValueError(f"cell_clip and projection_clip must be from 0 to {LARGEST_CLIP:g}")
         if self.activation not in ("relu", "tanh"):
             raise ValueError(f"activation must be relu or tanh, got {self.activation!r}")
 

@@ -1,16 +1,19 @@
 """A bundle that gives vectors of words in their context."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
 from softquery.files import LONGEST_LINE
+from softquery.runtime.call_checks import listed_sentences
 from softquery.runtime.embed.backend import ContextState, EmbedBackend
 from softquery.runtime.embed.elmo import sizes_of
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
+from softquery.runtime.embed.text_means import mean_vectors
 from softquery.runtime.embed.word_layers import CACHE_BYTES, WordsInContext, learnt_mix
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Advance
 from softquery.runtime.inner.inner_weights import has_inner
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -32,6 +35,9 @@ class ContextEmbedder:
         words: Its biLM.
         mix: What `layers="mix"` means, where the bundle has learnt one.
     """
+
+    num_marks = 0
+    """At each end of a text; an encoder has one."""
 
     def __init__(self, bundle: Bundle, words: WordsInContext, mix: Mix | None = None) -> None:
         self.bundle = bundle
@@ -67,8 +73,7 @@ class ContextEmbedder:
 
         What is given as words stays as it is.
         """
-        if isinstance(texts, str):
-            raise TypeError("expected a list of sentences, got one string")
+        texts = listed_sentences(texts)
         strings = [text for text in texts if isinstance(text, str)]
         cut = iter(self._cutter.words(strings))
         return [next(cut) if isinstance(text, str) else _checked(text) for text in texts]
@@ -94,6 +99,13 @@ class ContextEmbedder:
         for part in chunks(tokens):
             found += self.embed_tokens(part, layers=layers)
         return found
+
+    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+        """A matrix [n, d] with a vector of length one for each text: the mean of its words.
+
+        Layers are mixed as `layers="mix"` does. A text without words has zeros.
+        """
+        return mean_vectors(self, texts, advance)
 
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"

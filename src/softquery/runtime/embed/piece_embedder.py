@@ -3,15 +3,18 @@
 L layers, T pieces, D width.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
 from softquery.runtime.batches import Floats
 from softquery.runtime.bert.backend import BertRow
+from softquery.runtime.call_checks import listed_sentences
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
+from softquery.runtime.embed.text_means import mean_vectors
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Advance
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import PieceEncoder
@@ -41,6 +44,8 @@ class PieceEmbedder:
     """
 
     learnt_mix: Mix | None = None
+    num_marks = 1
+    """At each end of a text."""
 
     def __init__(self, bundle: Bundle, network: PieceNetwork) -> None:
         self.bundle, self.backend = bundle, network
@@ -55,9 +60,8 @@ class PieceEmbedder:
 
     def tokens(self, texts: Sequence[Text]) -> list[list[str]]:
         """The pieces of each text between their marks, and all of them; given words are cut."""
-        if isinstance(texts, str):
-            raise TypeError("expected a list of sentences, got one string")
-        whole = [text if isinstance(text, str) else " ".join(text) for text in texts]
+        sentences = listed_sentences(texts)
+        whole = [text if isinstance(text, str) else " ".join(text) for text in sentences]
         return [
             [BERT_CLS, *(name for name, _ in pieces), BERT_SEP]
             for pieces in self.pipeline.pieces(whole)
@@ -70,6 +74,13 @@ class PieceEmbedder:
     def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors for each text, [layers, pieces, width]; see `ContextEmbedder.embed`."""
         return self.embed_tokens(self.tokens(texts), layers=layers)
+
+    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+        """A matrix [n, d] with a vector of length one for each text: the mean of its pieces.
+
+        All layers are averaged, and marks left out. A text without pieces has zeros.
+        """
+        return mean_vectors(self, texts, advance)
 
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.graph_weights import SCALE, Array, Weights, dequantised, kept
-from softquery.runtime.graphs import used_weights
+from softquery.runtime.graphs import stored_weights, used_weights
 
 TABLES = ("words.source.weight", "words.target.weight")
 READER = "reader."
@@ -24,6 +24,8 @@ _ENDING = re.compile("_(weight|bias)$")
 """A cell's matrices are named like layers."""
 LONGEST = 2048
 """Positions that are kept ready where they are computed."""
+MOST_POSITIONS = 1 << 16
+"""The most that a model may want to be kept ready."""
 _ORDER = {"rnn": (0,), "gru": (1, 0, 2), "lstm": (0, 3, 1, 2)}
 """torch's gates in ONNX's order."""
 
@@ -60,6 +62,8 @@ def generator_weights(weights: Weights, config: Mapping[str, Any]) -> dict[str, 
     made |= _turned(weights, output, "words.turned.weight")
     made["words.turned.bias"] = wide["words.bias"]
     if config.get("positions") == "sinusoidal":
+        if not 0 < config["max_length"] <= MOST_POSITIONS:
+            raise ValueError(f"max_length must be from 1 to {MOST_POSITIONS:,}")
         table = sinusoids(max(LONGEST, config["max_length"]), config["hidden_size"])
         made |= {f"{side}_positions.table": table for side in ("source", "target")}
     if "cell" in config:
@@ -73,7 +77,7 @@ def fitting_weights(bundle: Bundle) -> dict[str, Array]:
 
     Where the graphs ask for no scales, int8 is a way of storing: they are handed float32.
     """
-    stored: Weights = bundle.read_weights()
+    stored: Weights = stored_weights(bundle)
     try:
         if not any(name.endswith(SCALE) for name in used_weights(bundle.path, "step")):
             stored = dequantised(stored)

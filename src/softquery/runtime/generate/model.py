@@ -13,6 +13,7 @@ from softquery.decoding import Hypothesis, Rules, Strategy
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import GenerationAlignment
 from softquery.files import Row
+from softquery.runtime.call_checks import listed_texts
 from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.generate.request import (
     GenerateRequest,
@@ -212,13 +213,17 @@ class Generator:
 
     def log_likelihoods(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Any, Any]:
         """Log P(target | source) of every row, and how many tokens each target has with its end."""
-        read = self.source_pipeline.encode_ids(list(sources))
-        given = read, self.pipeline.encode_ids(list(targets))
+        sources, targets = listed_texts(sources), listed_texts(targets)
+        if len(sources) != len(targets):
+            raise ValueError(f"{len(targets)} targets for {len(sources)} sources")
+        given = self.source_pipeline.encode_ids(sources), self.pipeline.encode_ids(targets)
         return self.backend.log_likelihoods(*given), np.array([len(t) - 1 for t in given[1]])
 
     def num_cut(self, texts: Sequence[str]) -> int:
         """How many texts are longer than the model's limit."""
-        return sum(cut > 0 for cut in self.source_pipeline.encode_ids_with_cuts(list(texts))[1])
+        return sum(
+            cut > 0 for cut in self.source_pipeline.encode_ids_with_cuts(listed_texts(texts))[1]
+        )
 
     def text_of(self, tokens: Sequence[int], source: SourceText, request: GenerateRequest) -> str:
         """The text that tokens stand for; signs that the model lacks are those of the source."""

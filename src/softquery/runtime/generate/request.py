@@ -20,6 +20,7 @@ from softquery.decoding import (
     couplet_rules,
 )
 from softquery.errors import ConfigError, InputError
+from softquery.runtime.call_checks import listed_texts
 from softquery.text import UNK_ID, TextPipeline, reserved_tokens
 
 Rank = Literal["likelihood", "both_ways"]
@@ -81,8 +82,9 @@ class SourceText:
 
 def read_sources(texts: Sequence[str], pipeline: TextPipeline) -> list[SourceText]:
     """Texts as tokens; an empty one is refused."""
+    texts = listed_texts(texts)
     for number, text in enumerate(texts, 1):
-        if not isinstance(text, str) or not text.strip():
+        if not text.strip():
             raise InputError("is empty, expected a text", source="the texts", row=number)
     found = []
     for text, encoded in zip(texts, pipeline.encode(texts), strict=True):

@@ -2,8 +2,9 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,22 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import PairAlignment
 from softquery.runtime.bert.backend import BertMatchBackend, is_bert, open_bert
+from softquery.runtime.call_checks import (
+    listed_encodings,
+    listed_pairs,
+    listed_texts,
+    whole_number,
+)
 from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
+from softquery.runtime.given_texts import Advance, matrix_of
 from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
 from softquery.text import UNK, Encoded
+
+if TYPE_CHECKING:
+    from softquery.runtime.vectors.text_vectors import EncodingVectors, StateVectors
 
 Pair = tuple[str, str]
 Sentence = tuple[int, ...] | tuple[str, ...]
@@ -33,7 +44,7 @@ class Matcher:
     Args:
         bundle: The model folder.
         backend: What computes its logits.
-        cache_size: How many sentences' encodings are kept for `rank` and `encode`.
+        cache_size: How many sentences' encodings are kept for `rank` and `encodings`.
     """
 
     chunk = CHUNK
@@ -61,6 +72,7 @@ class Matcher:
 
     def logits(self, pairs: Sequence[Pair]) -> Floats:
         """One row per pair, before any temperature."""
+        pairs = listed_pairs(pairs)
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
@@ -83,7 +95,7 @@ class Matcher:
 
     def explain(self, first: str, second: str) -> PairAlignment:
         """Which words of two sentences looked at which, with the answer they led to."""
-        sides = self.pipeline.encode([first, second])
+        sides = self.pipeline.encode(listed_texts([first, second]))
         encodings = [self._encoding(tuple(side)) for side in self.read([first, second])[0]]
         found = self.backend.align(encodings[0], encodings[1])
         if found is None:
@@ -108,16 +120,40 @@ class Matcher:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         # A token has at least one character, so that most texts need no second look.
         sure = self.pipeline.config.max_tokens - (2 if self.pipeline.config.boundaries else 0)
-        long = [text for text in texts if len(text) > sure]
+        long = [text for text in listed_texts(texts) if len(text) > sure]
         return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
 
-    def encode(self, texts: Sequence[str]) -> list[Floats]:
+    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+        """A matrix [n, d] with a vector of length one for each text, to be compared by cosine.
+
+        Which vectors a matcher has is told in `softquery.runtime.vectors.text_vectors`: a Siamese
+        one those that it compares, others a by-product. A text of which it knows no word has zeros.
+
+        Raises:
+            BundleError: The model reads two texts together, and has no vector of one.
+        """
+        vectors = self._text_vectors
+        return matrix_of(
+            texts,
+            lambda some: vectors.of(some, self.encodings(some)),
+            vectors.size,
+            chunk=self.chunk,
+            advance=advance,
+        )
+
+    @cached_property
+    def _text_vectors(self) -> "StateVectors | EncodingVectors":
+        from softquery.runtime.vectors.text_vectors import own_vectors  # which knows this class
+
+        return own_vectors(self)
+
+    def encodings(self, texts: Sequence[str]) -> list[Floats]:
         """What comparing needs of each text, to be stored and handed to `rank`.
 
         Each text is encoded by itself, so that its encoding never depends on its batch. The
         arrays may be shared with later calls, and cannot be written to.
         """
-        return self.encode_read(self.read(texts)[0])
+        return self.encodings_of_read(self.read(listed_texts(texts))[0])
 
     def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
         """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
@@ -125,17 +161,23 @@ class Matcher:
             return self.pipeline.written_words_with_cuts(list(texts))
         return self.pipeline.encode_ids_with_cuts(list(texts))
 
-    def encode_read(self, sentences: Read) -> list[Floats]:
-        """As `encode`, for texts that `read` has cut already."""
+    def encodings_of_read(self, sentences: Read) -> list[Floats]:
+        """As `encodings`, for texts that `read` has cut already."""
         return [self._encoding(tuple(sentence)) for sentence in sentences]
 
     def compare(self, first: Sequence[Floats], second: Sequence[Floats]) -> NDArray[np.float64]:
-        """What `probabilities` says, from what `encode` gave.
+        """What `probabilities` says, from what `encodings` gave.
 
         Args:
             first: As many as there are second sides, or one for all of them.
             second: The other sides.
         """
+        like = self.encodings([""])[0]
+        first, second = listed_encodings(first, like), listed_encodings(second, like)
+        if len(first) != 1 and len(first) != len(second):
+            raise ValueError(f"{len(first)} first sides for {len(second)} second ones")
+        if not second:
+            return np.empty((0, max(1, len(self.labels))))
         return self._squashed(self.backend.compare(first, second))
 
     def answers(self, probabilities: NDArray[np.float64]) -> list[Match]:
@@ -157,7 +199,7 @@ class Matcher:
             query: Encoded once.
             documents: The candidates.
             top_k: How many to return, at least 1; all by default.
-            encodings: What `encode` gave for the documents, where it is stored.
+            encodings: What `encodings` gave for the documents, where it is stored.
             label: Whose probability is the score; by default "same meaning" (the second of two
                 labels), `entailment` where there is such a label, else the first label. A grade's
                 score is its share of the scale.
@@ -166,13 +208,17 @@ class Matcher:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
         """
         column = self.column(label)
-        if top_k is not None and top_k < 1:
-            raise ValueError(f"top_k must be at least 1, got {top_k}")
+        if top_k is not None:
+            top_k = whole_number(top_k, "top_k")
+        documents, asked = listed_texts(documents), self.encodings([query])
         if encodings is None:
-            encodings = self.encode(documents)
+            encodings = self.encodings(documents)
+        elif isinstance(encodings, np.ndarray):
+            raise TypeError("expected what `encodings` gives, a list of arrays, got a matrix")
+        else:
+            encodings = listed_encodings(encodings, asked[0])
         if len(encodings) != len(documents):
             raise ValueError(f"{len(encodings)} encodings for {len(documents)} documents")
-        asked = self.encode([query])
         order = sorted(range(len(documents)), key=lambda place: (len(encodings[place]), place))
         scores = np.empty(len(documents))
         if order:
@@ -191,7 +237,7 @@ class Matcher:
                 raise ValueError(f"a model that grades has no label {label!r:.40}")
             return 0
         if label is not None:
-            return parse_class(label, self.labels)
+            return parse_class(label if isinstance(label, str) else repr(label), self.labels)
         if len(self.labels) == 2:
             return 1
         return self.labels.index("entailment") if "entailment" in self.labels else 0

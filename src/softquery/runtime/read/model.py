@@ -19,6 +19,7 @@ from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment
 from softquery.numpy_softmax import softmax
 from softquery.runtime.bert.backend import BertReadBackend, is_bert, open_bert
+from softquery.runtime.call_checks import listed_pairs, listed_texts, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -62,6 +63,7 @@ class Reader:
 
     def best(self, pairs: Sequence[Asked]) -> list[Answer]:
         """The best span of each context, however unsure it is."""
+        pairs = listed_pairs(pairs)
         return [
             answer
             for start in range(0, len(pairs), CHUNK)
@@ -70,7 +72,8 @@ class Reader:
 
     def candidates(self, question: str, context: str, *, top: int = 5) -> list[Answer]:
         """The best spans of one context, best first, however unsure they are."""
-        windowed = make_windows([(question, context)], self.pipeline, self.window)
+        top = whole_number(top, "top")
+        windowed = make_windows(listed_pairs([(question, context)]), self.pipeline, self.window)
         scores = self.backend.scores(windowed.windows)
         return candidates(windowed, scores, max_words=self.rules.max_words, top=top)[0]
 
@@ -81,7 +84,7 @@ class Reader:
         the sum of a row. The model itself uses what the context's words ask, and of what the
         question's words ask the strongest.
         """
-        windowed = make_windows([(question, context)], self.pipeline, self.window)
+        windowed = make_windows(listed_pairs([(question, context)]), self.pipeline, self.window)
         if not windowed.windows:
             raise InputError("a context without any word has nothing to show")
         scores = self.backend.scores(windowed.windows)
@@ -107,7 +110,7 @@ class Reader:
     def num_long(self, contexts: Sequence[str]) -> int:
         """How many contexts are longer than a window, and are read in several."""
         # A word has at least one character, so that short texts need no second look.
-        long = [text for text in contexts if len(text) > self.window.size]
+        long = [text for text in listed_texts(contexts) if len(text) > self.window.size]
         return sum(len(spans) > self.window.size for spans in self.pipeline.word_spans(long))
 
     def _best(self, pairs: Sequence[Asked]) -> list[Answer]:

@@ -13,6 +13,7 @@ from softquery.answers import ContextWindow, SpanScores
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.batches import Floats, length_batches, padded_rows
+from softquery.runtime.fit_checks import check_characters
 from softquery.runtime.graphs import OnnxGraphs, fitting_graphs, laid_out, stored_weights
 from softquery.runtime.inner.inner_weights import INNER
 from softquery.runtime.inner.onnx import ContextLayers, MixedContext
@@ -53,7 +54,7 @@ class OnnxReadBackend:
         stored = stored_weights(bundle)
         weights = laid_out(bundle, stored)
         try:
-            self._longest = int(settings["spelling"]["max_characters"])
+            self._longest = check_characters(int(settings["spelling"]["max_characters"]))
         except (KeyError, TypeError, ValueError):
             place = bundle.path / "config.json"
             raise BundleError(f"{place}: does not say how long words are spelt") from None

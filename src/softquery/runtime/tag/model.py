@@ -6,6 +6,7 @@ from typing import Protocol
 from softquery.answers import Tagged, TagSet
 from softquery.bundle import Bundle
 from softquery.runtime.bert.backend import BertTagBackend, is_bert, open_bert
+from softquery.runtime.call_checks import listed_sentences
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
@@ -49,16 +50,19 @@ class Tagger:
 
     def predict(self, texts: Sequence[Text]) -> list[Tagged]:
         """The tags of each text, in the scheme that the bundle writes."""
+        texts = listed_sentences(texts)
         words = self.words(texts)
-        return [
-            Tagged(
-                tuple(tokens),
-                tuple(self.tags.write(tags)),
-                tuple(self.tags.spans(tags)),
-                text if isinstance(text, str) else None,
-            )
-            for text, tokens, tags in zip(texts, words, self.own_tags(words), strict=True)
-        ]
+        found = zip(texts, words, self.own_tags(words), strict=True)
+        return [self.tagged(text, tokens, tags) for text, tokens, tags in found]
+
+    def tagged(self, text: Text, words: Sequence[str], tags: Sequence[str]) -> Tagged:
+        """The answer to a text, from its words and their tags in the model's own scheme."""
+        return Tagged(
+            tuple(words),
+            tuple(self.tags.write(tags)),
+            tuple(self.tags.spans(tags)),
+            text if isinstance(text, str) else None,
+        )
 
     def own_tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The tags of sentences that are cut into words, in the model's own scheme."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.batches import Floats, length_batches, padded_rows
+from softquery.runtime.fit_checks import check_characters
 from softquery.runtime.graphs import OnnxGraphs, fitting_graphs, laid_out, stored_weights
 from softquery.runtime.inner.inner_weights import INNER
 from softquery.runtime.inner.onnx import ContextLayers, MixedContext
@@ -56,7 +57,8 @@ class OnnxTagBackend:
             if inner is not None:
                 self._context = MixedContext(inner, settings[INNER], stored, pipeline.config)
             spelling = settings["spelling"]
-            reads, longest = spelling["kind"] != "none", int(spelling["max_characters"])
+            reads = spelling["kind"] != "none"
+            longest = check_characters(int(spelling["max_characters"]))
             self._width = int(spelling["output_size"])
         names = (TAG, SPELL) if reads else (TAG,)
         self._graphs = OnnxGraphs.of(bundle, names, weights, threads)

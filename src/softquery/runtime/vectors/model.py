@@ -14,18 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle, read_bundle
-from softquery.errors import BundleError, InputError
+from softquery.errors import BundleError, ConfigError, InputError
 from softquery.files import VectorTable, read_vectors
 from softquery.files.word_tests import GradedWords, Section
 from softquery.measure import spearman
 from softquery.measure.word_scores import AnalogyScore, answer_analogies, principal_plane, unit_rows
+from softquery.runtime.call_checks import whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Advance, matrix_of
 from softquery.runtime.kinds import check_kind
 from softquery.text import TextConfig, ngram_buckets, normalise, reserved_tokens
 from softquery.zoo import resolve
 
 Floats = NDArray[np.float32]
 KIND = "vectors"
+CHUNK = 1024
+"""Texts whose words are averaged at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class WordVectors:
 
     def place(self, word: str) -> int | None:
         """Where a word stands, or None."""
+        if not isinstance(word, str):
+            raise InputError(f"expected a word, found {word!r:.40}")
         found = self._places.get(word)
         return self._places.get(normalise(word, self.text)) if found is None else found
 
@@ -115,16 +121,34 @@ class WordVectors:
 
     def nearest(self, word: str, *, top_k: int = 10) -> list[Near]:
         """The words whose vectors point most nearly where this one's does."""
-        return self._best(self.unit_vector(word), [word], top_k)
+        return self._best(self.unit_vector(word), [word], whole_number(top_k, "top_k"))
 
     def analogy(self, first: str, second: str, third: str, *, top_k: int = 5) -> list[Near]:
         """What is to `third` as `second` is to `first` (Mikolov et al. 2013a, Section 4)."""
         wanted = self.unit_vector(second) - self.unit_vector(first) + self.unit_vector(third)
-        return self._best(unit_rows(wanted[None])[0], [first, second, third], top_k)
+        asked, count = [first, second, third], whole_number(top_k, "top_k")
+        return self._best(unit_rows(wanted[None])[0], asked, count)
 
     def similarity(self, first: str, second: str) -> float:
         """The cosine of two words."""
         return float(self.unit_vector(first) @ self.unit_vector(second))
+
+    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+        """A matrix [n, d] with a vector of length one for each text: the mean of its words.
+
+        Frequent words weigh less (Arora et al. 2017, Section 3). A text of which no word is known
+        has zeros; n-grams are not used.
+        """
+        from softquery.runtime.vectors.text_vectors import WordVectorAverages  # knows this class
+
+        averages = WordVectorAverages(self)
+        return matrix_of(
+            texts,
+            lambda some: averages.of(some, ()),
+            averages.size,
+            chunk=CHUNK,
+            advance=advance,
+        )
 
     def answer(self, sections: Sequence[Section], *, restrict: int) -> list[AnalogyScore]:
         """Put analogies to the test.
@@ -202,6 +226,8 @@ def load_vectors(name_or_path: str | PathLike[str]) -> WordVectors:
         BundleError: The bundle is damaged, or holds something else.
         InputError: The file is damaged.
     """
+    if not isinstance(name_or_path, (str, PathLike)):
+        raise ConfigError(f"expected the name or the place of vectors, got {name_or_path!r:.40}")
     if Path(name_or_path).is_file():
         vectors = read_vectors(name_or_path)
         return WordVectors(vectors, text=guessed_text(vectors.words))

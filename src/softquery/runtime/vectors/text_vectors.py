@@ -2,6 +2,7 @@
 
 | model | a text's vector |
 |---|---|
+| sentence encoder | its own, which is what it is for |
 | Siamese matcher | its encoding, which is what it compares |
 | ESIM | the mean of its encoder's states, frequent words weighing less (Arora+ 2017, Section 3) |
 | word vectors | the mean of its words' vectors, weighed in the same way |
@@ -25,6 +26,7 @@ from softquery.errors import BundleError
 from softquery.measure.word_scores import unit_rows
 from softquery.runtime.embed.model import ContextEmbedder
 from softquery.runtime.embed.piece_embedder import PieceEmbedder
+from softquery.runtime.encode.model import SentenceEncoder, load_sentence_encoder
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.kinds import kind_of
 from softquery.runtime.loading import opened
@@ -158,15 +160,15 @@ class WordAverages:
 
 
 class WordVectorAverages:
-    """The mean of a text's word vectors, from a bundle that has words and no ids.
+    """The mean of a text's word vectors, from a table that has words and no ids.
 
     Args:
         vectors: The words and their vectors.
-        bundle: What they are from.
+        bundle: What they are from, where it is one.
     """
 
-    def __init__(self, vectors: WordVectors, bundle: Bundle) -> None:
-        self.bundle: Bundle | None = bundle
+    def __init__(self, vectors: WordVectors, bundle: Bundle | None = None) -> None:
+        self.bundle = bundle
         self._vectors = vectors
         self.size = int(vectors.vectors.matrix.shape[1])
         self._cutter = WordTokenizer(vectors.text)
@@ -204,28 +206,24 @@ class ContextVectors:
 
     def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
         """Vectors [N, D]."""
-        found = self._embedder.embed(list(texts), layers="mix")
-        return unit_rows(np.stack([mean_in_context(self._embedder, each) for each in found]))
+        return self._embedder.encode(texts)
 
 
-def mean_in_context(embedder: ContextEmbedder | PieceEmbedder, layers: Floats) -> Floats:
-    """The vector [D] of a text whose words in their context are [1, words, width].
+class SentenceVectors:
+    """The vectors of a sentence encoder.
 
-    An encoder's marks are left out, so that a text without words is zeros here as everywhere.
+    Args:
+        encoder: The model.
     """
-    return mean_of_words(layers[:, 1:-1] if isinstance(embedder, PieceEmbedder) else layers)
 
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self.bundle: Bundle | None = encoder.bundle
+        self.size = encoder.output_size
+        self._encoder = encoder
 
-def mean_of_words(layers: Floats) -> Floats:
-    """The mean over the words of [1, words, width]; zeros where there are none.
-
-    >>> mean_of_words(np.array([[[1.0, 2.0], [3.0, 4.0]]], dtype=np.float32)).tolist()
-    [2.0, 3.0]
-    """
-    if not layers.shape[1]:
-        return np.zeros(layers.shape[2], dtype=np.float32)
-    found: Floats = layers[0].mean(axis=0)
-    return found
+    def of(self, texts: Sequence[str], encodings: Sequence[Floats]) -> Floats:
+        """Vectors [N, D]."""
+        return self._encoder.encode(texts)
 
 
 def own_vectors(matcher: Matcher) -> StateVectors | EncodingVectors:
@@ -281,6 +279,8 @@ def open_vectors(source: str, matcher: Matcher, *, threads: int | None) -> TextV
 
 def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
     kind = kind_of(bundle)
+    if kind.name == "sentence-encoder":
+        return SentenceVectors(load_sentence_encoder(bundle, threads=threads))
     if kind.verb == "embed":
         return ContextVectors(kind.opener.get()(bundle, threads=threads))
     if kind.name == "vectors":
@@ -289,8 +289,8 @@ def _foreign(bundle: Bundle, threads: int | None) -> TextVectors:
     if kind.name == "matcher" and own is not None and own.source == ENCODING:
         return EncodingVectors(load_matcher(bundle, threads=threads), own=False)
     raise BundleError(
-        f"{bundle.path}: gives no vectors of texts; expected a Siamese matcher, an embedder, "
-        "an encoder or word vectors"
+        f"{bundle.path}: gives no vectors of texts; expected a sentence encoder, a Siamese "
+        "matcher, an embedder, an encoder or word vectors"
     )
 
 

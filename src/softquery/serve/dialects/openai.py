@@ -11,7 +11,7 @@ import secrets
 import time
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Path
 from pydantic import AliasChoices, ConfigDict, Field
 
 from softquery.serve.bodies import (
@@ -124,7 +124,7 @@ ScoreBody = Annotated[ScoreTexts | ScoreQueries, Field(union_mode="left_to_right
 
 def openai_routes(service: Service) -> APIRouter:
     """The addresses of OpenAI; `/v1/embeddings` only if a model gives vectors."""
-    router = APIRouter(tags=["OpenAI"])
+    router, names = APIRouter(tags=["OpenAI"]), service.catalogue.names
 
     async def embeddings(body: EmbeddingsBody) -> RawJson:
         """A vector of length 1 for each text."""
@@ -141,12 +141,12 @@ def openai_routes(service: Service) -> APIRouter:
 
     async def models() -> Json:
         """The names of all models and indexes."""
-        every = (*service.catalogue.models, *service.catalogue.indexes)
-        data = [
-            {"id": each.name, "object": "model", "created": 0, "owned_by": "softquery"}
-            for each in every
-        ]
-        return Json({"object": "list", "data": data})
+        return Json({"object": "list", "data": list(map(_known_model, names))})
+
+    async def model(name: Annotated[str, Path(json_schema_extra={"enum": list(names)})]) -> Json:
+        """One of these models or indexes."""
+        (found, *_) = service.catalogue.named(name)
+        return Json(_known_model(found.name))
 
     common: dict[str, Any] = {"responses": refusals(Dialect.OPENAI)}
     if service.catalogue.able("embed"):
@@ -154,11 +154,15 @@ def openai_routes(service: Service) -> APIRouter:
             router.add_api_route(
                 path, embeddings, methods=["POST"], response_model=Embeddings, **common
             )
-    only_key: dict[int | str, dict[str, Any]] = {401: refusals(Dialect.OPENAI)[401]}
-    router.add_api_route(
-        "/v1/models", models, methods=["GET"], response_model=KnownModels, responses=only_key
-    )
+    known: dict[int | str, dict[str, Any]] = {401: refusals(Dialect.OPENAI)[401]}
+    one: dict[int | str, dict[str, Any]] = {**known, 404: refusals(Dialect.OPENAI)[404]}
+    router.add_api_route("/v1/models", models, response_model=KnownModels, responses=known)
+    router.add_api_route("/v1/models/{name:path}", model, response_model=KnownModel, responses=one)
     return router
+
+
+def _known_model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "softquery"}
 
 
 def vllm_routes(service: Service) -> APIRouter:

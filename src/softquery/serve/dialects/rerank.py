@@ -5,7 +5,7 @@ ignored: `max_tokens_per_doc`, `max_chunks_per_doc`, `rank_fields`, `priority`.
 """
 
 import secrets
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -54,6 +54,9 @@ class JinaRerank(RequestBody):
     documents: Documents
     top_n: Count | None = None
     return_documents: bool | None = True
+    rank_fields: Annotated[
+        list[Literal["text"]] | None, Field(description="Fields other than the text are not read.")
+    ] = None
     model: Model = None
 
 

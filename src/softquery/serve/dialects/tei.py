@@ -1,4 +1,4 @@
-"""Text Embeddings Inference: `/embed /rerank /predict /similarity /info /health`, and `POST /`.
+"""Text Embeddings Inference: `/embed /rerank /predict /similarity`, which `POST /` takes as well.
 
 Its clients may also send `truncate` (false refuses texts that would be truncated; by default they
 are truncated), `truncation_direction` (only on the right), `raw_scores` (log-odds instead of
@@ -14,6 +14,7 @@ from fastapi import APIRouter
 from pydantic import Field
 from starlette.responses import Response
 
+from softquery.errors import counted
 from softquery.serve.bodies import (
     LIMIT,
     Count,
@@ -40,6 +41,7 @@ Direction = Annotated[
 Pair = Annotated[list[Text], Field(min_length=2, max_length=2)]
 Single = Annotated[list[Text], Field(min_length=1, max_length=1)]
 Pairs = Annotated[list[Pair], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
+Singles = Annotated[list[Single], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
 
 
 class EmbedBody(RequestBody):
@@ -85,11 +87,7 @@ class PredictBody(RequestBody):
 class PredictTextBody(RequestBody):
     """A text, or texts, to be classified by a classifier."""
 
-    inputs: (
-        Text
-        | Single
-        | Annotated[list[Single], Field(min_length=1, json_schema_extra={LIMIT: "texts"})]
-    )
+    inputs: Text | Single | Singles
     raw_scores: bool = False
     truncate: bool | None = None
     model: Model = None
@@ -142,12 +140,7 @@ class Prediction(ResponseBody):
 
 Predictions = list[Prediction] | list[list[Prediction]]
 Vectors = list[list[float]]
-AnyAnswer = Vectors | list[float] | list[Rank] | Predictions
-EmbedEither = Annotated[EmbedBody | SimilarityBody, Field(union_mode="left_to_right")]
 PredictEither = Annotated[PredictBody | PredictTextBody, Field(union_mode="left_to_right")]
-AnyBody = Annotated[
-    EmbedBody | SimilarityBody | PredictBody | RerankBody, Field(union_mode="left_to_right")
-]
 
 
 class Tei:
@@ -184,14 +177,16 @@ class Tei:
         """All labels of each pair with their probabilities, likeliest first."""
         pairs, many = body.pairs()
         served, answers, _ = await self.service.match(body.model, pairs, truncate=body.truncate)
-        found = [_labels(served, each, body.raw_scores) for each in answers]
+        found = [labels_with_scores(served, each, raw_scores=body.raw_scores) for each in answers]
         return Json(found if many else found[0])
 
     async def predict_text(self, body: PredictTextBody) -> Json:
         """All labels of each text with their probabilities, likeliest first."""
         texts, many = body.texts()
         served, answers = await self.service.predict("classify", body.model, texts)
-        found = [_labels(served, each, body.raw_scores) for each in answers]
+        if body.truncate is False:
+            await _refuse_longer(served, texts)
+        found = [labels_with_scores(served, each, raw_scores=body.raw_scores) for each in answers]
         return Json(found if many else found[0])
 
     async def similarity(self, body: SimilarityBody) -> Json:
@@ -209,19 +204,16 @@ class Tei:
             return await self.predict(body)
         return await self.predict_text(body)
 
-    async def embed_or_compare(self, body: EmbedEither) -> Response:
-        """Vectors, or their cosines, depending on the body."""
-        if isinstance(body, EmbedBody):
-            return await self.embed(body)
-        return await self.similarity(body)
 
-    async def any(self, body: AnyBody) -> Response:
-        """Vectors, cosines, a ranking or labels, depending on the body."""
-        if isinstance(body, RerankBody):
-            return await self.rerank(body)
-        if isinstance(body, PredictBody):
-            return await self.predict(body)
-        return await self.embed_or_compare(body)
+async def _refuse_longer(served: ServedModel, texts: list[str]) -> None:
+    """Refuse texts of which a classifier reads only the beginning."""
+    count = await asyncio.to_thread(served.model.num_cut, texts)
+    if count:
+        longer = f"{counted(count, 'text is', 'texts are')} longer than {served.name} reads"
+        raise Fault(
+            FaultKind.VALIDATION,
+            f"{longer} ({served.model.limit}); allow truncate, or send shorter texts",
+        )
 
 
 def log_odds(probability: float) -> float:
@@ -243,7 +235,9 @@ def _ranks(found: ScoredTexts, body: RerankBody) -> list[dict[str, Any]]:
     return ranks
 
 
-def _labels(served: ServedModel, answer: Any, raw_scores: bool) -> list[dict[str, Any]]:
+def labels_with_scores(
+    served: ServedModel, answer: Any, *, raw_scores: bool = False
+) -> list[dict[str, Any]]:
     """The labels of one answer; a grade has none, and gets the label `grade`."""
     shares = answer.probabilities
     if not shares:
@@ -265,12 +259,6 @@ def tei_routes(service: Service) -> APIRouter:
     if embeds:
         router.add_api_route("/embed", tei.embed, response_model=Vectors, **common)
         router.add_api_route("/similarity", tei.similarity, response_model=list[float], **common)
-        router.add_api_route(
-            "/",
-            tei.any if matches else tei.embed_or_compare,
-            response_model=AnyAnswer if matches else Vectors | list[float],
-            **common,
-        )
     if matches:
         ranked = list[Rank] | JinaRanked
         router.add_api_route("/rerank", tei.rerank, response_model=ranked, **common)

@@ -70,12 +70,16 @@ function trial(method, path, schema) {
   return parts;
 }
 
+// An address with the first allowed value of each of its parameters.
+const filled = (path, parameters = []) =>
+  parameters.reduce((made, each) => made.replace(`{${each.name}}`, encodeURIComponent(each.schema.enum[0])), path);
+
 function operation(path, method, found) {
   const schema = found.requestBody?.content["application/json"].schema;
   const head = node("summary", {}, node("span", { class: `method ${method.toUpperCase()}`, text: method.toUpperCase() }), node("code", { text: path }), node("span", { class: "quiet", text: found.description ?? found.summary ?? "" }));
   const statuses = Object.entries(found.responses).map(([status, answer]) => node("tr", {}, node("th", { scope: "row", text: status }), node("td", { text: answer.description })));
   const answers = node("table", { class: "fields" }, node("caption", { text: "Answers" }), node("tbody", {}, ...statuses));
-  const parts = node("div", { class: "parts" }, ...(schema ? fieldsOf(schema) : []), answers, ...(path === "/metrics" ? [] : trial(method, path, schema)));
+  const parts = node("div", { class: "parts" }, ...(schema ? fieldsOf(schema) : []), answers, ...(path === "/metrics" ? [] : trial(method, filled(path, found.parameters), schema)));
   return node("details", { class: "panel" }, head, parts);
 }
 

@@ -1,0 +1,1 @@
+"""Models for softquery: every folder beside this file is one. Nothing here is ever imported."""

@@ -1,0 +1,106 @@
+"""`softquery distill`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_table
+from softquery.cli.terminal.progress import TrainingBar
+from softquery.cli.terminal.shared_options import needs_extra, parse_rename
+from softquery.errors import InputError
+
+if TYPE_CHECKING:
+    from softquery.running.teacher import Teacher, VectorFile
+
+
+def distill(
+    teacher: Annotated[
+        str,
+        typer.Argument(
+            help="A sentence-transformers folder, a model that encodes sentences (a name or a "
+            "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text."
+        ),
+    ],
+    texts: Annotated[
+        list[Path],
+        typer.Option(
+            help="What the student reads: a text per line, or a column `text`. Repeatable."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
+    ],
+    student: Annotated[
+        str, typer.Option(help="static (minutes on a CPU), bilstm, or transformer.")
+    ] = "static",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override one setting, such as model.output_size=128."),
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Our column name to the file's: text=question.")
+    ] = "",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
+) -> None:
+    """Make a small sentence encoder that gives nearly the vectors of a large one.
+
+    The teacher's vectors are computed once and kept until the run is complete. An interrupted run
+    (Ctrl-C, kill, power cut) goes on with --resume to the same bytes.
+    """
+    with needs_extra("train", needed_for="distilling"):
+        import jaxtyping  # noqa: F401
+        import lightning_fabric  # noqa: F401
+        import torch  # noqa: F401
+    from softquery.recipes import override
+    from softquery.recipes.students import student as student_named
+    from softquery.running.distill import distill as run_distillation
+    from softquery.running.run_folder import partial_folder
+    from softquery.running.run_options import RunOptions
+
+    changes = [] if seed is None else [f"training.seed={seed}"]
+    run: Any = override(student_named(student), [*(settings or []), *changes])
+    for path in texts:
+        if not path.is_file():
+            raise InputError("no such file", source=path)
+    try:
+        with TrainingBar(run.counted) as bar:
+            options = RunOptions(
+                data=texts[0].parent,
+                output=output,
+                observer=bar,
+                say=bar.say,
+                resume=resume,
+                rename=parse_rename(columns),
+            )
+            bundle = run_distillation(
+                run, _opened(teacher), texts, options, teacher_name=Path(teacher).name
+            )
+    except KeyboardInterrupt:
+        if partial_folder(output).exists():
+            note("softquery: interrupted; go on with --resume")
+            sys.exit(INTERRUPTED)
+        raise
+    _show(bundle, as_json)
+
+
+def _opened(teacher: str) -> "Teacher | VectorFile":
+    from softquery.running.open_teacher import open_teacher
+
+    return open_teacher(teacher)
+
+
+def _show(bundle: Path, as_json: bool) -> None:
+    from softquery.bundle import read_bundle
+
+    metrics = read_bundle(bundle).metrics
+    if as_json:
+        print_json({"bundle": str(bundle), **metrics})
+        return
+    rows = [*metrics["tune"].items(), *metrics["training"].items()]
+    print_table(str(bundle), ("what", "value"), rows)

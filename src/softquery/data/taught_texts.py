@@ -1,0 +1,61 @@
+"""Texts, and the vectors that a teacher gives them.
+
+N texts in all, B of a batch, T padded length, E width of a vector.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from softquery.data.tokens import Sentences, Tokens
+
+
+class TaughtBatch(NamedTuple):
+    """B texts, and the vector of length one that each should have."""
+
+    tokens: Tokens
+    vectors: Float[Tensor, "B E"] | None
+
+    @property
+    def size(self) -> int:
+        """Number of texts."""
+        return len(self.tokens.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtTexts:
+    """A whole set of texts with a teacher's vectors, ready to be cut into batches.
+
+    Vectors may be of half precision, and may lie in a file that is mapped into memory; those of a
+    batch become float32.
+    """
+
+    sentences: Sentences
+    vectors: Float[Tensor, "N E"] | None = None
+    num_cut: int = 0
+    """Texts that were longer than the pipeline's limit."""
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def lengths(self) -> Int[Tensor, " N"]:
+        """Tokens of each text."""
+        return self.sentences.lengths
+
+    def to(self, device: torch.device | str) -> "TaughtTexts":
+        """The same texts on another device."""
+        vectors = None if self.vectors is None else self.vectors.to(device)
+        return replace(self, sentences=self.sentences.to(device), vectors=vectors)
+
+    def batch(self, rows: Int[Tensor, " B"], length: int) -> TaughtBatch:
+        """The chosen texts, padded to `length`.
+
+        >>> texts = TaughtTexts(Sentences.pack([[4, 5], [6]]), torch.eye(2).half())
+        >>> texts.batch(torch.tensor([1]), 2).vectors.tolist()
+        [[0.0, 1.0]]
+        """
+        vectors = None if self.vectors is None else self.vectors[rows].float()
+        return TaughtBatch(self.sentences.pad(rows, length), vectors)

@@ -1,0 +1,175 @@
+"""A vector for a sentence.  Query: learned vectors.  Key, value: the tokens' states.  Score: dot.
+
+A table of sub-words, a body that reads them (nothing at all, a BiLSTM, or a thin Transformer), and
+pooling by one learned query (Lin et al. 2017, Section 2.1, with a single row of weights) beside the
+largest or the mean value of each feature. A linear layer makes the vector, whose length is one.
+Vectors are compared by cosine; the first 64, 128 or 256 numbers serve by themselves where training
+asked for it (Kusupati et al. 2022, Section 3).
+
+B sentences, T tokens, D width of a state, E width of a vector.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from softquery.attention import MultiHead
+from softquery.data import TaughtBatch, Tokens
+from softquery.models.config_checks import check_choices, check_dropout, check_heads, check_positive
+from softquery.models.outputs import SentenceOutput
+from softquery.nn import (
+    BiRecurrent,
+    Cell,
+    EncoderBlock,
+    FeedForward,
+    LayerNorm,
+    LearnedQuery,
+    Positions,
+    WordEmbedding,
+    max_pool,
+    mean_pool,
+)
+
+Body = Literal["static", "recurrent", "transformer"]
+"""What reads the table's vectors: nothing, a BiLSTM, or blocks of self-attention."""
+SentencePool = Literal["query", "max", "mean"]
+"""How the states of a sentence become one vector."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PooledEncoderConfig:
+    """Sizes of a pooled encoder."""
+
+    vocab_size: int = 0
+    """Sub-words, padding included; 0 until the data is known."""
+    output_size: int = 384
+    """Width of a sentence's vector."""
+    body: Body = "recurrent"
+    embedding_size: int = 256
+    hidden_size: int = 320
+    """Width of one LSTM direction, or of the Transformer's states; unused where nothing reads."""
+    cell: Cell = "lstm"
+    num_layers: int = 3
+    """Blocks of a Transformer."""
+    num_heads: int = 4
+    pools: tuple[SentencePool, ...] = ("query", "max")
+    """Laid side by side."""
+    dropout: float = 0.0
+    word_dropout: float = 0.0
+    """Share of sub-words that the table reads as unknown in training."""
+
+    def __post_init__(self) -> None:
+        check_choices(self, {"body": Body, "cell": Cell})
+        unknown = [pool for pool in self.pools if pool not in get_args(SentencePool)]
+        if unknown or not self.pools or len(set(self.pools)) != len(self.pools):
+            known = ", ".join(get_args(SentencePool))
+            raise ValueError(f"pools must be some of {known}, each once; got {self.pools!r}")
+        check_positive(
+            self, "output_size", "embedding_size", "hidden_size", "num_layers", "num_heads"
+        )
+        if self.body == "transformer":
+            check_heads(self.hidden_size, self.num_heads)
+        check_dropout(self, "dropout", "word_dropout")
+
+
+class PooledEncoder(nn.Module):
+    """Reads a sentence into one vector.
+
+    Differs from Lin et al. 2017: one query instead of many, and the states are not projected
+    before it meets them.
+
+    Args:
+        config: The sizes.
+    """
+
+    def __init__(self, config: PooledEncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedder = WordEmbedding(
+            config.vocab_size, config.embedding_size, word_dropout=config.word_dropout
+        )
+        self.dropout = nn.Dropout(config.dropout)
+        self.body = _body(config)
+        width = config.embedding_size if self.body is None else self.body.output_size
+        self.query = LearnedQuery(width) if "query" in config.pools else None
+        self.output = nn.Linear(width * len(config.pools), config.output_size)
+
+    def forward(self, batch: TaughtBatch) -> SentenceOutput:
+        """The vectors of a batch."""
+        return self.encode(batch.tokens)
+
+    def encode(self, tokens: Tokens) -> SentenceOutput:
+        """Vectors of sentences; one without tokens has that of the output layer's bias."""
+        states = self.dropout(self.embedder(tokens.ids))
+        if self.body is not None:
+            states = self.body(states, tokens.mask)
+        weights, pooled = None, []
+        for pool in self.config.pools:
+            if pool == "query" and self.query is not None:
+                mixed, weights = self.query(states, tokens.mask)
+                pooled.append(mixed)
+            else:
+                pooled.append((max_pool if pool == "max" else mean_pool)(states, tokens.mask))
+        vectors = self.output(torch.cat(pooled, dim=-1)).float()
+        return SentenceOutput(F.normalize(vectors, dim=-1), weights)
+
+
+class TransformerBody(nn.Module):
+    """Blocks of self-attention with normalisation before each sublayer, and one at the top.
+
+    Args:
+        input_size: Width of a token's vector; it is projected where the blocks are of another.
+        size: Width of the blocks.
+        num_layers: How many blocks.
+        num_heads: Heads of each.
+        dropout: Dropout of the sublayers' outputs.
+    """
+
+    MAX_LENGTH = 512
+
+    def __init__(
+        self, input_size: int, size: int, *, num_layers: int, num_heads: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.output_size = size
+        self.widen = nn.Linear(input_size, size) if input_size != size else None
+        self.positions = Positions("learned", size, self.MAX_LENGTH)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(
+                MultiHead(size, num_heads),
+                FeedForward(size, 4 * size, activation="gelu"),
+                norm="pre",
+                dropout=dropout,
+            )
+            for _ in range(num_layers)
+        )
+        self.norm = LayerNorm(size)
+
+    def forward(
+        self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T E"]:
+        """States in their context; zeros at padding."""
+        states = states if self.widen is None else self.widen(states)
+        states = states + self.positions(states.shape[1])
+        for block in self.blocks:
+            states, _ = block(states, mask)
+        normed: Tensor = self.norm(states) * mask.unsqueeze(-1)
+        return normed
+
+
+def _body(config: PooledEncoderConfig) -> BiRecurrent | TransformerBody | None:
+    if config.body == "static":
+        return None
+    if config.body == "recurrent":
+        return BiRecurrent(config.embedding_size, config.hidden_size, cell=config.cell)
+    return TransformerBody(
+        config.embedding_size,
+        config.hidden_size,
+        num_layers=config.num_layers,
+        num_heads=config.num_heads,
+        dropout=config.dropout,
+    )

@@ -1,0 +1,152 @@
+"""Students: small sentence encoders that learn a teacher's vectors, and what a run of one is."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from softquery.errors import ConfigError
+from softquery.models import PooledEncoderConfig, name_of
+from softquery.recipes.run import check_least, check_seed, run_dict
+from softquery.text import TextConfig
+from softquery.training import Optim, Schedule, Training
+
+PREFIXES = (64, 128, 256)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudentPieces:
+    """Which sub-words the student has a vector for."""
+
+    size: int = 20_000
+    """The most pieces, reserved ones included: the most frequent ones of the teacher's vocabulary
+    in the texts, or learnt from the texts where the teacher has none that fits."""
+    min_count: int = 2
+    """Rarer pieces are left out; their words are cut into smaller ones."""
+
+    def __post_init__(self) -> None:
+        check_least(self, 1, "min_count")
+        check_least(self, 100, "size")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudentTexts:
+    """How texts are cut into batches."""
+
+    tune_share: float = 0.01
+    """Share of the texts that is held back to steer by."""
+    most_tuned: int = 5_000
+    """The most texts that are held back."""
+    batch_size: int = 1024
+    """Texts of a batch, which are also what likeness is compared with."""
+    pad_multiple: int = 4
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tune_share < 1:
+            raise ValueError(f"tune_share must be between 0 and 1, got {self.tune_share}")
+        check_least(self, 1, "most_tuned", "pad_multiple")
+        check_least(self, 2, "batch_size")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Likeness:
+    """What the student approaches, besides the teacher's vector of each text."""
+
+    weight: float = 1.0
+    """Of how alike the texts of a batch are; 0 to learn each vector by itself."""
+    cosine_weight: float = 10.0
+    """Of the cosine to the teacher's vector."""
+    temperature: float = 0.05
+    prefixes: tuple[int, ...] = PREFIXES
+    """Widths at which vectors can be cut; those beyond the student's width are ignored."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistillRun:
+    """Everything that determines a student's run, except its texts and its teacher."""
+
+    counted: ClassVar[str] = "step"
+    refused: ClassVar[Mapping[str, str]] = {}
+
+    name: str
+    summary: str
+    model: PooledEncoderConfig
+    likeness: Likeness = field(default_factory=Likeness)
+    text: TextConfig = field(default_factory=lambda: TextConfig(unit="bert", max_tokens=64))
+    pieces: StudentPieces = field(default_factory=StudentPieces)
+    data: StudentTexts = field(default_factory=StudentTexts)
+    optim: Optim = field(default_factory=Optim)
+    schedule: Schedule = field(default_factory=Schedule)
+    training: Training = field(default_factory=Training)
+
+    def __post_init__(self) -> None:
+        check_seed(self.training)
+        if self.text.unit != "bert" or self.text.boundaries:
+            raise ValueError("a student reads sub-words (text.unit=bert) without boundaries")
+
+    def model_name(self) -> str:
+        """The model's name in a bundle."""
+        return name_of(self.model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for `run.json`."""
+        return run_dict(self)
+
+
+def static() -> DistillRun:
+    """A table of vectors whose weights are learnt: minutes on a CPU.
+
+    What `model2vec` makes of a teacher is where it begins: each piece has the teacher's vector of
+    itself; training moves the vectors and learns how much each piece counts.
+    """
+    return DistillRun(
+        name="static",
+        summary="A table of sub-words, weighed by a learned query: minutes on a CPU",
+        model=PooledEncoderConfig(
+            body="static", embedding_size=256, output_size=256, pools=("query",)
+        ),
+        optim=Optim(lr=5e-3, betas=(0.9, 0.98), clip_norm=1.0),
+        schedule=Schedule(warmup_share=0.02, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=5, patience=5),
+    )
+
+
+def bilstm() -> DistillRun:
+    """A BiLSTM under a learned query and the largest values: the size of the shipped encoders."""
+    return DistillRun(
+        name="bilstm",
+        summary="A BiLSTM of 320 over sub-words of 256: the shipped encoders' size",
+        model=PooledEncoderConfig(),
+        data=StudentTexts(batch_size=2048),
+        optim=Optim(lr=6e-3, betas=(0.9, 0.98), clip_norm=1.0),
+        schedule=Schedule(warmup_share=0.03, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=20, patience=20, precision="bf16-mixed"),
+    )
+
+
+def transformer() -> DistillRun:
+    """Three thin blocks of self-attention: more exact per parameter, and slower."""
+    return replace(
+        bilstm(),
+        name="transformer",
+        summary="Three Transformer blocks of 256 over sub-words of 128",
+        model=PooledEncoderConfig(body="transformer", embedding_size=128, hidden_size=256),
+        optim=Optim(lr=1e-3, betas=(0.9, 0.98), clip_norm=1.0),
+    )
+
+
+STUDENTS: dict[str, Callable[[], DistillRun]] = {
+    "static": static,
+    "bilstm": bilstm,
+    "transformer": transformer,
+}
+"""By the name that `softquery distill --student` takes."""
+
+
+def student(name: str) -> DistillRun:
+    """The student of that name, or `ConfigError` naming the nearest one."""
+    if name not in STUDENTS:
+        near = difflib.get_close_matches(name[:100].lower(), STUDENTS, n=1, cutoff=0.3)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(f"unknown student {name!r:.100}{hint} (known: {', '.join(STUDENTS)})")
+    return STUDENTS[name]()

@@ -1,0 +1,284 @@
+"""Distil a teacher: its vectors once, then a student that learns them, and a bundle.
+
+As in `train`, everything lies in `OUTPUT.partial` until the bundle is complete, the teacher's
+vectors among it, and an interrupted run goes on from there to the same bytes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from softquery import __version__
+from softquery.bundle import RECORDS, BundleConfig, write_bundle
+from softquery.data import Sentences, Slot, TaughtTexts, bucketed, in_order
+from softquery.errors import InputError, counted
+from softquery.files import fingerprint, read_texts
+from softquery.models import PooledEncoder
+from softquery.recipes.students import DistillRun
+from softquery.running.run_card import distill_card
+from softquery.running.run_folder import (
+    clear_up,
+    enter,
+    kept_if_resumable,
+    note_settings,
+    partial_folder,
+)
+from softquery.running.run_options import RunOptions, Say
+from softquery.running.student import fill_table, piece_vectors, student_pipeline
+from softquery.running.teacher import (
+    DistinctTexts,
+    Floats,
+    Teacher,
+    VectorFile,
+    principal_axes,
+    shard_path,
+    write_shards,
+    write_targets,
+)
+from softquery.runtime.torch_device import evaluating
+from softquery.runtime.torch_models import config_of
+from softquery.tasks import SentenceDistillation
+from softquery.text import TextPipeline
+from softquery.training import BEST, Trainer, TrainingPlan, draw_curves, leave, load_tensors
+
+SHARDS, TARGETS = "teacher", "targets.npy"
+LONGEST = 2_000
+"""Characters of a text; more of it could not be read anyway."""
+COMPARED = 1_000
+"""Held-back texts whose likeness to each other is measured."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lessons:
+    """The texts of a run with the teacher's vectors, cut into pieces: to learn and to steer by."""
+
+    train: TaughtTexts
+    tune: TaughtTexts
+    pipeline: TextPipeline
+
+
+def distill(
+    run: DistillRun,
+    teacher: Teacher | VectorFile,
+    texts: Sequence[str | PathLike[str]],
+    options: RunOptions,
+    *,
+    teacher_name: str,
+) -> Path:
+    """Train a student and write its bundle.
+
+    Args:
+        run: The student, with its overrides.
+        teacher: Whose vectors are learnt.
+        texts: Files: a text per line, or a column `text`; blank ones are passed over.
+        options: Where it writes and who watches; `data` is not used.
+        teacher_name: As the card names it.
+    """
+    fabric, target = enter(run.training, options), Path(options.output)
+    if fabric is None:
+        return target
+    folder, say = partial_folder(target), options.say
+    paths = [Path(path) for path in texts]
+    distinct = read_distinct(paths, options.rename, say)
+    run = replace(run, model=replace(run.model, vocab_size=0))
+    with kept_if_resumable(folder, say, also=f"{SHARDS}/{shard_path(Path(), 0)}"):
+        note_settings(
+            folder,
+            {**run.to_dict(), "teacher": teacher_name, "vectors": fingerprint(teacher.files)},
+            fingerprint=fingerprint(paths),
+            resume=options.resume,
+        )
+        write_shards(teacher, distinct, folder / SHARDS, run.model.output_size, say)
+        count = len(distinct.texts)
+        axes = principal_axes(folder / SHARDS, count, run.model.output_size, run.training.seed)
+        if not (folder / TARGETS).exists():
+            write_targets(folder / SHARDS, axes, count, folder / TARGETS)
+        lessons = prepare_lessons(run, distinct.texts, teacher, folder / TARGETS, say)
+        run, model = _student(run, lessons.pipeline, teacher, axes)
+        model.to(fabric.device)
+        task = _task(run)
+        trainer = Trainer(
+            fabric,
+            model,
+            _plan(run, lessons, fabric.device),
+            loss=task.loss,
+            optim=run.optim,
+            schedule=run.schedule,
+            training=run.training,
+            folder=folder,
+        )
+        trainer.run(options.observer, resume=options.resume)
+        _finish(run, task, lessons, trainer, target, teacher_name)
+        clear_up(folder, target)
+        say(f"bundle written: {target}")
+    leave(fabric)
+    return target
+
+
+def read_distinct(
+    paths: Iterable[Path], rename: Mapping[str, str] | None, say: Say
+) -> DistinctTexts:
+    """Every text once, its spaces tidied, cut to what could be read."""
+    found: dict[str, int] = {}
+    total = 0
+    for text in read_texts(paths, rename=rename):
+        if tidy := " ".join(text[:LONGEST].split()):
+            found.setdefault(tidy, total)
+        total += 1
+    if len(found) < 4:
+        raise InputError(
+            f"{counted(len(found), 'different text')} to learn from; expected at least 4",
+            source=", ".join(map(str, paths)),
+        )
+    say(f"{len(found):,} different texts of {total:,}")
+    return DistinctTexts(list(found), list(found.values()), total)
+
+
+def prepare_lessons(
+    run: DistillRun, texts: Sequence[str], teacher: Teacher | VectorFile, targets: Path, say: Say
+) -> Lessons:
+    """Choose the student's sub-words, cut the texts, and hold some of them back."""
+    vocabulary = None if isinstance(teacher, VectorFile) else teacher.vocabulary
+    pipeline = student_pipeline(run, texts, vocabulary)
+    say(f"{pipeline.vocab_size:,} sub-words")
+    ids = pipeline.encode_ids(list(texts))
+    vectors = torch.from_numpy(np.load(targets, mmap_mode="c", allow_pickle=False))
+    order = np.random.default_rng(run.training.seed).permutation(len(texts))
+    count = min(max(2, round(len(texts) * run.data.tune_share)), run.data.most_tuned)
+    held_back, kept = np.sort(order[:count]), np.sort(order[count:])
+    say(f"{len(kept):,} texts to train on, {count:,} held back to steer by")
+    train, tune = (
+        TaughtTexts(Sentences.pack([ids[row] for row in rows]), vectors[torch.from_numpy(rows)])
+        for rows in (kept, held_back)
+    )
+    return Lessons(train=train, tune=tune, pipeline=pipeline)
+
+
+def _student(
+    run: DistillRun,
+    pipeline: TextPipeline,
+    teacher: Teacher | VectorFile,
+    axes: Floats,
+) -> tuple[DistillRun, PooledEncoder]:
+    run = replace(run, model=replace(run.model, vocab_size=pipeline.vocab_size))
+    model = PooledEncoder(run.model)
+    if not isinstance(teacher, VectorFile):
+        fill_table(model, piece_vectors(teacher, pipeline.vocabulary(), axes))
+    return run, model
+
+
+def _task(run: DistillRun) -> SentenceDistillation:
+    likeness, width = run.likeness, run.model.output_size
+    return SentenceDistillation(
+        output_size=width,
+        prefixes=tuple(prefix for prefix in likeness.prefixes if prefix < width),
+        cosine_weight=likeness.cosine_weight,
+        likeness_weight=likeness.weight,
+        temperature=likeness.temperature,
+    )
+
+
+def _plan(run: DistillRun, lessons: Lessons, device: torch.device) -> TrainingPlan:
+    train, tune = lessons.train.to(device), lessons.tune.to(device)
+    lengths = lessons.train.lengths().cpu()
+
+    def slots(epoch: int) -> list[Slot]:
+        return bucketed(
+            lengths,
+            batch_size=run.data.batch_size,
+            seed=run.training.seed,
+            epoch=epoch,
+            pad_multiple=run.data.pad_multiple,
+        )
+
+    return TrainingPlan(slots=slots, make_batch=train.batch, measure=partial(_measured, texts=tune))
+
+
+def _measured(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
+    return {f"tune_{name}": value for name, value in measure(model, texts).items()}
+
+
+def measure(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
+    """How near the student is: the mean cosine, and how far both agree on what is alike.
+
+    The second is the correlation between the student's and the teacher's cosines of all pairs of
+    some texts.
+    """
+    if texts.vectors is None:
+        raise ValueError("nothing to compare with: these texts have no vectors")
+    found, wanted = vectors_of(model, texts), texts.vectors.float().cpu()
+    first, second = (
+        _above_diagonal(each[:COMPARED] @ each[:COMPARED].T) for each in (found, wanted)
+    )
+    agreement = torch.corrcoef(torch.stack([first, second]))[0, 1] if len(first) > 1 else 1.0
+    return {
+        "cosine": float((found * wanted).sum(dim=-1).mean()),
+        "likeness": float(agreement),
+    }
+
+
+@torch.inference_mode()
+def vectors_of(
+    model: nn.Module, texts: TaughtTexts, *, batch_size: int = 1024
+) -> Float[Tensor, "N E"]:
+    """The student's vectors of all texts, in their order, on the CPU."""
+    device = next(model.parameters()).device
+    answers: Tensor | None = None
+    with evaluating(model):
+        for slot in in_order(texts.lengths().cpu(), batch_size=batch_size):
+            found = model(texts.batch(slot.rows.to(device), slot.length)).vectors.float().cpu()
+            if answers is None:
+                answers = found.new_empty(len(texts), found.shape[1])
+            answers[slot.rows] = found
+    return torch.empty(0, 0) if answers is None else answers
+
+
+def _above_diagonal(cosines: Float[Tensor, "N N"]) -> Float[Tensor, " M"]:
+    rows, columns = torch.triu_indices(len(cosines), len(cosines), offset=1)
+    return cosines[rows, columns]
+
+
+def _finish(
+    run: DistillRun,
+    task: SentenceDistillation,
+    lessons: Lessons,
+    trainer: Trainer,
+    target: Path,
+    teacher_name: str,
+) -> None:
+    """Write the best weights as a bundle, with how near they are to the teacher."""
+    model, state = trainer.bare, trainer.state
+    best, _ = load_tensors(trainer.folder / BEST)
+    model.load_state_dict(best)
+    metrics = {
+        "tune": {**measure(model, lessons.tune), "n": len(lessons.tune)},
+        "training": {
+            **state.facts(run.training.seed),
+            "texts": len(lessons.train),
+            "teacher": teacher_name,
+        },
+    }
+    records = trainer.folder / RECORDS
+    draw_curves(state.rows, "tune_cosine", records / "curves.png")
+    write_bundle(
+        target,
+        config=BundleConfig(
+            kind="sentence-encoder",
+            model={"name": run.model_name(), "config": config_of(model)},
+            task=task.to_dict(),
+            text=lessons.pipeline.config.to_dict(),
+            library_version=__version__,
+        ),
+        tokenizer_json=lessons.pipeline.tokenizer.to_str(),
+        weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
+        metrics=metrics,
+        card=distill_card(run, metrics, name=target.name),
+        records=records,
+    )

@@ -1,0 +1,197 @@
+"""Teachers by what lies on the disk: a file of vectors, an ONNX graph, or a model folder."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import torch
+from tokenizers import Tokenizer
+
+from softquery.bundle import Bundle, read_bundle
+from softquery.bundle.config import CONFIG
+from softquery.errors import InputError
+from softquery.export import export_sentence_encoder
+from softquery.interop import import_sentence_transformers
+from softquery.interop.sentence_modules import MODULES
+from softquery.running.teacher import Floats, Teacher, VectorFile
+from softquery.runtime import load
+from softquery.text import BERT_RESERVED
+
+TOKENIZER = "tokenizer.json"
+BATCH = 64
+"""Texts that a graph reads at a time."""
+MAX_TOKENS = 128
+"""Of a text, for an ONNX teacher, which does not say how many it was made for."""
+
+
+def open_teacher(source: str) -> Teacher | VectorFile:
+    """A teacher by its file, its folder or its name in the zoo.
+
+    Args:
+        source: A `.npy` with one vector per text; an `.onnx` beside its `tokenizer.json`;
+            a folder of sentence-transformers; or whatever `softquery.load` opens and can encode
+            sentences.
+    """
+    path = Path(source)
+    if path.suffix == ".npy":
+        return VectorFile(path)
+    if path.suffix == ".onnx":
+        return OnnxTeacher(path)
+    if (path / MODULES).exists():
+        return ImportedTeacher(path)
+    return ModelTeacher(source)
+
+
+class ModelTeacher:
+    """A model of ours that encodes sentences.
+
+    On a GPU it computes in half precision, which is what its vectors are kept in.
+
+    Args:
+        source: Its name or its folder.
+    """
+
+    def __init__(self, source: str | Path) -> None:
+        self.model: Any = load(source)
+        if not hasattr(self.model, "encode"):
+            raise InputError("does not encode sentences", source=source)
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """What decides its vectors."""
+        bundle: Bundle = self.model.bundle
+        return [bundle.path / CONFIG, bundle.tokenizer_path, bundle.weights_path]
+
+    @property
+    def vocabulary(self) -> Sequence[str] | None:
+        """Its sub-words, where it reads BERT's."""
+        pipeline = getattr(self.model, "pipeline", None)
+        if pipeline is None or pipeline.config.unit != "bert":
+            return None
+        found: Sequence[str] = pipeline.vocabulary()
+        return found
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Vectors of texts."""
+        with torch.autocast("cuda", torch.float16, enabled=torch.cuda.is_available()):
+            found: Floats = self.model.encode(texts)
+        return found
+
+
+class ImportedTeacher(ModelTeacher):
+    """A folder of sentence-transformers, imported for as long as the run takes.
+
+    Without a GPU its graph is exported, too, which encodes texts faster than torch does.
+
+    Args:
+        folder: With its `modules.json`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._scratch = TemporaryDirectory()
+        place = Path(self._scratch.name)
+        bundle = read_bundle(import_sentence_transformers(folder, place / "imported"))
+        if not torch.cuda.is_available():
+            bundle = read_bundle(export_sentence_encoder(bundle, place / "exported").bundle)
+        super().__init__(bundle.path)
+        named = (".json", ".txt", ".safetensors")
+        self._files = sorted(path for path in folder.rglob("*") if path.suffix in named)
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """What decides its vectors."""
+        return self._files
+
+
+class OnnxTeacher:
+    """A graph as `optimum` and others export it: `input_ids` and `attention_mask` to vectors.
+
+    An output `sentence_embedding` is taken as it is; otherwise the first output, where it has a
+    vector per token, is averaged over the tokens.
+
+    Args:
+        path: The graph; its `tokenizer.json` lies in the same folder or in the one above.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        place = _tokenizer_beside(path)
+        self.files = [path, place]
+        self._tokenizer = _read_tokenizer(place)
+        try:
+            self._session = onnxruntime.InferenceSession(
+                path.read_bytes(), providers=["CPUExecutionProvider"]
+            )
+        except OSError as error:
+            raise InputError(f"cannot be read ({error.strerror})", source=path) from None
+        except Exception as error:  # the library's own classes, which it does not export
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"is no graph that can be run ({reason})", source=path) from None
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        if "input_ids" not in self._inputs:
+            named = ", ".join(sorted(self._inputs))
+            raise InputError(f"expected an input `input_ids`, found {named}", source=path)
+        outputs = [each.name for each in self._session.get_outputs()]
+        is_named = "sentence_embedding" in outputs
+        self._output = "sentence_embedding" if is_named else outputs[0]
+
+    @property
+    def vocabulary(self) -> Sequence[str] | None:
+        """Its sub-words, where they are BERT's."""
+        ids = self._tokenizer.get_vocab()
+        if not set(BERT_RESERVED) <= set(ids):
+            return None
+        return sorted(ids, key=ids.__getitem__)
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Vectors of texts."""
+        parts = [
+            self._encode(list(texts[start : start + BATCH]))
+            for start in range(0, len(texts), BATCH)
+        ]
+        return np.concatenate(parts)
+
+    def _encode(self, texts: list[str]) -> Floats:
+        encodings = self._tokenizer.encode_batch(texts)
+        longest = max(len(each.ids) for each in encodings)
+        ids = np.zeros((len(texts), longest), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, each in enumerate(encodings):
+            ids[row, : len(each.ids)], mask[row, : len(each.ids)] = each.ids, 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        feed = {name: value for name, value in given.items() if name in self._inputs}
+        found = np.asarray(self._session.run([self._output], feed)[0], dtype=np.float32)
+        if found.ndim == 2:
+            return found
+        if found.ndim != 3 or found.shape[:2] != ids.shape:
+            raise InputError(
+                f"expected a vector per text or per token, found {list(found.shape)}",
+                source=self.path,
+            )
+        weights = mask[:, :, None].astype(np.float32)
+        mean: Floats = (found * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)
+        return mean
+
+
+def _tokenizer_beside(path: Path) -> Path:
+    places = [folder / TOKENIZER for folder in (path.parent, path.parent.parent)]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise InputError(f"has no {TOKENIZER} beside it", source=path)
+    return found
+
+
+def _read_tokenizer(path: Path) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.from_str(json.dumps(json.loads(path.read_text(encoding="utf-8"))))
+    except (ValueError, OSError) as error:
+        raise InputError(f"cannot be read ({error})", source=path) from None
+    except Exception as error:  # the library raises plain exceptions
+        raise InputError(f"is no tokenizer ({str(error)[:200]})", source=path) from None
+    tokenizer.enable_truncation(MAX_TOKENS)
+    tokenizer.no_padding()
+    return tokenizer

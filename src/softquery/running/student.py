@@ -1,0 +1,95 @@
+"""What a student knows before its first lesson: the sub-words it reads, and a vector for each."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from softquery.models import PooledEncoder
+from softquery.recipes.students import DistillRun
+from softquery.running.teacher import Teacher, checked
+from softquery.text import (
+    BERT_RESERVED,
+    CONTINUATION,
+    TextPipeline,
+    build_pipeline,
+    pipeline_from_pieces,
+)
+
+Floats = NDArray[np.float32]
+PART = 65_536
+"""Texts that are cut into pieces at a time."""
+SPREAD = 0.3
+"""Standard deviation of the vectors that a body reads first."""
+
+
+def student_pipeline(
+    run: DistillRun, texts: Sequence[str], vocabulary: Sequence[str] | None
+) -> TextPipeline:
+    """How the student cuts texts.
+
+    Args:
+        run: How many sub-words it has.
+        texts: By which they are chosen, or learnt.
+        vocabulary: The teacher's sub-words; None to learn them from the texts.
+    """
+    size, least = run.pieces.size, run.pieces.min_count
+    if vocabulary is None:
+        return build_pipeline(texts, run.text, vocab_size=size, min_count=least)
+    whole = pipeline_from_pieces(list(vocabulary), run.text)
+    return pipeline_from_pieces(frequent_pieces(whole, texts, size, least), run.text)
+
+
+def frequent_pieces(
+    pipeline: TextPipeline, texts: Sequence[str], size: int, min_count: int
+) -> list[str]:
+    """The reserved pieces, every character that occurs, and the most frequent other pieces.
+
+    With all its characters a word can always be cut, however rare it is. Pieces keep the order that
+    they have in the vocabulary.
+    """
+    counts: Counter[int] = Counter()
+    for start in range(0, len(texts), PART):
+        for ids in pipeline.encode_ids(list(texts[start : start + PART])):
+            counts.update(ids)
+    entries = pipeline.vocabulary()
+    letters = {letter for number in counts for letter in entries[number].removeprefix(CONTINUATION)}
+    kept = set(BERT_RESERVED)
+    kept.update(piece for piece in entries if piece.removeprefix(CONTINUATION) in letters)
+    by_count = sorted(range(len(entries)), key=lambda number: (-counts[number], number))
+    for number in by_count:
+        if len(kept) >= size or counts[number] < min_count:
+            break
+        kept.add(entries[number])
+    rest = [piece for piece in entries if piece in kept and piece not in BERT_RESERVED]
+    return [*BERT_RESERVED, *rest]
+
+
+def piece_vectors(teacher: Teacher, pieces: Sequence[str], axes: Floats) -> Floats:
+    """The teacher's vectors of the pieces by themselves, along the student's axes."""
+    words = [piece.removeprefix(CONTINUATION) for piece in pieces]
+    return checked(teacher.encode(words), 0) @ axes
+
+
+def fill_table(model: PooledEncoder, vectors: Floats) -> None:
+    """Begin with given vectors of the pieces.
+
+    Where nothing reads the table, its output layer begins as the identity, so that a text's vector
+    is the mean of its pieces' (as in Tulkens & van Dongen's model2vec). A body reads vectors of a
+    usual spread.
+
+    Args:
+        model: The student.
+        vectors: One row per piece, as wide as a sentence's vector, or wider than the table.
+    """
+    table = torch.from_numpy(vectors[:, : model.config.embedding_size].copy())
+    if model.body is None:
+        nn.init.eye_(model.output.weight)
+        nn.init.zeros_(model.output.bias)
+    else:
+        table = table * (SPREAD / table.std())
+    model.embedder.table.weight.data[:, : table.shape[1]].copy_(table)
+    model.embedder.table.weight.data[0].zero_()

@@ -1,0 +1,1 @@
+"""A vector for a sentence: from a bundle to answers."""

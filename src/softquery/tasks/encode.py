@@ -1,0 +1,98 @@
+"""A vector for a sentence: learnt from the vectors that a larger model, the teacher, gives.
+
+B sentences, E width of a vector, P width of a prefix of it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from softquery.data import TaughtBatch
+from softquery.models import SentenceOutput
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentenceDistillation:
+    """The student's vectors approach the teacher's, one by one and in their likeness to others.
+
+    Use when: a teacher's vectors of many unlabelled texts are at hand. Compare: `PairGrading`
+    learns likeness from labelled pairs.
+
+    The cosine to the teacher's vector (Reimers & Gurevych 2020, Section 2, with cosine for the
+    squared distance) is what remains to be learnt of a text by itself. How alike texts of a batch
+    are is compared as a distribution over the other texts, as the teacher's and the student's
+    softmax of cosines see it (Fang et al. 2021, Section 3.2, with the batch for its queue). The
+    second term is taken for every prefix, so that a vector can be cut (Kusupati et al. 2022,
+    Eq. 1).
+
+    >>> SentenceDistillation(output_size=384, prefixes=(128,)).widths
+    (128, 384)
+    """
+
+    name: ClassVar[str] = "encode"
+    output_size: int
+    """Width of a vector."""
+    prefixes: tuple[int, ...] = ()
+    """Widths at which a vector may be cut, besides its own."""
+    cosine_weight: float = 10.0
+    likeness_weight: float = 1.0
+    temperature: float = 0.05
+    """Of both softmaxes; the lower, the more the nearest texts count."""
+
+    def __post_init__(self) -> None:
+        if list(self.prefixes) != sorted(set(self.prefixes)):
+            raise ValueError(f"prefixes must grow, got {self.prefixes}")
+        if self.prefixes and not 0 < self.prefixes[0] <= self.prefixes[-1] < self.output_size:
+            raise ValueError(
+                f"prefixes must lie between 0 and the width {self.output_size}, got {self.prefixes}"
+            )
+        if not self.temperature > 0:
+            raise ValueError(f"temperature must be positive, got {self.temperature}")
+        if min(self.cosine_weight, self.likeness_weight) < 0:
+            raise ValueError("the weights of the two terms must not be negative")
+
+    @property
+    def steers_by(self) -> str:
+        """The mean cosine between the student's vectors and the teacher's."""
+        return "cosine"
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Every width at which vectors are compared, the whole one last."""
+        return (*self.prefixes, self.output_size)
+
+    def loss(self, output: SentenceOutput, batch: TaughtBatch) -> Float[Tensor, ""]:
+        """The mean of both terms over the batch."""
+        if batch.vectors is None:
+            raise ValueError("a loss needs the teacher's vectors, and this batch has none")
+        found, wanted = output.vectors, batch.vectors
+        loss = self.cosine_weight * (1 - (found * wanted).sum(dim=-1)).mean()
+        if self.likeness_weight == 0 or len(found) < 3:  # with one other text there is no choice
+            return loss
+        target = (_others(wanted @ wanted.T) / self.temperature).softmax(dim=-1)
+        for width in self.widths:
+            part = F.normalize(found[:, :width], dim=-1)
+            scores = (_others(part @ part.T) / self.temperature).log_softmax(dim=-1)
+            term = F.kl_div(scores, target, reduction="batchmean")
+            loss = loss + self.likeness_weight / len(self.widths) * term
+        return loss
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a bundle's config."""
+        return {"name": self.name, "prefixes": list(self.prefixes)}
+
+
+def _others(scores: Float[Tensor, "B B"]) -> Float[Tensor, "B B-1"]:
+    """Each row without its own column.
+
+    >>> import torch
+    >>> _others(torch.arange(9.0).view(3, 3)).tolist()
+    [[1.0, 2.0], [3.0, 5.0], [6.0, 7.0]]
+    """
+    size = len(scores)
+    # In rows of one more, every own column comes last; nothing here depends on values, so that a
+    # step can be recorded.
+    return scores.flatten()[1:].view(size - 1, size + 1)[:, :-1].reshape(size, size - 1)

@@ -1,0 +1,220 @@
+"""`softquery distill`: from a teacher and texts to a sentence encoder, also when it is killed."""
+
+import json
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("lightning_fabric", reason="distilling needs the extra [train]")
+
+from running import finish, softquery, start_warm
+
+import softquery as sq
+from small_sentence_encoders import make_sentence_encoder, random_sentences
+
+SMALL = [
+    word
+    for setting in (
+        "model.output_size=16", "model.embedding_size=16", "likeness.prefixes=4,8",
+        "data.batch_size=32", "pieces.min_count=1", "training.max_epochs=3",
+    )
+    for word in ("--set", setting)
+]  # fmt: skip
+OFTEN = ("--set", "training.checkpoint_seconds=0")
+KILLED = -signal.SIGKILL
+SLOW_TEACHER = """
+import time
+from softquery.cli import main
+from softquery.running import teacher
+teacher.SHARD = 64
+plain = teacher._write
+def write(path, array):
+    plain(path, array)
+    time.sleep(0.2)
+teacher._write = write
+"""
+"""Code for `start_warm`: shards of 64 texts, each of which takes a while."""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory) -> Path:
+    """A folder with a teacher and texts."""
+    folder = tmp_path_factory.mktemp("distill")
+    make_sentence_encoder(folder / "teacher", output_size=24)
+    lines = [f"{text} {number % 7}" for number, text in enumerate(random_sentences(400))]
+    (folder / "texts.txt").write_text("\n".join([*lines, "", lines[0]]) + "\n", encoding="utf-8")
+    return folder
+
+
+def command(work: Path, output: Path, *more: object) -> list[object]:
+    texts = work / "texts.txt"
+    return ["distill", work / "teacher", "--texts", texts, "--output", output, *SMALL, *more]
+
+
+def test_a_static_student_comes_near_its_teacher_and_can_be_opened(work, tmp_path):
+    answer = softquery(*command(work, tmp_path / "student", "--json"))
+    assert answer.code == 0, answer.err
+    report = json.loads(answer.out)
+    assert report["tune"]["cosine"] > 0.8
+    assert report["training"]["texts"] == 396  # 400 and a repeated one, of which 1 % is held back
+    vectors = sq.load(tmp_path / "student").encode(["wa wb", "wc"])
+    assert vectors.shape == (2, 16)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert not (tmp_path / "student.partial").exists()
+    assert "teacher" in (tmp_path / "student" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("student", ["bilstm", "transformer"])
+def test_every_student_learns(work, tmp_path, student):
+    more = ["--student", student, "--set", "model.hidden_size=8", "--set", "model.num_heads=2"]
+    answer = softquery(*command(work, tmp_path / "student", *more, "--json"))
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["tune"]["cosine"] > 0.3
+
+
+def test_vectors_of_a_file_teach_as_the_model_that_made_them(work, tmp_path):
+    lines = (work / "texts.txt").read_text(encoding="utf-8").split("\n")
+    np.save(tmp_path / "vectors.npy", sq.load(work / "teacher").encode(filter(None, lines)))
+    more = ["--set", "training.max_epochs=30", "--set", "optim.lr=0.02"]
+    answer = softquery(
+        "distill", tmp_path / "vectors.npy", "--texts", work / "texts.txt",
+        "--output", tmp_path / "student", *SMALL, *more, "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["tune"]["cosine"] > 0.6
+
+
+def test_a_folder_of_sentence_transformers_teaches_as_it_is(work, tmp_path):
+    pytest.importorskip("transformers")
+    from sentence_folders import write_sentence_folder
+
+    folder = write_sentence_folder(tmp_path / "theirs")
+    given = ("--texts", work / "texts.txt", "--output", tmp_path / "student", *SMALL)
+    narrow = ("--set", "model.output_size=12", "--set", "model.embedding_size=12")
+    answer = softquery("distill", folder, *given, *narrow, "--json")
+    assert answer.code == 0, answer.err
+    report = json.loads(answer.out)
+    assert report["training"]["teacher"] == "theirs"
+    assert report["tune"]["cosine"] > 0.8
+    (folder / "1_Pooling" / "config.json").unlink()
+    elsewhere = ("--texts", work / "texts.txt", "--output", tmp_path / "other", *SMALL)
+    assert "1_Pooling/config.json: " in _refused("distill", folder, *elsewhere)
+    assert not (tmp_path / "other.partial").exists()
+
+
+def test_another_teacher_is_not_taken_for_the_one_of_the_interrupted_run(work, tmp_path):
+    make_sentence_encoder(tmp_path / "teacher", output_size=24)
+    given = ("--texts", work / "texts.txt", "--output", tmp_path / "student", *SMALL)
+    process = start_warm("distill", tmp_path / "teacher", *given, code=SLOW_TEACHER)
+    _wait_until(lambda: list((tmp_path / "student.partial").glob("teacher/*.npy")), process)
+    process.kill()
+    assert finish(process).code == KILLED
+    shutil.rmtree(tmp_path / "teacher")
+    make_sentence_encoder(tmp_path / "teacher", output_size=24, seed=2)
+    said = _refused("distill", tmp_path / "teacher", *given, "--resume")
+    assert "run.json: the interrupted run had vectors = " in said
+
+
+def test_killed_anywhere_and_resumed_it_ends_in_the_same_bytes(work, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    undisturbed = start_warm(*command(work, whole), code=SLOW_TEACHER)
+    partial = tmp_path / "broken.partial"
+
+    process = start_warm(*command(work, broken), code=SLOW_TEACHER)
+    _wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 2, process)
+    process.kill()
+    assert finish(process).code == KILLED
+    kept = {path: path.stat().st_mtime_ns for path in partial.glob("teacher/*.npy")}
+
+    process = start_warm(*command(work, broken, *OFTEN, "--resume"), code=SLOW_TEACHER)
+    _wait_until((partial / "checkpoint.safetensors").exists, process)
+    process.kill()
+    assert finish(process).code == KILLED
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+    answer = finish(start_warm(*command(work, broken, "--resume"), code=SLOW_TEACHER))
+    assert answer.code == 0, answer.err
+    assert finish(undisturbed).code == 0
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        assert (whole / name).read_bytes() == (broken / name).read_bytes()
+
+
+def test_ctrl_c_keeps_the_teachers_vectors(work, tmp_path):
+    partial = tmp_path / "student.partial"
+    process = start_warm(*command(work, tmp_path / "student"), code=SLOW_TEACHER)
+    _wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 1, process)
+    process.send_signal(signal.SIGINT)
+    answer = finish(process)
+    assert answer.code == 130
+    assert "go on with --resume" in answer.err
+    assert list(partial.glob("teacher/*.npy"))
+
+
+def _wait_until(condition, process):
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.002)
+
+
+def _refused(*words: object) -> str:
+    answer = softquery(*words)
+    assert answer.code == 2, (answer.out, answer.err)
+    assert answer.err.count("softquery: ") == 1, answer.err
+    assert answer.out == ""
+    return answer.err.rpartition("softquery: ")[2].strip()
+
+
+def _vectors(path: Path, matrix) -> Path:
+    np.save(path, matrix)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("matrix", "said"),
+    [
+        (np.full((401, 16), np.nan, "f4"), "text 1 is not finite or is zero"),
+        (np.zeros((401, 16), "f4"), "text 1 is not finite or is zero"),
+        (np.ones((7, 8), "f4"), "holds 7 vectors for 401 texts"),
+        (np.ones(401, "f4"), "expected a matrix of numbers"),
+        (np.ones((401, 8), "i4"), "expected a matrix of numbers"),
+        (np.ones((401, 8), "f4"), "but the teacher's vectors have 8 numbers"),
+    ],
+)
+def test_vectors_that_cannot_teach_are_refused_in_one_line(work, tmp_path, matrix, said):
+    path = _vectors(tmp_path / "vectors.npy", matrix)
+    texts = work / "texts.txt"
+    output = tmp_path / "student"
+    assert said in _refused("distill", path, "--texts", texts, "--output", output, *SMALL)
+    assert [each.name for each in tmp_path.iterdir()] == ["vectors.npy"]
+
+
+def test_odd_texts_and_teachers_are_refused_in_one_line(work, tmp_path):
+    few, output = tmp_path / "few.txt", ("--output", tmp_path / "student")
+    few.write_text("\n \na\na\n", encoding="utf-8")
+    teacher = work / "teacher"
+    assert "expected at least 4" in _refused("distill", teacher, "--texts", few, *output)
+    missing = tmp_path / "none.txt"
+    assert "no such file" in _refused("distill", teacher, "--texts", missing, *output)
+    texts = ("--texts", work / "texts.txt")
+    assert "unknown student 'bilst'; did you mean 'bilstm'?" in _refused(
+        "distill", teacher, *texts, *output, "--student", "bilst"
+    )
+    graph = tmp_path / "model.onnx"
+    graph.write_bytes(b"no graph")
+    assert "has no tokenizer.json beside it" in _refused("distill", graph, *texts, *output)
+    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
+    assert "tokenizer.json: cannot be read" in _refused("distill", graph, *texts, *output)
+
+
+def test_a_line_of_a_megabyte_is_cut_and_learnt_from(work, tmp_path):
+    texts = tmp_path / "texts.txt"
+    lines = [*random_sentences(40), "wa " * 300_000]
+    texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    answer = softquery(
+        "distill", work / "teacher", "--texts", texts, "--output", tmp_path / "student", *SMALL
+    )
+    assert answer.code == 0, answer.err

@@ -1,0 +1,67 @@
+"""Bodies while they arrive: too slow, too large, and given up in favour of others."""
+
+import asyncio
+import time
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
+
+from softquery.serve import body_reading
+from softquery.serve.body_reading import ArrivingBodies, BodyReader
+from softquery.serve.faults import Fault, FaultKind
+
+
+def reader(*parts, seconds=20.0, ends=True):
+    """A reader of a body that comes in these parts, and then stops or ends."""
+    messages = [{"type": "http.request", "body": part, "more_body": True} for part in parts]
+    if ends:
+        messages.append({"type": "http.request", "body": b"", "more_body": False})
+
+    async def receive():
+        await asyncio.sleep(0.001)
+        return messages.pop(0) if messages else await asyncio.sleep(30)
+
+    return BodyReader(receive, max_size=100, deadline=time.monotonic() + seconds)
+
+
+def test_a_body_is_the_sum_of_its_parts():
+    arriving = ArrivingBodies(1000)
+    assert asyncio.run(reader(b"a", b"", b"bc").read(arriving)) == b"abc"
+    assert arriving.size == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (lambda: reader(b"a" * 101), FaultKind.TOO_LARGE),
+        (lambda: reader(b"a", seconds=0.05, ends=False), FaultKind.TOO_SLOW),
+    ],
+)
+def test_a_body_beyond_its_limits_is_refused(given, kind):
+    arriving = ArrivingBodies(1000)
+    with pytest.raises(Fault) as caught:
+        asyncio.run(given().read(arriving))
+    assert caught.value.kind is kind
+    assert arriving.size == 0
+
+
+def test_a_body_below_the_least_rate_is_refused(monkeypatch):
+    monkeypatch.setattr(body_reading, "GRACE_SECONDS", 0.05)
+    with pytest.raises(Fault, match="did not arrive in time"):
+        asyncio.run(reader(b"a" * 10, ends=False).read(ArrivingBodies(1000)))
+
+
+def test_the_oldest_body_makes_room_for_others():
+    async def read_three():
+        arriving = ArrivingBodies(150)
+        stuck = asyncio.ensure_future(reader(b"a" * 90, ends=False).read(arriving))
+        await asyncio.sleep(0.05)
+        assert await reader(b"b" * 50).read(arriving) == b"b" * 50
+        assert not stuck.done()
+        assert await reader(b"c" * 70).read(arriving) == b"c" * 70
+        with pytest.raises(Fault, match="did not arrive in time"):
+            await stuck
+        assert arriving.size == 0
+
+    asyncio.run(read_three())
