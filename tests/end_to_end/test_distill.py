@@ -106,6 +106,53 @@ def test_a_folder_of_sentence_transformers_teaches_as_it_is(work, tmp_path):
     assert not (tmp_path / "other.partial").exists()
 
 
+def test_pairs_and_several_teachers_teach_together(work, tmp_path):
+    make_sentence_encoder(tmp_path / "second", output_size=24, seed=3)
+    texts = (work / "texts.txt").read_text(encoding="utf-8").split("\n")
+    firsts, seconds = texts[:60:2], texts[1:60:2]
+    rows = [f"{first}\t{second}" for first, second in zip(firsts, seconds, strict=True)]
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("\n".join(["sentence1\tsentence2", *rows]) + "\n", encoding="utf-8")
+    learnt = {}
+    for weight in (0, 5):
+        output = tmp_path / f"student-{weight}"
+        answer = softquery(
+            "distill", work / "teacher", tmp_path / "second", "--texts", work / "texts.txt",
+            "--pairs", pairs, "--output", output, *SMALL, "--set", f"pairs.weight={weight}",
+            "--set", "pairs.floor=1", "--set", "pairs.num_negatives=2",
+            "--set", "training.max_epochs=20", "--set", "optim.lr=0.02", "--json",
+        )  # fmt: skip
+        assert answer.code == 0, answer.err
+        training = json.loads(answer.out)["training"]
+        assert (training["pairs"], training["teacher"]) == (30, "teacher + second")
+        assert "30 pairs, 2 mined negatives each" in answer.err
+        assert "pairs that mean the same" in (output / "README.md").read_text(encoding="utf-8")
+        cosines = sq.load(output).similarity(firsts, seconds)
+        learnt[weight] = np.trace(cosines) / 30 - cosines.mean()
+    assert learnt[5] > learnt[0] + 0.02  # the teachers do not know of these pairs
+
+
+def test_translations_are_learnt_by_the_teachers_vector_of_the_original(work, tmp_path):
+    texts = (work / "texts.txt").read_text(encoding="utf-8").split("\n")[:200]
+    words = {}
+    for text in texts:
+        for word in text.split():
+            words.setdefault(word, chr(0x4E00 + len(words)))
+    foreign = [" ".join(words[word] for word in text.split()) for text in texts]
+    parallel = tmp_path / "parallel.tsv"
+    rows = [f"{other}\t{text}" for other, text in zip(foreign, texts, strict=True)]
+    parallel.write_text("\n".join(["text\ttaught", *rows]) + "\n", encoding="utf-8")
+    answer = softquery(
+        "distill", work / "teacher", "--texts", work / "texts.txt", "--parallel", parallel,
+        "--output", tmp_path / "student", *SMALL, "--set", "training.max_epochs=40",
+        "--set", "optim.lr=0.02", "--json",
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    encoder = sq.load(tmp_path / "student")
+    cosines = encoder.similarity(foreign[:50], texts[:50])
+    assert (cosines.argmax(axis=1) == np.arange(50)).mean() > 0.5
+
+
 def test_another_teacher_is_not_taken_for_the_one_of_the_interrupted_run(work, tmp_path):
     make_sentence_encoder(tmp_path / "teacher", output_size=24)
     given = ("--texts", work / "texts.txt", "--output", tmp_path / "student", *SMALL)
@@ -166,48 +213,6 @@ def _refused(*words: object) -> str:
     assert answer.err.count("softquery: ") == 1, answer.err
     assert answer.out == ""
     return answer.err.rpartition("softquery: ")[2].strip()
-
-
-def _vectors(path: Path, matrix) -> Path:
-    np.save(path, matrix)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("matrix", "said"),
-    [
-        (np.full((401, 16), np.nan, "f4"), "text 1 is not finite or is zero"),
-        (np.zeros((401, 16), "f4"), "text 1 is not finite or is zero"),
-        (np.ones((7, 8), "f4"), "holds 7 vectors for 401 texts"),
-        (np.ones(401, "f4"), "expected a matrix of numbers"),
-        (np.ones((401, 8), "i4"), "expected a matrix of numbers"),
-        (np.ones((401, 8), "f4"), "but the teacher's vectors have 8 numbers"),
-    ],
-)
-def test_vectors_that_cannot_teach_are_refused_in_one_line(work, tmp_path, matrix, said):
-    path = _vectors(tmp_path / "vectors.npy", matrix)
-    texts = work / "texts.txt"
-    output = tmp_path / "student"
-    assert said in _refused("distill", path, "--texts", texts, "--output", output, *SMALL)
-    assert [each.name for each in tmp_path.iterdir()] == ["vectors.npy"]
-
-
-def test_odd_texts_and_teachers_are_refused_in_one_line(work, tmp_path):
-    few, output = tmp_path / "few.txt", ("--output", tmp_path / "student")
-    few.write_text("\n \na\na\n", encoding="utf-8")
-    teacher = work / "teacher"
-    assert "expected at least 4" in _refused("distill", teacher, "--texts", few, *output)
-    missing = tmp_path / "none.txt"
-    assert "no such file" in _refused("distill", teacher, "--texts", missing, *output)
-    texts = ("--texts", work / "texts.txt")
-    assert "unknown student 'bilst'; did you mean 'bilstm'?" in _refused(
-        "distill", teacher, *texts, *output, "--student", "bilst"
-    )
-    graph = tmp_path / "model.onnx"
-    graph.write_bytes(b"no graph")
-    assert "has no tokenizer.json beside it" in _refused("distill", graph, *texts, *output)
-    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
-    assert "tokenizer.json: cannot be read" in _refused("distill", graph, *texts, *output)
 
 
 def test_a_line_of_a_megabyte_is_cut_and_learnt_from(work, tmp_path):

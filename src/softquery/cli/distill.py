@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,16 +11,14 @@ from softquery.cli.terminal.progress import TrainingBar
 from softquery.cli.terminal.shared_options import needs_extra, parse_rename
 from softquery.errors import InputError
 
-if TYPE_CHECKING:
-    from softquery.running.teacher import Teacher, VectorFile
-
 
 def distill(
     teacher: Annotated[
-        str,
+        list[str],
         typer.Argument(
             help="A sentence-transformers folder, a model that encodes sentences (a name or a "
-            "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text."
+            "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text. "
+            "Several teach together."
         ),
     ],
     texts: Annotated[
@@ -32,6 +30,20 @@ def distill(
     output: Annotated[
         Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
     ],
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Rows with sentence1 and sentence2, which mean the same: they are told from all "
+            "others of a batch and from mined ones. Repeatable."
+        ),
+    ] = None,
+    parallel: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Translations: the student reads `text` and learns the teacher's vector of "
+            "`taught`. Repeatable."
+        ),
+    ] = None,
     student: Annotated[
         str, typer.Option(help="static (minutes on a CPU), bilstm, or transformer.")
     ] = "static",
@@ -60,14 +72,18 @@ def distill(
     from softquery.recipes import override
     from softquery.recipes.students import student as student_named
     from softquery.running.distill import distill as run_distillation
+    from softquery.running.lessons import LessonFiles
+    from softquery.running.open_teacher import open_teachers
     from softquery.running.run_folder import partial_folder
     from softquery.running.run_options import RunOptions
 
     changes = [] if seed is None else [f"training.seed={seed}"]
     run: Any = override(student_named(student), [*(settings or []), *changes])
-    for path in texts:
+    files = LessonFiles(texts=texts, parallel=parallel or [], pairs=pairs or [])
+    for path in files.all():
         if not path.is_file():
             raise InputError("no such file", source=path)
+    named = " + ".join(Path(each).name for each in teacher)
     try:
         with TrainingBar(run.counted) as bar:
             options = RunOptions(
@@ -78,21 +94,14 @@ def distill(
                 resume=resume,
                 rename=parse_rename(columns),
             )
-            bundle = run_distillation(
-                run, _opened(teacher), texts, options, teacher_name=Path(teacher).name
-            )
+            opened = open_teachers(teacher)
+            bundle = run_distillation(run, opened, files, options, teacher_name=named)
     except KeyboardInterrupt:
         if partial_folder(output).exists():
             note("softquery: interrupted; go on with --resume")
             sys.exit(INTERRUPTED)
         raise
     _show(bundle, as_json)
-
-
-def _opened(teacher: str) -> "Teacher | VectorFile":
-    from softquery.running.open_teacher import open_teacher
-
-    return open_teacher(teacher)
 
 
 def _show(bundle: Path, as_json: bool) -> None:

@@ -18,6 +18,9 @@ class TaughtBatch(NamedTuple):
 
     tokens: Tokens
     vectors: Float[Tensor, "B E"] | None
+    num_sides: int = 1
+    """Blocks of equal size in which the texts come: with two or more, texts of the second block
+    mean the same as those of the first, and those of further blocks do not."""
 
     @property
     def size(self) -> int:
@@ -50,12 +53,16 @@ class TaughtTexts:
         vectors = None if self.vectors is None else self.vectors.to(device)
         return replace(self, sentences=self.sentences.to(device), vectors=vectors)
 
-    def batch(self, rows: Int[Tensor, " B"], length: int) -> TaughtBatch:
-        """The chosen texts, padded to `length`.
+    def batch(self, rows: Int[Tensor, "B *S"], length: int) -> TaughtBatch:
+        """The chosen texts, padded to `length`; where rows name several texts each, in blocks.
 
         >>> texts = TaughtTexts(Sentences.pack([[4, 5], [6]]), torch.eye(2).half())
         >>> texts.batch(torch.tensor([1]), 2).vectors.tolist()
         [[0.0, 1.0]]
+        >>> texts.batch(torch.tensor([[0, 1]]), 2).num_sides
+        2
         """
-        vectors = None if self.vectors is None else self.vectors[rows].float()
-        return TaughtBatch(self.sentences.pad(rows, length), vectors)
+        blocks = rows.view(len(rows), -1).T
+        num_sides, chosen = len(blocks), blocks.flatten()
+        vectors = None if self.vectors is None else self.vectors[chosen].float()
+        return TaughtBatch(self.sentences.pad(chosen, length), vectors, num_sides)

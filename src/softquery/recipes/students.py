@@ -62,6 +62,30 @@ class Likeness:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StudentPairs:
+    """What pairs of texts teach, where some are given."""
+
+    weight: float = 1.0
+    """Of telling a text's partner from all others of the batch."""
+    temperature: float = 0.05
+    num_negatives: int = 1
+    """Texts per pair that are mined: near in the teacher's eyes, and yet not the same."""
+    margin: float = 0.05
+    """A text whose cosine, in the teacher's eyes, comes within this of the partner's may mean the
+    same, and is no negative ..."""
+    floor: float = 0.6
+    """... unless its cosine is below this, which no two texts of one meaning have."""
+
+    def __post_init__(self) -> None:
+        check_least(self, 0, "num_negatives")
+        if not (self.temperature > 0 and self.weight >= 0 and self.margin >= 0):
+            raise ValueError(
+                "temperature must be positive, and weight and margin must not be negative; got "
+                f"{self.temperature}, {self.weight} and {self.margin}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DistillRun:
     """Everything that determines a student's run, except its texts and its teacher."""
 
@@ -72,6 +96,7 @@ class DistillRun:
     summary: str
     model: PooledEncoderConfig
     likeness: Likeness = field(default_factory=Likeness)
+    pairs: StudentPairs = field(default_factory=StudentPairs)
     text: TextConfig = field(default_factory=lambda: TextConfig(unit="bert", max_tokens=64))
     pieces: StudentPieces = field(default_factory=StudentPieces)
     data: StudentTexts = field(default_factory=StudentTexts)

@@ -4,24 +4,22 @@ As in `train`, everything lies in `OUTPUT.partial` until the bundle is complete,
 vectors among it, and an interrupted run goes on from there to the same bytes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.data import Sentences, Slot, TaughtTexts, bucketed, in_order
-from softquery.errors import InputError, counted
-from softquery.files import fingerprint, read_texts
+from softquery.data import Slot, TaughtTexts, bucketed, in_order
+from softquery.files import fingerprint
 from softquery.models import PooledEncoder
 from softquery.recipes.students import DistillRun
+from softquery.running.lessons import LessonFiles, Lessons, prepare_lessons, read_lessons
 from softquery.running.run_card import distill_card
 from softquery.running.run_folder import (
     clear_up,
@@ -30,13 +28,10 @@ from softquery.running.run_folder import (
     note_settings,
     partial_folder,
 )
-from softquery.running.run_options import RunOptions, Say
-from softquery.running.student import fill_table, piece_vectors, student_pipeline
+from softquery.running.run_options import RunOptions
+from softquery.running.student import fill_table, piece_vectors
 from softquery.running.teacher import (
-    DistinctTexts,
-    Floats,
     Teacher,
-    VectorFile,
     principal_axes,
     shard_path,
     write_shards,
@@ -44,30 +39,18 @@ from softquery.running.teacher import (
 )
 from softquery.runtime.torch_device import evaluating
 from softquery.runtime.torch_models import config_of
-from softquery.tasks import SentenceDistillation
-from softquery.text import TextPipeline
+from softquery.tasks import Contrast, SentenceDistillation
 from softquery.training import BEST, Trainer, TrainingPlan, draw_curves, leave, load_tensors
 
 SHARDS, TARGETS = "teacher", "targets.npy"
-LONGEST = 2_000
-"""Characters of a text; more of it could not be read anyway."""
 COMPARED = 1_000
 """Held-back texts whose likeness to each other is measured."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lessons:
-    """The texts of a run with the teacher's vectors, cut into pieces: to learn and to steer by."""
-
-    train: TaughtTexts
-    tune: TaughtTexts
-    pipeline: TextPipeline
-
-
 def distill(
     run: DistillRun,
-    teacher: Teacher | VectorFile,
-    texts: Sequence[str | PathLike[str]],
+    teacher: Teacher,
+    files: LessonFiles,
     options: RunOptions,
     *,
     teacher_name: str,
@@ -77,7 +60,7 @@ def distill(
     Args:
         run: The student, with its overrides.
         teacher: Whose vectors are learnt.
-        texts: Files: a text per line, or a column `text`; blank ones are passed over.
+        files: What the student reads; blank texts are passed over.
         options: Where it writes and who watches; `data` is not used.
         teacher_name: As the card names it.
     """
@@ -85,23 +68,25 @@ def distill(
     if fabric is None:
         return target
     folder, say = partial_folder(target), options.say
-    paths = [Path(path) for path in texts]
-    distinct = read_distinct(paths, options.rename, say)
+    given = read_lessons(files, options.rename, say)
     run = replace(run, model=replace(run.model, vocab_size=0))
     with kept_if_resumable(folder, say, also=f"{SHARDS}/{shard_path(Path(), 0)}"):
         note_settings(
             folder,
             {**run.to_dict(), "teacher": teacher_name, "vectors": fingerprint(teacher.files)},
-            fingerprint=fingerprint(paths),
+            fingerprint=fingerprint(files.all()),
             resume=options.resume,
         )
-        write_shards(teacher, distinct, folder / SHARDS, run.model.output_size, say)
-        count = len(distinct.texts)
+        write_shards(teacher, given.teacher, folder / SHARDS, run.model.output_size, say)
+        count = len(given.teacher.texts)
         axes = principal_axes(folder / SHARDS, count, run.model.output_size, run.training.seed)
         if not (folder / TARGETS).exists():
             write_targets(folder / SHARDS, axes, count, folder / TARGETS)
-        lessons = prepare_lessons(run, distinct.texts, teacher, folder / TARGETS, say)
-        run, model = _student(run, lessons.pipeline, teacher, axes)
+        lessons = prepare_lessons(run, given, teacher, folder / TARGETS, say)
+        run = replace(run, model=replace(run.model, vocab_size=lessons.pipeline.vocab_size))
+        model = PooledEncoder(run.model)
+        if not given.is_translated:
+            fill_table(model, piece_vectors(teacher, lessons.pipeline.vocabulary(), axes))
         model.to(fabric.device)
         task = _task(run)
         trainer = Trainer(
@@ -122,83 +107,49 @@ def distill(
     return target
 
 
-def read_distinct(
-    paths: Iterable[Path], rename: Mapping[str, str] | None, say: Say
-) -> DistinctTexts:
-    """Every text once, its spaces tidied, cut to what could be read."""
-    found: dict[str, int] = {}
-    total = 0
-    for text in read_texts(paths, rename=rename):
-        if tidy := " ".join(text[:LONGEST].split()):
-            found.setdefault(tidy, total)
-        total += 1
-    if len(found) < 4:
-        raise InputError(
-            f"{counted(len(found), 'different text')} to learn from; expected at least 4",
-            source=", ".join(map(str, paths)),
-        )
-    say(f"{len(found):,} different texts of {total:,}")
-    return DistinctTexts(list(found), list(found.values()), total)
-
-
-def prepare_lessons(
-    run: DistillRun, texts: Sequence[str], teacher: Teacher | VectorFile, targets: Path, say: Say
-) -> Lessons:
-    """Choose the student's sub-words, cut the texts, and hold some of them back."""
-    vocabulary = None if isinstance(teacher, VectorFile) else teacher.vocabulary
-    pipeline = student_pipeline(run, texts, vocabulary)
-    say(f"{pipeline.vocab_size:,} sub-words")
-    ids = pipeline.encode_ids(list(texts))
-    vectors = torch.from_numpy(np.load(targets, mmap_mode="c", allow_pickle=False))
-    order = np.random.default_rng(run.training.seed).permutation(len(texts))
-    count = min(max(2, round(len(texts) * run.data.tune_share)), run.data.most_tuned)
-    held_back, kept = np.sort(order[:count]), np.sort(order[count:])
-    say(f"{len(kept):,} texts to train on, {count:,} held back to steer by")
-    train, tune = (
-        TaughtTexts(Sentences.pack([ids[row] for row in rows]), vectors[torch.from_numpy(rows)])
-        for rows in (kept, held_back)
-    )
-    return Lessons(train=train, tune=tune, pipeline=pipeline)
-
-
-def _student(
-    run: DistillRun,
-    pipeline: TextPipeline,
-    teacher: Teacher | VectorFile,
-    axes: Floats,
-) -> tuple[DistillRun, PooledEncoder]:
-    run = replace(run, model=replace(run.model, vocab_size=pipeline.vocab_size))
-    model = PooledEncoder(run.model)
-    if not isinstance(teacher, VectorFile):
-        fill_table(model, piece_vectors(teacher, pipeline.vocabulary(), axes))
-    return run, model
-
-
 def _task(run: DistillRun) -> SentenceDistillation:
-    likeness, width = run.likeness, run.model.output_size
+    likeness, pairs, width = run.likeness, run.pairs, run.model.output_size
     return SentenceDistillation(
         output_size=width,
         prefixes=tuple(prefix for prefix in likeness.prefixes if prefix < width),
         cosine_weight=likeness.cosine_weight,
         likeness_weight=likeness.weight,
         temperature=likeness.temperature,
+        contrast=Contrast(
+            weight=pairs.weight,
+            temperature=pairs.temperature,
+            margin=pairs.margin,
+            floor=pairs.floor,
+        ),
     )
 
 
 def _plan(run: DistillRun, lessons: Lessons, device: torch.device) -> TrainingPlan:
     train, tune = lessons.train.to(device), lessons.tune.to(device)
-    lengths = lessons.train.lengths().cpu()
+    return TrainingPlan(
+        slots=partial(_slots, run, lessons.train.lengths().cpu(), lessons.pairs),
+        make_batch=train.batch,
+        measure=partial(_measured, texts=tune),
+    )
 
-    def slots(epoch: int) -> list[Slot]:
-        return bucketed(
-            lengths,
-            batch_size=run.data.batch_size,
-            seed=run.training.seed,
-            epoch=epoch,
-            pad_multiple=run.data.pad_multiple,
-        )
 
-    return TrainingPlan(slots=slots, make_batch=train.batch, measure=partial(_measured, texts=tune))
+def _slots(
+    run: DistillRun,
+    lengths: Int[Tensor, " N"],
+    pairs: Int[Tensor, "P S"] | None,
+    epoch: int,
+) -> list[Slot]:
+    """The batches of an epoch, all of about as many texts: every text once, and every pair once."""
+    seed, multiple = run.training.seed, run.data.pad_multiple
+    cut = partial(bucketed, seed=seed, epoch=epoch, pad_multiple=multiple)
+    slots = cut(lengths, batch_size=run.data.batch_size)
+    if pairs is None:
+        return slots
+    fewer = max(2, run.data.batch_size // pairs.shape[1])
+    paired = cut(lengths[pairs].amax(dim=1), batch_size=fewer)
+    slots += [replace(slot, rows=pairs[slot.rows]) for slot in paired]
+    order = np.random.default_rng([seed, epoch]).permutation(len(slots))
+    return [slots[place] for place in order]
 
 
 def _measured(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
@@ -262,6 +213,7 @@ def _finish(
         "training": {
             **state.facts(run.training.seed),
             "texts": len(lessons.train),
+            "pairs": 0 if lessons.pairs is None else len(lessons.pairs),
             "teacher": teacher_name,
         },
     }

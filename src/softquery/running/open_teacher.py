@@ -17,7 +17,13 @@ from softquery.errors import InputError
 from softquery.export import export_sentence_encoder
 from softquery.interop import import_sentence_transformers
 from softquery.interop.sentence_modules import MODULES
-from softquery.running.teacher import Floats, Teacher, VectorFile
+from softquery.running.teacher import (
+    DistinctTexts,
+    Floats,
+    JoinedTeachers,
+    Teacher,
+    VectorFile,
+)
 from softquery.runtime import load
 from softquery.text import BERT_RESERVED
 
@@ -28,7 +34,13 @@ MAX_TOKENS = 128
 """Of a text, for an ONNX teacher, which does not say how many it was made for."""
 
 
-def open_teacher(source: str) -> Teacher | VectorFile:
+def open_teachers(sources: Sequence[str]) -> Teacher:
+    """One teacher, or several as one."""
+    teachers = [open_teacher(source) for source in sources]
+    return teachers[0] if len(teachers) == 1 else JoinedTeachers(teachers)
+
+
+def open_teacher(source: str) -> Teacher:
     """A teacher by its file, its folder or its name in the zoo.
 
     Args:
@@ -75,6 +87,10 @@ class ModelTeacher:
         found: Sequence[str] = pipeline.vocabulary()
         return found
 
+    def vectors(self, given: DistinctTexts, part: slice) -> Floats:
+        """Vectors of a part of the texts."""
+        return self.encode(given.texts[part])
+
     def encode(self, texts: Sequence[str]) -> Floats:
         """Vectors of texts."""
         with torch.autocast("cuda", torch.float16, enabled=torch.cuda.is_available()):
@@ -82,7 +98,7 @@ class ModelTeacher:
         return found
 
 
-class ImportedTeacher(ModelTeacher):
+class ImportedTeacher:
     """A folder of sentence-transformers, imported for as long as the run takes.
 
     Without a GPU its graph is exported, too, which encodes texts faster than torch does.
@@ -92,19 +108,16 @@ class ImportedTeacher(ModelTeacher):
     """
 
     def __init__(self, folder: Path) -> None:
-        self._scratch = TemporaryDirectory()
+        self._scratch = TemporaryDirectory()  # the model's files, until this object goes
         place = Path(self._scratch.name)
         bundle = read_bundle(import_sentence_transformers(folder, place / "imported"))
         if not torch.cuda.is_available():
             bundle = read_bundle(export_sentence_encoder(bundle, place / "exported").bundle)
-        super().__init__(bundle.path)
+        self._model = ModelTeacher(bundle.path)
+        self.vocabulary, self.vectors = self._model.vocabulary, self._model.vectors
+        self.encode = self._model.encode
         named = (".json", ".txt", ".safetensors")
-        self._files = sorted(path for path in folder.rglob("*") if path.suffix in named)
-
-    @property
-    def files(self) -> Sequence[Path]:
-        """What decides its vectors."""
-        return self._files
+        self.files = sorted(path for path in folder.rglob("*") if path.suffix in named)
 
 
 class OnnxTeacher:
@@ -146,6 +159,10 @@ class OnnxTeacher:
         if not set(BERT_RESERVED) <= set(ids):
             return None
         return sorted(ids, key=ids.__getitem__)
+
+    def vectors(self, given: DistinctTexts, part: slice) -> Floats:
+        """Vectors of a part of the texts."""
+        return self.encode(given.texts[part])
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Vectors of texts."""

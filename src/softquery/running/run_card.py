@@ -84,7 +84,10 @@ def distill_card(run: DistillRun, metrics: Mapping[str, Any], *, name: str) -> s
         name=name,
         kind="sentence-encoder",
         languages=[],
-        data=[("texts without labels", training["texts"], "")],
+        data=[
+            ("texts without labels", training["texts"], ""),
+            *([("pairs that mean the same", training["pairs"], "")] if training["pairs"] else []),
+        ],
         facts={"teacher": training["teacher"], "sub-words": run.model.vocab_size},
         numbers=[_number(metric, tune, "held back") for metric in ("cosine", "likeness")],
         limit="Measured by how near it is to its teacher on texts that were held back; what the "

@@ -68,14 +68,17 @@ def frequent_pieces(
     return [*BERT_RESERVED, *rest]
 
 
-def piece_vectors(teacher: Teacher, pieces: Sequence[str], axes: Floats) -> Floats:
-    """The teacher's vectors of the pieces by themselves, along the student's axes."""
-    words = [piece.removeprefix(CONTINUATION) for piece in pieces]
-    return checked(teacher.encode(words), 0) @ axes
+def piece_vectors(teacher: Teacher, pieces: Sequence[str], axes: Floats) -> Floats | None:
+    """The teacher's vectors of the pieces by themselves, along the student's axes.
+
+    None where the teacher is a file, which has no vectors of pieces.
+    """
+    vectors = teacher.encode([piece.removeprefix(CONTINUATION) for piece in pieces])
+    return None if vectors is None else checked(vectors, 0) @ axes
 
 
-def fill_table(model: PooledEncoder, vectors: Floats) -> None:
-    """Begin with given vectors of the pieces.
+def fill_table(model: PooledEncoder, vectors: Floats | None) -> None:
+    """Begin with given vectors of the pieces, where there are some.
 
     Where nothing reads the table, its output layer begins as the identity, so that a text's vector
     is the mean of its pieces' (as in Tulkens & van Dongen's model2vec). A body reads vectors of a
@@ -85,6 +88,8 @@ def fill_table(model: PooledEncoder, vectors: Floats) -> None:
         model: The student.
         vectors: One row per piece, as wide as a sentence's vector, or wider than the table.
     """
+    if vectors is None:
+        return
     table = torch.from_numpy(vectors[:, : model.config.embedding_size].copy())
     if model.body is None:
         nn.init.eye_(model.output.weight)

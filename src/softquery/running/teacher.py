@@ -23,6 +23,15 @@ SMALLEST = 1e-6
 """A vector shorter than that has no direction."""
 
 
+class DistinctTexts(NamedTuple):
+    """Every text once."""
+
+    texts: list[str]
+    places: list[int]
+    """Where each of them stands among all texts that were read, repeated ones included."""
+    num_read: int
+
+
 class Teacher(Protocol):
     """Whoever gives texts the vectors that are learnt."""
 
@@ -34,8 +43,11 @@ class Teacher(Protocol):
     def vocabulary(self) -> Sequence[str] | None:
         """Its sub-words in BERT's notation; None where it has none."""
 
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """Vectors [N, D] of texts, of any length."""
+    def vectors(self, given: DistinctTexts, part: slice) -> Floats:
+        """Vectors [N, D] of a part of the texts, of any length."""
+
+    def encode(self, texts: Sequence[str]) -> Floats | None:
+        """Vectors [N, D] of any other texts; None where there are none but those of a file."""
 
 
 class VectorFile:
@@ -57,32 +69,58 @@ class VectorFile:
                 source=path,
             )
         self.path, self.files = path, [path]
+        self.vocabulary = None
 
-    def check(self, num_texts: int) -> None:
-        """Refuse a file that does not have one row per text."""
-        if len(self.matrix) != num_texts:
+    def vectors(self, given: DistinctTexts, part: slice) -> Floats:
+        """The rows of a part of the texts; there must be one for each text that was read."""
+        if len(self.matrix) != given.num_read:
             raise InputError(
-                f"holds {len(self.matrix):,} vectors for {num_texts:,} texts; expected one each",
+                f"holds {len(self.matrix):,} vectors for {given.num_read:,} texts; "
+                "expected one each",
                 source=self.path,
             )
+        return np.asarray(self.matrix[given.places[part]], dtype=np.float32)
 
-    def rows(self, places: Sequence[int]) -> Floats:
-        """The vectors of the texts at these places."""
-        return np.asarray(self.matrix[list(places)], dtype=np.float32)
-
-
-class DistinctTexts(NamedTuple):
-    """Every text once."""
-
-    texts: list[str]
-    places: list[int]
-    """Where each of them stands among all texts that were read, repeated ones included."""
-    num_read: int
+    def encode(self, texts: Sequence[str]) -> Floats | None:
+        """Nothing: a file has no vectors of other texts."""
+        return None
 
 
-def write_shards(
-    teacher: Teacher | VectorFile, given: DistinctTexts, folder: Path, size: int, say: Say
-) -> None:
+class JoinedTeachers:
+    """Several teachers as one: their vectors side by side, so that a cosine is the mean of theirs.
+
+    Args:
+        teachers: At least one; the first that has sub-words lends them to the student.
+    """
+
+    def __init__(self, teachers: Sequence[Teacher]) -> None:
+        self._teachers = list(teachers)
+        self.files = [path for each in teachers for path in each.files]
+
+    @property
+    def vocabulary(self) -> Sequence[str] | None:
+        """The sub-words of the first teacher that has some."""
+        found = (each.vocabulary for each in self._teachers)
+        return next((each for each in found if each is not None), None)
+
+    def vectors(self, given: DistinctTexts, part: slice) -> Floats:
+        """Vectors of a part of the texts, each teacher's of length one."""
+        first = range(len(given.texts))[part].start
+        return _joined([checked(each.vectors(given, part), first) for each in self._teachers])
+
+    def encode(self, texts: Sequence[str]) -> Floats | None:
+        """Vectors of any texts; None where one of the teachers has none."""
+        found = [each.encode(texts) for each in self._teachers]
+        known = [checked(each, 0) for each in found if each is not None]
+        return _joined(known) if len(known) == len(found) else None
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    side_by_side: Floats = np.concatenate(parts, axis=1)
+    return side_by_side
+
+
+def write_shards(teacher: Teacher, given: DistinctTexts, folder: Path, size: int, say: Say) -> None:
     """Write the vectors of all texts, shard by shard; those that are there stay as they are.
 
     Args:
@@ -93,19 +131,13 @@ def write_shards(
         say: Receives a line now and then.
     """
     texts = given.texts
-    if isinstance(teacher, VectorFile):
-        teacher.check(given.num_read)
     folder.mkdir(parents=True, exist_ok=True)
     starts = range(0, len(texts), SHARD)
     missing = [start for start in starts if not shard_path(folder, start).exists()]
     if len(missing) < len(starts):
         say(f"{len(starts) - len(missing):,} of {len(starts):,} shards of vectors are there")
     for done, start in enumerate(missing, 1):
-        part = slice(start, start + SHARD)
-        if isinstance(teacher, VectorFile):
-            vectors = teacher.rows(given.places[part])
-        else:
-            vectors = teacher.encode(texts[part])
+        vectors = teacher.vectors(given, slice(start, start + SHARD))
         if vectors.shape[1] < size:
             raise ConfigError(
                 f"model.output_size is {size}, but the teacher's vectors have {vectors.shape[1]} "

@@ -2,7 +2,7 @@
 
 from softquery.tasks.agreement import check_consistency
 from softquery.tasks.classify import ClassifySettings, TextClassification
-from softquery.tasks.encode import SentenceDistillation
+from softquery.tasks.encode import Contrast, SentenceDistillation
 from softquery.tasks.generate import (
     GenerateSettings,
     Generation,
@@ -19,6 +19,7 @@ from softquery.tasks.window import WordPrediction
 
 __all__ = [
     "ClassifySettings",
+    "Contrast",
     "GenerateSettings",
     "ReadSettings",
     "TagSettings",

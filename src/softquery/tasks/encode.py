@@ -6,12 +6,55 @@ B sentences, E width of a vector, P width of a prefix of it.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.data import TaughtBatch
 from softquery.models import SentenceOutput
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contrast:
+    """A text's partner is to be nearer than every other text (Henderson et al. 2017, Section 4.4).
+
+    Use when: pairs that mean the same are known. Compare: `SentenceDistillation` alone learns what
+    the teacher sees; this learns what the pairs say.
+
+    Differs from paper: other texts that the teacher sees about as near as the partner may mean the
+    same, and do not count.
+    """
+
+    weight: float = 1.0
+    temperature: float = 0.05
+    margin: float = 0.05
+    """How much nearer, in the teacher's eyes, the partner must be than a text that counts ..."""
+    floor: float = 0.6
+    """... but a text whose cosine is lower than this counts in any case."""
+
+    def loss(
+        self, found: Float[Tensor, "B E"], wanted: Float[Tensor, "B E"], num_sides: int
+    ) -> Float[Tensor, ""]:
+        """The mean over the texts of the first block.
+
+        Args:
+            found: The student's vectors, in blocks.
+            wanted: The teacher's.
+            num_sides: How many blocks: texts, their partners, and negatives.
+
+        >>> same = torch.eye(2).repeat(2, 1)
+        >>> round(float(Contrast(temperature=1.0).loss(same, same, 2)), 3)  # softmax of 1 and 0
+        0.313
+        """
+        count = len(found) // num_sides
+        scores = found[:count] @ found[count:].T / self.temperature  # [A, B - A]
+        seen = wanted[:count] @ wanted[count:].T
+        own = torch.eye(count, len(seen.T), dtype=torch.bool, device=seen.device)
+        partner = seen.diagonal()[:, None]
+        doubtful = (seen > (partner - self.margin).clamp(min=self.floor)) & ~own
+        answers = torch.arange(count, device=seen.device)
+        return self.weight * F.cross_entropy(scores.masked_fill(doubtful, -torch.inf), answers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +84,8 @@ class SentenceDistillation:
     likeness_weight: float = 1.0
     temperature: float = 0.05
     """Of both softmaxes; the lower, the more the nearest texts count."""
+    contrast: Contrast | None = None
+    """What batches of pairs teach besides."""
 
     def __post_init__(self) -> None:
         if list(self.prefixes) != sorted(set(self.prefixes)):
@@ -70,6 +115,8 @@ class SentenceDistillation:
             raise ValueError("a loss needs the teacher's vectors, and this batch has none")
         found, wanted = output.vectors, batch.vectors
         loss = self.cosine_weight * (1 - (found * wanted).sum(dim=-1)).mean()
+        if self.contrast is not None and batch.num_sides > 1:
+            loss = loss + self.contrast.loss(found, wanted, batch.num_sides)
         if self.likeness_weight == 0 or len(found) < 3:  # with one other text there is no choice
             return loss
         target = (_others(wanted @ wanted.T) / self.temperature).softmax(dim=-1)

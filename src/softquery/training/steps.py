@@ -107,8 +107,8 @@ class GraphedStep(EagerStep):
     def __init__(self, *args: Any, limit: int = 64, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.limit = limit
-        self._seen: set[tuple[int, int]] = set()
-        self._graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
+        self._seen: set[tuple[int, ...]] = set()
+        self._graphs: dict[tuple[int, ...], tuple[torch.cuda.CUDAGraph, Tensor]] = {}
         self._pool: Any = None
 
     @staticmethod
@@ -118,7 +118,7 @@ class GraphedStep(EagerStep):
 
     def __call__(self, slot: Slot) -> None:
         """Replay the step for this shape, recording it first where it is new."""
-        key = (len(slot.rows), slot.length)
+        key = (*slot.rows.shape, slot.length)
         if key not in self._graphs:
             if key not in self._seen or len(self._graphs) >= self.limit:
                 self._seen.add(key)
@@ -129,7 +129,7 @@ class GraphedStep(EagerStep):
         rows.copy_(slot.rows, non_blocking=True)
         graph.replay()
 
-    def _record(self, key: tuple[int, int], slot: Slot) -> None:
+    def _record(self, key: tuple[int, ...], slot: Slot) -> None:
         rows = torch.zeros_like(slot.rows, device=self.fabric.device)
         self.optimizer.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
