@@ -72,5 +72,6 @@ CASES = [
         )
     ),
     SentenceCase(name="pooled-encoder", settings={"body": "recurrent", "cell": "gru"}),
+    SentenceCase(name="pooled-encoder", settings={"body": "recurrent", "num_queries": 4}),
     SentenceCase(name="pooled-encoder", settings={"body": "transformer", "embedding_size": 8}),
 ]

@@ -18,6 +18,8 @@ CASES = [
     {"body": "static", "pools": EVERY},
     {"body": "recurrent", "cell": "lstm"},
     {"body": "recurrent", "cell": "gru", "pools": EVERY},
+    {"body": "recurrent", "num_queries": 8},
+    {"body": "static", "pools": ("query",), "num_queries": 2},
     {"body": "recurrent", "pools": ("mean",), "text": {"boundaries": True}},
     {"body": "transformer", "pools": EVERY},
     {"body": "transformer", "embedding_size": 12, "text": {"boundaries": True}},

@@ -1,8 +1,8 @@
 """A vector for a sentence.  Query: learned vectors.  Key, value: the tokens' states.  Score: dot.
 
 A table of sub-words, a body that reads them (nothing at all, a BiLSTM, or a thin Transformer), and
-pooling by one learned query (Lin et al. 2017, Section 2.1, with a single row of weights) beside the
-largest or the mean value of each feature. A linear layer makes the vector, whose length is one.
+pooling by learned queries (Lin et al. 2017, Section 2.1) beside the largest or the mean value of
+each feature. A linear layer makes the vector, whose length is one.
 Vectors are compared by cosine; the first 64, 128 or 256 numbers serve by themselves where training
 asked for it (Kusupati et al. 2022, Section 3).
 
@@ -27,7 +27,7 @@ from softquery.nn import (
     EncoderBlock,
     FeedForward,
     LayerNorm,
-    LearnedQuery,
+    LearnedQueries,
     Positions,
     WordEmbedding,
     max_pool,
@@ -58,6 +58,8 @@ class PooledEncoderConfig:
     num_heads: int = 4
     pools: tuple[SentencePool, ...] = ("query", "max")
     """Laid side by side."""
+    num_queries: int = 1
+    """Learned queries, each of which mixes its own part of every state."""
     dropout: float = 0.0
     word_dropout: float = 0.0
     """Share of sub-words that the table reads as unknown in training."""
@@ -69,7 +71,13 @@ class PooledEncoderConfig:
             known = ", ".join(get_args(SentencePool))
             raise ValueError(f"pools must be some of {known}, each once; got {self.pools!r}")
         check_positive(
-            self, "output_size", "embedding_size", "hidden_size", "num_layers", "num_heads"
+            self,
+            "output_size",
+            "embedding_size",
+            "hidden_size",
+            "num_layers",
+            "num_heads",
+            "num_queries",
         )
         if self.body == "transformer":
             check_heads(self.hidden_size, self.num_heads)
@@ -79,8 +87,8 @@ class PooledEncoderConfig:
 class PooledEncoder(nn.Module):
     """Reads a sentence into one vector.
 
-    Differs from Lin et al. 2017: one query instead of many, and the states are not projected
-    before it meets them.
+    Differs from Lin et al. 2017: each query asks and mixes its own part of the states, and the
+    states are not projected before.
 
     Args:
         config: The sizes.
@@ -95,7 +103,7 @@ class PooledEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.body = _body(config)
         width = config.embedding_size if self.body is None else self.body.output_size
-        self.query = LearnedQuery(width) if "query" in config.pools else None
+        self.query = LearnedQueries(width, config.num_queries) if "query" in config.pools else None
         self.output = nn.Linear(width * len(config.pools), config.output_size)
 
     def forward(self, batch: TaughtBatch) -> SentenceOutput:

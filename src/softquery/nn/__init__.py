@@ -46,6 +46,7 @@ from softquery.nn.lexicon import (
 )
 from softquery.nn.pooling import (
     LayerMix,
+    LearnedQueries,
     LearnedQuery,
     PooledStates,
     TokenPool,
@@ -136,6 +137,7 @@ __all__ = [
     "KnownContexts",
     "LayerMix",
     "LayerNorm",
+    "LearnedQueries",
     "LearnedQuery",
     "Lexicon",
     "LstmStack",

@@ -51,6 +51,36 @@ class PooledStates(NamedTuple):
     weights: Float[Tensor, "B T"]
 
 
+class LearnedQueries(nn.Module):
+    """Query: H learned vectors. Key: tanh of the states, in H parts. Score: dot.
+
+    Each query asks its own part of every state, as heads do, and mixes that part alone, so that
+    one query has as many numbers as H of them (Lin et al. 2017, Section 2.1, ask the whole state H
+    times). Padding weighs nothing, and a sequence without states gives zeros.
+
+    Args:
+        size: Width of a state, a multiple of the number of queries.
+        num_queries: H.
+    """
+
+    def __init__(self, size: int, num_queries: int = 1) -> None:
+        super().__init__()
+        if size % num_queries:
+            raise ValueError(f"{num_queries} queries cannot share states of width {size} evenly")
+        self.query = nn.Parameter(torch.empty(num_queries, size // num_queries))
+        nn.init.normal_(self.query, std=self.query.shape[1] ** -0.5)
+
+    def forward(self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> PooledStates:
+        """Ask all states of each sequence; the weights are the mean of all queries'."""
+        size = (len(states), states.shape[1], *self.query.shape)
+        parts = states.reshape(size).transpose(1, 2)  # [B, H, T, D / H]
+        query = self.query.to(states.dtype).unsqueeze(1).expand(len(states), -1, -1, -1)
+        mixed, weights = attend(
+            query, torch.tanh(parts), parts, score=dot, mask=mask[:, None, None]
+        )
+        return PooledStates(mixed.flatten(1), weights.mean(dim=1).squeeze(1))
+
+
 class LearnedQuery(nn.Module):
     """Query: a learned vector. Key: tanh of the states, projected or not. Score: dot.
 

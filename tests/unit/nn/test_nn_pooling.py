@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from softquery.nn import LayerMix, LearnedQuery, max_pool, mean_pool
+from softquery.nn import LayerMix, LearnedQueries, LearnedQuery, max_pool, mean_pool
 
 
 @pytest.fixture(params=["mean", "max", "attentive"])
@@ -182,3 +182,22 @@ def test_what_does_not_fit_is_told(settings, message):
 def test_another_number_of_layers_is_told():
     with pytest.raises(ValueError, match="expected 2 layers, got 3"):
         LayerMix(2)(layers())
+
+
+@pytest.mark.parametrize("num_queries", [1, 2, 4])
+def test_each_of_several_queries_asks_and_mixes_its_own_part(num_queries):
+    states, size = torch.randn(3, 5, 8), 8 // num_queries
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]]).bool()
+    together = LearnedQueries(8, num_queries)
+    mixed, weights = together(states, mask)
+    for number, query in enumerate(together.query):
+        alone = LearnedQuery(size)
+        alone.query.data = query[None].detach()
+        part = slice(number * size, (number + 1) * size)
+        torch.testing.assert_close(mixed[:, part], alone(states[..., part], mask).mixed)
+    torch.testing.assert_close(weights.sum(dim=1), torch.tensor([1.0, 1.0, 0.0]))
+
+
+def test_queries_that_cannot_share_the_states_are_refused():
+    with pytest.raises(ValueError, match="3 queries cannot share states of width 8 evenly"):
+        LearnedQueries(8, 3)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.attentive import learned_query
-from softquery.export.graph.blocks import is_real, max_pool, mean_pool, rows_of
+from softquery.export.graph.blocks import is_real, masked_softmax, max_pool, mean_pool, rows_of
 from softquery.export.graph.builder import Graph
 from softquery.export.graph.transformer import encoder_block, lowered_rows, normalised
 from softquery.runtime.encode.onnx import ENCODE, VECTORS
@@ -78,6 +78,22 @@ def _transformer(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: s
     return _real_rows(graph, normalised(graph, config, states, "body.norm"), lengths)
 
 
+def learned_queries(graph: Graph, states: str, lengths: str) -> str:
+    """Every learned query asks its own part of all states: what comes back, [B, D]."""
+    num_queries, size = graph.weights["query.query"].shape
+    if num_queries == 1:
+        return learned_query(graph, states, lengths, "query")[0]
+    shape = graph.constant([0, 0, num_queries, size], np.int64)
+    parts = graph.node("Reshape", states, shape)  # [B, T, H, D / H]
+    scored = graph.node("Mul", graph.node("Tanh", parts), graph.weight("query.query"))
+    scores = graph.node("ReduceSum", scored, graph.constant([3], np.int64), keepdims=0)
+    scores = graph.node("Transpose", scores, perm=[0, 2, 1])  # [B, H, T]
+    weights = masked_softmax(graph, scores, is_real(graph, states, lengths))
+    wide = graph.node("Unsqueeze", weights, graph.constant([2], np.int64))
+    mixed = graph.node("MatMul", wide, graph.node("Transpose", parts, perm=[0, 2, 1, 3]))
+    return graph.node("Reshape", mixed, graph.constant([0, num_queries * size], np.int64))
+
+
 BODIES: dict[str, Callable[[Graph, Mapping[str, Any], str, str], str]] = {
     "static": _static,
     "recurrent": _recurrent,
@@ -85,7 +101,7 @@ BODIES: dict[str, Callable[[Graph, Mapping[str, Any], str, str], str]] = {
 }
 """From ids to states [B, T, D], by the name of what reads them."""
 POOLS: dict[str, Callable[[Graph, str, str], str]] = {
-    "query": lambda graph, states, lengths: learned_query(graph, states, lengths, "query")[0],
+    "query": learned_queries,
     "max": max_pool,
     "mean": mean_pool,
 }
