@@ -76,6 +76,22 @@ class Sentences:
         ids = torch.tensor([*flat, 0], dtype=torch.int32)  # the last one keeps the tensor non-empty
         return cls(ids, lengths.cumsum(0) - lengths, lengths)
 
+    @classmethod
+    def pack_parts(cls, parts: Iterable[Sequence[Sequence[int]]]) -> "Sentences":
+        """Likewise for many sentences, of which only a part at a time need be lists.
+
+        >>> Sentences.pack_parts([[[7, 8]], [[9]]]).lengths.tolist()
+        [2, 1]
+        """
+        packed = [cls.pack(part) for part in parts] or [cls.pack([])]
+        lengths = torch.cat([each.lengths for each in packed])
+        ids = torch.cat([*(each.ids[:-1] for each in packed), packed[-1].ids[-1:]])
+        return cls(ids, lengths.cumsum(0) - lengths, lengths)
+
+    def chosen(self, rows: Int[Tensor, " M"]) -> "Sentences":
+        """Some of the sentences; their ids are shared, not copied."""
+        return Sentences(self.ids, self.starts[rows], self.lengths[rows])
+
     def __len__(self) -> int:
         return len(self.lengths)
 

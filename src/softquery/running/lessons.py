@@ -29,6 +29,8 @@ LONGEST = 2_000
 READ, TAUGHT = "text", "taught"
 """Columns of translations: what the student reads, and what the teacher reads of the same."""
 PAIR, LABEL = ("sentence1", "sentence2"), "label"
+PART = 65_536
+"""Texts that are cut into pieces at a time."""
 FEWEST = 4
 """Texts that are the least to learn from."""
 
@@ -178,16 +180,15 @@ def prepare_lessons(
     vocabulary = None if given.is_translated else teacher.vocabulary
     pipeline = student_pipeline(run, given.texts, vocabulary)
     say(f"{pipeline.vocab_size:,} sub-words")
-    ids = pipeline.encode_ids(given.texts)
+    parts = (given.texts[start : start + PART] for start in range(0, len(given.texts), PART))
+    sentences = Sentences.pack_parts(pipeline.encode_ids(part) for part in parts)
     vectors = torch.from_numpy(np.load(targets, mmap_mode="c", allow_pickle=False))
-    taught_by = np.asarray(given.taught_by)
+    taught_by = torch.tensor(given.taught_by)
     kept, held_back = _split(run, given)
     say(f"{len(kept):,} texts to train on, {len(held_back):,} held back to steer by")
     train, tune = (
-        TaughtTexts(
-            Sentences.pack([ids[row] for row in rows]), vectors[torch.from_numpy(taught_by[rows])]
-        )
-        for rows in (kept, held_back)
+        TaughtTexts(sentences.chosen(rows), vectors[taught_by[rows]])
+        for rows in map(torch.from_numpy, (kept, held_back))
     )
     pairs = None
     if given.pairs:
