@@ -34,6 +34,20 @@ def read_plain(path: Path, most: int) -> bytes:
         return file.read(most)
 
 
+def check_plain(path: Path) -> None:
+    """Refuse what would be waited for, never end, or take far more memory than it does on the disk.
+
+    For files that are read by others than us.
+
+    Raises:
+        OSError: It is missing, not a plain file, or mostly holes; `strerror` says which.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "is not a file")
+    if is_mostly_holes(path):
+        raise OSError(errno.EFBIG, "is mostly holes")
+
+
 def is_mostly_holes(path: Path) -> bool:
     """Whether a large file has hardly been written, so that its size promises too much."""
     found = path.stat()

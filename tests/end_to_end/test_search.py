@@ -87,6 +87,19 @@ def test_evaluate(shop, language, tmp_path):
     assert all(word in shown.out for word in ("rerank", "recall@10", "milliseconds"))
 
 
+def test_duplicates_hold_nothing_that_a_spreadsheet_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("faq.csv").write_text(
+        "id,question,answer\n=1+1,=how do I pay,By card.\n@2,=how do I pay,In cash.\n",
+        encoding="utf-8",
+    )
+    assert softquery("index", "faq.csv", "--output", "faq.sq").code == 0
+    answered("index", "--output", "faq.sq", "--duplicates", "same.tsv")
+    cells = Path("same.tsv").read_text(encoding="utf-8").splitlines()[1].split("\t")
+    assert cells[:2] == ["'=1+1", "'@2"]
+    assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
+
+
 def test_changes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("faq.csv").write_text(

@@ -189,14 +189,16 @@ def _report(built: "Index") -> dict[str, Any]:
 
 
 def _write_duplicates(built: "Index", path: Path) -> int:
-    from softquery.files import write_text
+    from softquery.files import shown_cell, write_text
 
     with counting("rows compared") as advance:
         found = [asdict(each) for each in built.duplicates(advance=advance)]
     if path.suffix == ".jsonl":
         text = "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in found)
     else:
-        cells = [[" ".join(str(cell).split()) for cell in each.values()] for each in found]
+        cells = [
+            [shown_cell(" ".join(str(cell).split())) for cell in each.values()] for each in found
+        ]
         text = "".join("\t".join(line) + "\n" for line in (DUPLICATE, *cells))
     write_text(path, text)
     note(f"{counted(len(found), 'pair of rows asks', 'pairs of rows ask')} the same: {path}")

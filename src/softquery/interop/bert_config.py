@@ -6,8 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
+from softquery.bundle.config import LARGEST_TEXT
 from softquery.errors import InputError
 from softquery.interop.published_weights import Named, Shape
+from softquery.plain_files import read_plain
 
 MODEL_TYPE: Final = "bert"
 ACTIVATIONS: Final = {
@@ -74,7 +76,7 @@ def read_json(path: str | PathLike[str]) -> dict[str, Any]:
 def parsed_json(path: str | PathLike[str]) -> Any:
     """What a JSON file holds; whatever is wrong with it is an `InputError`."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(read_plain(Path(path), LARGEST_TEXT).decode("utf-8"))
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except OSError as error:

@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from tokenizers import Tokenizer, normalizers
 
+from softquery.bundle.config import LARGEST_TOKENIZER
 from softquery.errors import ConfigError, InputError
 from softquery.files import open_text
 from softquery.interop.bert_config import read_json
+from softquery.plain_files import read_plain
 from softquery.text import (
     BERT_CLS,
     BERT_MASK,
@@ -73,7 +75,7 @@ def published_tokenizer(pipeline: TextPipeline) -> dict[str, Any]:
 def read_word_pieces(path: Path) -> Tokenizer:
     """The WordPiece of a `tokenizer.json`, which must have BERT's reserved tokens."""
     try:
-        tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
+        tokenizer = Tokenizer.from_str(read_plain(path, LARGEST_TOKENIZER).decode("utf-8"))
     except Exception as error:  # the library raises nothing narrower
         reason = " ".join(str(error).split())
         raise InputError(f"damaged or not a tokenizer ({reason})", source=path) from None

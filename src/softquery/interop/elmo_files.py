@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.bundle.config import LARGEST_TEXT
 from softquery.errors import InputError
+from softquery.plain_files import read_plain
 from softquery.text import NUM_CHARACTERS
 
 COUNTED = (NUM_CHARACTERS - 1, NUM_CHARACTERS)
@@ -105,7 +107,7 @@ class ElmoOptions:
 def read_options(path: str | PathLike[str]) -> ElmoOptions:
     """Read `options.json`, saying in one line what does not fit."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_plain(Path(path), LARGEST_TEXT).decode("utf-8")
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", source=path) from None
     except UnicodeDecodeError as error:

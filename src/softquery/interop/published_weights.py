@@ -8,6 +8,7 @@ import numpy as np
 
 from softquery.bundle.opening import read_weights
 from softquery.errors import InputError
+from softquery.plain_files import check_plain
 
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
 Arrays = Mapping[str, Any]
@@ -35,8 +36,12 @@ def read_arrays(folder: Path, plain: Callable[[str], str] = lambda name: name) -
             f"weights in pickle form can run code and are never loaded; expected {WEIGHTS}",
             source=folder / PICKLED,
         )
-    if not path.exists():
-        raise InputError("no such file", source=path)
+    try:
+        check_plain(path)
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", source=path) from None
     return {plain(name): array for name, array in read_weights(path).items()}
 
 

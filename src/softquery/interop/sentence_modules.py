@@ -5,6 +5,7 @@ are refused by name. Needs no torch.
 """
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -141,13 +142,21 @@ def _entries(path: Path) -> list[dict[str, str]]:
     fits = isinstance(entries, list) and all(
         isinstance(entry, dict)
         and isinstance(entry.get("path"), str)
-        and "\0" not in entry["path"]
+        and _is_path(entry["path"])
         and isinstance(entry.get("type"), str)
         for entry in entries
     )
     if not fits:
         raise InputError("expected a list of modules, each with a path and a type", source=path)
     return list(entries)
+
+
+def _is_path(text: str) -> bool:
+    """Whether it can name a file at all."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeError:
+        return False
 
 
 def _pools(config: dict[str, Any], path: Path) -> tuple[str, ...]:

@@ -12,11 +12,12 @@ import torch
 from tokenizers import Tokenizer
 
 from softquery.bundle import Bundle, read_bundle
-from softquery.bundle.config import CONFIG
+from softquery.bundle.config import CONFIG, LARGEST_TOKENIZER
 from softquery.errors import InputError
 from softquery.export import export_sentence_encoder
 from softquery.interop import import_sentence_transformers
 from softquery.interop.sentence_modules import MODULES
+from softquery.plain_files import check_plain, read_plain
 from softquery.running.teacher import (
     DistinctTexts,
     Floats,
@@ -30,6 +31,8 @@ from softquery.text import BERT_RESERVED
 TOKENIZER = "tokenizer.json"
 BATCH = 64
 """Texts that a graph reads at a time."""
+LARGEST_GRAPH = 1 << 31
+"""Bytes of an ONNX file, which cannot hold more."""
 MAX_TOKENS = 128
 """Of a text, for an ONNX teacher, which does not say how many it was made for."""
 
@@ -136,14 +139,16 @@ class OnnxTeacher:
         self.files = [path, place]
         self._tokenizer = _read_tokenizer(place)
         try:
+            check_plain(path)
             self._session = onnxruntime.InferenceSession(
-                path.read_bytes(), providers=["CPUExecutionProvider"]
+                read_plain(path, LARGEST_GRAPH), providers=["CPUExecutionProvider"]
             )
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", source=path) from None
         except Exception as error:  # the library's own classes, which it does not export
-            reason = " ".join(str(error).split())[:200]
-            raise InputError(f"is no graph that can be run ({reason})", source=path) from None
+            raise InputError(
+                f"is no graph that can be run ({_one_line(error)})", source=path
+            ) from None
         self._inputs = {each.name for each in self._session.get_inputs()}
         if "input_ids" not in self._inputs:
             named = ", ".join(sorted(self._inputs))
@@ -173,7 +178,10 @@ class OnnxTeacher:
         return np.concatenate(parts)
 
     def _encode(self, texts: list[str]) -> Floats:
-        encodings = self._tokenizer.encode_batch(texts)
+        try:
+            encodings = self._tokenizer.encode_batch(texts)
+        except Exception as error:  # the library raises plain exceptions
+            raise InputError(f"cannot cut texts ({error})"[:300], source=self.files[1]) from None
         longest = max(len(each.ids) for each in encodings)
         ids = np.zeros((len(texts), longest), dtype=np.int64)
         mask = np.zeros_like(ids)
@@ -181,7 +189,13 @@ class OnnxTeacher:
             ids[row, : len(each.ids)], mask[row, : len(each.ids)] = each.ids, 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         feed = {name: value for name, value in given.items() if name in self._inputs}
-        found = np.asarray(self._session.run([self._output], feed)[0], dtype=np.float32)
+        try:
+            found = np.asarray(self._session.run([self._output], feed)[0], dtype=np.float32)
+        except Exception as error:  # the library's own classes, which it does not export
+            raise InputError(
+                f"cannot read what {TOKENIZER} makes of texts ({_one_line(error)})",
+                source=self.path,
+            ) from None
         if found.ndim == 2:
             return found
         if found.ndim != 3 or found.shape[:2] != ids.shape:
@@ -194,9 +208,13 @@ class OnnxTeacher:
         return mean
 
 
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
 def _tokenizer_beside(path: Path) -> Path:
     places = [folder / TOKENIZER for folder in (path.parent, path.parent.parent)]
-    found = next((place for place in places if place.is_file()), None)
+    found = next((place for place in places if place.exists()), None)
     if found is None:
         raise InputError(f"has no {TOKENIZER} beside it", source=path)
     return found
@@ -204,8 +222,9 @@ def _tokenizer_beside(path: Path) -> Path:
 
 def _read_tokenizer(path: Path) -> Tokenizer:
     try:
-        tokenizer = Tokenizer.from_str(json.dumps(json.loads(path.read_text(encoding="utf-8"))))
-    except (ValueError, OSError) as error:
+        content = read_plain(path, LARGEST_TOKENIZER).decode("utf-8")
+        tokenizer = Tokenizer.from_str(json.dumps(json.loads(content)))
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"cannot be read ({error})", source=path) from None
     except Exception as error:  # the library raises plain exceptions
         raise InputError(f"is no tokenizer ({str(error)[:200]})", source=path) from None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from softquery.atomic import write_atomically
 from softquery.errors import ConfigError, InputError
+from softquery.plain_files import check_plain
 from softquery.running.run_options import Say
 
 Floats = NDArray[np.float32]
@@ -19,6 +20,8 @@ SHARD = 4096
 """Texts of a shard: what is lost, at most, when a run is killed."""
 SAMPLED = 100_000
 """Texts by which the principal axes are found."""
+WIDEST = 1 << 16
+"""Numbers of a vector in a file; a shard of them is held in memory."""
 SMALLEST = 1e-6
 """A vector shorter than that has no direction."""
 
@@ -59,13 +62,24 @@ class VectorFile:
 
     def __init__(self, path: Path) -> None:
         try:
+            check_plain(path)
             self.matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"cannot be read as a matrix ({reason})", source=path) from None
+        except Exception as error:  # a forged header can bring about anything
             raise InputError(f"cannot be read as a matrix ({error})", source=path) from None
+        if not isinstance(self.matrix, np.ndarray):
+            raise InputError("is an archive; expected one matrix, as .npy", source=path)
         if self.matrix.ndim != 2 or self.matrix.dtype.kind != "f" or not self.matrix.size:
             raise InputError(
                 f"expected a matrix of numbers, one row per text; "
                 f"found {self.matrix.dtype} {list(self.matrix.shape)}",
+                source=path,
+            )
+        if self.matrix.shape[1] > WIDEST:
+            raise InputError(
+                f"expected vectors of at most {WIDEST:,} numbers, found {self.matrix.shape[1]:,}",
                 source=path,
             )
         self.path, self.files = path, [path]

@@ -30,6 +30,16 @@ def listed_sentences(texts: Iterable[str | Sequence[str]]) -> list[str | list[st
     return found
 
 
+def listed_words(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
+    """Sentences as lists of words; each must be one."""
+    found = []
+    for row, sentence in enumerate(_listed(sentences, "sentences"), 1):
+        if isinstance(sentence, str):
+            raise _odd("a list of words", sentence, TEXTS, row)
+        found.append(_words(sentence, row))
+    return found
+
+
 def _words(words: Any, row: int) -> list[str]:
     if isinstance(words, (bytes, bytearray, Mapping)) or not isinstance(words, Iterable):
         raise _odd("a string or a list of words", words, TEXTS, row)
@@ -68,7 +78,7 @@ def listed_encodings(
 
     Args:
         encodings: What `Matcher.encodings` gave, perhaps stored in between.
-        like: An encoding of the same model.
+        like: That of an empty text by the same model, the shortest there is.
     """
     found = []
     for row, encoding in enumerate(_listed(encodings, "encodings"), 1):
@@ -80,10 +90,15 @@ def listed_encodings(
             expected = f"[{', '.join(map(str, shape))}]"
             message = f"expected an array of shape {expected}, found {list(encoding.shape)}"
             raise InputError(message, source=ENCODINGS, row=row)
-        if not np.isfinite(encoding.sum(dtype=np.float64)):
+        if len(encoding) < len(like):
+            message = f"expected at least {len(like)} tokens, found {len(encoding)}"
+            raise InputError(message, source=ENCODINGS, row=row)
+        with np.errstate(over="ignore"):
+            numbers = encoding.astype(np.float32, copy=False)
+        if not np.isfinite(numbers.sum(dtype=np.float64)):
             message = "expected finite numbers, found others among them"
             raise InputError(message, source=ENCODINGS, row=row)
-        found.append(encoding)
+        found.append(numbers)
     return found
 
 

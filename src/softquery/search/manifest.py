@@ -7,6 +7,7 @@ not part of the index: it was left by a crash, or by a segment that was merged a
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -37,6 +38,8 @@ MANIFEST = "manifest.json"
 PRECISIONS = ("int8", "float16", "none")
 MOST_ROWS = 2**31 - 1
 """Rows of a segment, which are numbered by int32."""
+MOST_CHANGES = 2**52
+"""Changes of an index in its life."""
 SEGMENT_NAME = re.compile(r"\d{6,16}-[0-9a-f]{8}")
 DELETED_NAME = re.compile(r"deleted-\d{1,16}\.bin")
 CHECKSUM = whole_number(0, 2**32 - 1)
@@ -58,7 +61,7 @@ _SETTINGS_FIELDS = {
 }
 _LIST = Expected("a list", lambda value: isinstance(value, list))
 _MANIFEST_FIELDS = {
-    "generation": whole_number(0, 2**52),
+    "generation": whole_number(0, MOST_CHANGES),
     "model": TEXT,
     "fingerprint": TEXT,
     "vector_source": TEXT,
@@ -215,7 +218,9 @@ def check_min_score(value: object) -> None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    """Whether it is a finite number; an integer may be larger than any float."""
+    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return is_number and bool(abs(value) <= sys.float_info.max)  # type: ignore[arg-type]
 
 
 def _no_index(folder: Path) -> str:

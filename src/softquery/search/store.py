@@ -25,6 +25,7 @@ from softquery.search.index_files import damaged
 from softquery.search.index_folder import LOCK, SEGMENTS, refuse_link, refuse_links, sweep
 from softquery.search.manifest import (
     MANIFEST,
+    MOST_CHANGES,
     IndexSettings,
     Manifest,
     SegmentEntry,
@@ -112,6 +113,8 @@ class Store:
             settings: The new settings, if they change.
         """
         before = self.manifest
+        if before.generation >= MOST_CHANGES:
+            raise InputError("cannot be changed any more; build it anew", source=self.folder)
         marked = self._marked(gone or {}, before.generation + 1)
         left_out = set(dropped)
         kept = [marked.get(each.name, each) for each in before.segments]

@@ -55,7 +55,10 @@ def calls_with_an_item(models, item):
         "likelihoods": lambda: generator.log_likelihoods(["w1"], [item]),
         "embed": lambda: models["embedder"].embed(["w1", item]),
         "embed, words": lambda: models["embedder"].embed([["w1", item]]),
+        "embed_tokens": lambda: models["embedder"].embed_tokens([["w1"], item]),
+        "embed_tokens, words": lambda: models["embedder"].embed_tokens([["w1", item]]),
         "pieces": lambda: models["encoder"].embed(["w1", item]),
+        "pieces, embed_tokens": lambda: models["encoder"].embed_tokens([["w1", item]]),
         "pieces, words": lambda: models["encoder"].embed([["w1", item]]),
         "nearest": lambda: models["vectors"].nearest(item),
         "vector": lambda: models["vectors"].vector(item),
@@ -158,6 +161,19 @@ class TestEncodings:
         wide = [each.astype(np.float64) for each in stored]
         plain = matcher.rank("w3", ["w1 w2"], encodings=stored)
         assert matcher.rank("w3", ["w1 w2"], encodings=wide) == plain
+
+    def test_numbers_beyond_float32_are_refused(self, models):
+        matcher = models["matcher"]
+        (wide,) = (each.astype(np.float64) for each in matcher.encodings(["w1 w2"]))
+        wide[0, 0] = 1e300
+        with pytest.raises(InputError, match="row 1: expected finite numbers"):
+            matcher.rank("w3", ["w1 w2"], encodings=[wide])
+
+    def test_fewer_tokens_than_an_empty_text_has_are_refused(self, tmp_path):
+        matcher = softquery.load("match-en", threads=1)  # it puts marks around every text
+        (empty,) = matcher.encodings([""])
+        with pytest.raises(InputError, match="row 1: expected at least 2 tokens, found 0"):
+            matcher.rank("a question", ["another"], encodings=[empty[:0]])
 
     def test_sides_must_fit_each_other(self, models):
         matcher = models["matcher"]

@@ -29,6 +29,8 @@ MANIFEST = {
     "settings that are a list": (("settings",), []),
     "settings of unknown names": (("settings", "colour"), "red"),
     "settings whose weight is a text": (("settings", "recall_weight"), "1"),
+    "settings whose weight is beyond all floats": (("settings", "recall_weight"), 10**400),
+    "settings whose threshold is beyond all floats": (("settings", "min_score"), 10**400),
     "settings whose weight is true": (("settings", "recall_weight"), True),
     "settings whose threshold is a text": (("settings", "min_score"), "0"),
     "settings whose vectors are a number": (("settings", "vectors"), 1),
@@ -129,6 +131,15 @@ def test_a_forged_manifest(index, keys, value):
     if value != ["match-en"] and keys[0] != "format":
         named = [key for key in keys if isinstance(key, str)]
         assert any(key in line for key in named), line
+
+
+def test_an_index_that_was_changed_too_often_stays_readable(index):
+    change_json(index.path / "manifest.json", lambda data: put(data, ("generation",), 2**52))
+    seal(index.path)
+    opened = Index.open(index.path, threads=1)
+    with pytest.raises(InputError, match="cannot be changed any more; build it anew"):
+        opened.delete(["r1"])
+    use(index.path)
 
 
 @pytest.mark.parametrize(("keys", "value"), FACTS.values(), ids=FACTS)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, InputError
 from softquery.files import LONGEST_LINE
-from softquery.runtime.call_checks import listed_sentences
+from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.embed.backend import ContextState, EmbedBackend
 from softquery.runtime.embed.elmo import sizes_of
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
@@ -111,7 +111,8 @@ class ContextEmbedder:
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"
     ) -> list[Floats]:
         """Vectors of one chunk of sentences that are cut into words; see `embed`."""
-        every = self.words.layers([sentence[: self.max_tokens] for sentence in tokens])
+        given = listed_words(tokens)
+        every = self.words.layers([sentence[: self.max_tokens] for sentence in given])
         return [chosen(each, layers, self.mix) for each in every]
 
     def stream(self) -> "EmbeddingStream":
@@ -140,7 +141,7 @@ class EmbeddingStream:
     ) -> list[Floats]:
         """Vectors of the next lines, which are cut into words."""
         found: list[Floats] = []
-        for sentence in tokens:
+        for sentence in listed_words(tokens):
             kept = sentence[: self.embedder.max_tokens]
             (each,), self.state = self.embedder.words.carry([kept], self.state)
             found.append(chosen(each, layers, self.embedder.mix))

@@ -10,7 +10,7 @@ from softquery.bundle import Bundle
 from softquery.errors import ConfigError
 from softquery.runtime.batches import Floats
 from softquery.runtime.bert.backend import BertRow
-from softquery.runtime.call_checks import listed_sentences
+from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.embed.text_means import mean_vectors
 from softquery.runtime.fit_checks import fitting_pipeline
@@ -88,7 +88,8 @@ class PieceEmbedder:
         """Vectors of sentences that are cut into pieces; one beyond the limit keeps its end."""
         check_choice(layers, self.num_layers)
         room = self.max_tokens - 2
-        rows = [BertRow.of(self._cutting.marked(_inner(each)[:room])) for each in tokens]
+        given = listed_words(tokens)
+        rows = [BertRow.of(self._cutting.marked(_inner(each)[:room])) for each in given]
         return [chosen(each, layers, self.mix) for each in self.backend.states(rows)]
 
     def stream(self) -> "PieceEmbedder":

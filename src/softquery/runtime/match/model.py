@@ -216,7 +216,7 @@ class Matcher:
         elif isinstance(encodings, np.ndarray):
             raise TypeError("expected what `encodings` gives, a list of arrays, got a matrix")
         else:
-            encodings = listed_encodings(encodings, asked[0])
+            encodings = listed_encodings(encodings, self.encodings([""])[0])
         if len(encodings) != len(documents):
             raise ValueError(f"{len(encodings)} encodings for {len(documents)} documents")
         order = sorted(range(len(documents)), key=lambda place: (len(encodings[place]), place))
