@@ -45,15 +45,11 @@ def read_sentencepiece(path: Path) -> Tokenizer:
             piece = dict(fields(value))
             pieces.append((piece[1].decode(), struct.unpack("<f", piece[2])[0]))
         elif number == 3:
-            characters = dict(fields(value))[2]
+            characters = dict(fields(value)).get(2, b"")
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
-    tokenizer.normalizer = normalizers.Sequence(
-        [
-            normalizers.Precompiled(characters),
-            normalizers.Strip(),
-            normalizers.Replace(Regex(" {2,}"), " "),
-        ]
-    )
+    spaces = [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
+    table = [normalizers.Precompiled(characters)] if characters else []
+    tokenizer.normalizer = normalizers.Sequence([*table, *spaces])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     return tokenizer
 

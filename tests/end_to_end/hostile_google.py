@@ -75,7 +75,7 @@ IMPORT_GOOGLE = [
         command=TO,
         damage=google(halved(DATA)),
         said=f"{DATA}: cut short: it ends before the tensor "
-        "bert/encoder/layer_0/intermediate/dense/kernel does",
+        "bert/encoder/layer_0/output/dense/kernel does",
     ),
     Case(
         title="a checkpoint whose data has a wrong bit",
