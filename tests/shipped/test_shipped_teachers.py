@@ -59,11 +59,10 @@ def one_vector(use, ids):
     w = {name: array.numpy() for name, array in use.weights.items()}
     table = use.table.numpy()
     words = np.stack([table[i] * w["scale"][i % 17] + w["lo"][i % 17] for i in ids])
-    narrow = np.concatenate([words @ w[f"proj{n}"] + w[f"proj_b{n}"] for n in SPANS], axis=1)
-    gains, shifts = (np.concatenate([w[f"ln_{part}{n}"] for n in SPANS]) for part in "gb")
-    narrow, parts = normed(narrow, gains, shifts), [words]
-    for number, (n, (before, _)) in enumerate(SPANS.items()):
-        states = narrow[:, number * 256 : (number + 1) * 256]
+    parts = [words]
+    for n, (before, _) in SPANS.items():
+        narrow = words @ w[f"proj{n}"] + w[f"proj_b{n}"]
+        states = normed(narrow, w[f"ln_g{n}"], w[f"ln_b{n}"])
         for layer in (1, 2):
             read = []
             for place in range(len(ids)):
