@@ -67,6 +67,7 @@ CASES = [
     BertCase(settings={"activation": "relu", "num_layers": 1}),
     BertCase(settings={"activation": "gelu_tanh", "num_heads": 4, "norm_eps": 1e-5}),
     BertCase(settings={"num_segments": 3, "num_heads": 1}),
+    BertCase(settings={"embedding_size": 6}),
 ]
 
 

@@ -24,6 +24,7 @@ from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_embed import EMBED
 from hostile_encoders import IMPORT_SENTENCES, IMPORT_STATIC, write_encoder_folders
 from hostile_evaluate import EVALUATE
+from hostile_google import IMPORT_GOOGLE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
 from hostile_search import EVALUATE_INDEX, INDEX, SEARCH, write_index
@@ -63,7 +64,7 @@ CASES = {
     "train word2vec": TRAIN_WORDS,
     "distill": DISTILL,
     "import elmo": IMPORT_ELMO,
-    "import bert": IMPORT_BERT,
+    "import bert": [*IMPORT_BERT, *IMPORT_GOOGLE],
     "import sentence-transformers": IMPORT_SENTENCES,
     "import static": IMPORT_STATIC,
     "import vectors": IMPORT_VECTORS,

@@ -1,6 +1,7 @@
 """`softquery import`: what other tools have trained, as bundles."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -63,15 +64,23 @@ def bert(
         Path,
         typer.Argument(
             help="A folder of transformers: config.json, model.safetensors, tokenizer.json or "
-            "vocab.txt."
+            "vocab.txt; or of Google: bert_config.json, bert_model.ckpt.*, vocab.txt."
         ),
     ],
     output: Output,
+    pool: Annotated[
+        str,
+        typer.Option(
+            help="Write a sentence encoder, whose vector of a text is the first token's state "
+            "(cls), the largest values (max), the mean, or what the pooler makes of the first "
+            "token (pooler)."
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """A BERT of any size; `train bert-base --init` goes on with it, on your own text."""
     from softquery.bundle import read_bundle
-    from softquery.interop import import_bert
+    from softquery.interop import import_bert, import_pooled_bert
     from softquery.interop.sentence_modules import MODULES
 
     if output.exists():
@@ -79,6 +88,9 @@ def bert(
     if (folder / MODULES).exists():
         note(f"{folder / MODULES} is left out: for sentence vectors, with the pooling that it "
              "names, use softquery import sentence-transformers")  # fmt: skip
+    if pool:
+        _import_and_export(partial(import_pooled_bert, pool=pool), folder, output, as_json)
+        return
     settings = read_bundle(import_bert(folder, output)).config.model["config"]
     facts: dict[str, object] = {
         "layers": settings["num_layers"],

@@ -2,12 +2,14 @@
 
 from softquery.interop.bert import import_bert, publish_bert
 from softquery.interop.elmo import import_elmo, publish_elmo
+from softquery.interop.pooled_bert import import_pooled_bert
 from softquery.interop.sentence_transformers import import_sentence_transformers
 from softquery.interop.static_table import import_static
 
 __all__ = [
     "import_bert",
     "import_elmo",
+    "import_pooled_bert",
     "import_sentence_transformers",
     "import_static",
     "publish_bert",

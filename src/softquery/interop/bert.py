@@ -12,73 +12,41 @@ from softquery import __version__
 from softquery.bundle import Bundle, BundleConfig, Card, make_card, write_bundle
 from softquery.errors import BundleError, InputError
 from softquery.files import atomic_folder
-from softquery.interop.bert_config import (
-    NEXT_HEAD,
-    POOLER,
-    TIED,
-    TURNED,
-    WORD_HEAD,
-    names,
-    plain,
-    prefixed,
-    published_config,
-    read_bert_config,
-)
-from softquery.interop.bert_tokenizer import (
-    TOKENIZER,
-    published_tokenizer,
-    read_bert_tokenizer,
-)
-from softquery.interop.published_weights import (
-    CONFIG,
-    WEIGHTS,
-    Arrays,
-    check_folder,
-    converted,
-    read_arrays,
-)
+from softquery.interop.bert_config import EMBEDDING, names, prefixed, published_config
+from softquery.interop.bert_folder import read_bert_folder, turned
+from softquery.interop.bert_tokenizer import TOKENIZER, published_tokenizer
+from softquery.interop.published_weights import CONFIG, WEIGHTS, Arrays
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import dequantised
-from softquery.text import TextPipeline, bert_vocabulary
 
 NAME = "bert"
 
 
 def import_bert(folder: str | PathLike[str], output: str | PathLike[str]) -> Path:
-    """Write a folder of `transformers` as a bundle, with the heads of pretraining where it has any.
+    """Write a published BERT as a bundle, with the heads of pretraining where it has any.
 
     Args:
-        folder: Holds `config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.txt`.
+        folder: Holds `config.json`, `model.safetensors`, and `tokenizer.json` or `vocab.txt`; or,
+            as Google published it, `bert_config.json`, `bert_model.ckpt.*` and `vocab.txt`.
         output: The bundle to write; it must not exist.
 
     Raises:
         InputError: If a tensor is missing or misshapen, or anything else does not fit.
     """
-    place = Path(folder)
-    check_folder(place)
-    config = read_bert_config(place / CONFIG)
-    arrays = read_arrays(place, plain)
-    heads = "none" if WORD_HEAD not in arrays else "words"
-    if heads == "words" and NEXT_HEAD in arrays:
-        heads = "words+next"
-    has_pooler = f"{POOLER}.weight" in arrays or heads == "words+next"
-    config = {**config, "heads": heads, "pooler": has_pooler}
-    weights = bert_weights(arrays, config, place / WEIGHTS)
-    pipeline = read_bert_tokenizer(place, config["max_length"])
-    check_vocabulary(pipeline, config["vocab_size"], place)
+    found = read_bert_folder(Path(folder))
     return write_bundle(
         output,
         config=BundleConfig(
             kind="encoder",
-            model={"name": NAME, "config": config},
+            model={"name": NAME, "config": found.settings},
             task={"name": "masked-language-model"},
-            text=pipeline.config.to_dict(),
+            text=found.pipeline.config.to_dict(),
             library_version=__version__,
         ),
-        tokenizer_json=pipeline.tokenizer.to_str(),
-        weights=weights,
+        tokenizer_json=found.pipeline.tokenizer.to_str(),
+        weights=found.weights,
         metrics={},
-        card=_card(Path(output).name, config, place),
+        card=_card(Path(output).name, found.settings, found.place),
     )
 
 
@@ -94,7 +62,9 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
     pipeline = fitting_pipeline(bundle)
     if pipeline.config.simplify:
         raise BundleError(f"{bundle.path}: text.simplify has no counterpart in that format")
-    config = bundle.config.model["config"]
+    config = {EMBEDDING: 0, **bundle.config.model["config"]}
+    if config[EMBEDDING]:
+        raise BundleError(f"{bundle.path}: embedding_size has no counterpart in that format")
     weights = _theirs(dequantised(bundle.read_weights()), config, bundle.weights_path)
     if Path(folder).exists():
         raise InputError("already exists; name another --output", source=folder)
@@ -108,36 +78,6 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
     return Path(folder)
 
 
-def bert_weights(arrays: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:
-    """The weights of a BERT by our names.
-
-    Args:
-        arrays: By their names without prefix.
-        config: Our settings, with heads and pooler.
-        source: The file, for messages.
-    """
-    weights = converted(arrays, names(config), source)
-    weights = {name: _turned(name, array) for name, array in weights.items()}
-    if config["heads"] != "none":
-        for copy, name in zip(TIED, ("embedding.words.weight", "word_head.bias"), strict=True):
-            given = arrays.get(copy)
-            if given is not None and not np.array_equal(given.astype(np.float32), weights[name]):
-                raise InputError(
-                    f"the tensor {copy} is not tied to the input word embeddings", source=source
-                )
-    return weights
-
-
-def check_vocabulary(pipeline: TextPipeline, vocab_size: int, folder: Path) -> None:
-    """Refuse a vocabulary with more entries than the model has rows for."""
-    num_entries = len(bert_vocabulary(pipeline.tokenizer))
-    if num_entries > vocab_size:
-        raise InputError(
-            f"the vocabulary has {num_entries} entries, but {CONFIG} says {vocab_size}",
-            source=folder,
-        )
-
-
 def _theirs(stored: Arrays, config: dict[str, Any], source: Path) -> dict[str, Any]:
     arrays = {}
     for theirs, ours, shape in names(config):
@@ -145,13 +85,9 @@ def _theirs(stored: Arrays, config: dict[str, Any], source: Path) -> dict[str, A
             raise BundleError(f"{source}: {ours} is missing")
         if stored[ours].shape != shape:
             raise BundleError(f"{source}: {ours} does not fit config.json")
-        array = _turned(ours, stored[ours].astype(np.float32))
+        array = turned(ours, stored[ours].astype(np.float32))
         arrays[prefixed(theirs, config["heads"])] = np.ascontiguousarray(array)
     return arrays
-
-
-def _turned(name: str, array: Any) -> Any:
-    return array[::-1] if name in TURNED else array
 
 
 def _json(content: object) -> str:

@@ -21,6 +21,7 @@ ACTIVATIONS: Final = {
 }
 """Names of activations there and here."""
 PUBLISHED: Final = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
+EMBEDDING: Final = "embedding_size"
 SIZES: Final = {
     "vocab_size": "vocab_size",
     "hidden_size": "hidden_size",
@@ -42,6 +43,14 @@ ARCHITECTURES: Final = {
 def read_bert_config(path: str | PathLike[str]) -> dict[str, Any]:
     """The settings of a BERT in our names, without heads and pooler."""
     return translated(path, _ours, "a BERT's")
+
+
+def read_google_config(path: str | PathLike[str]) -> dict[str, Any]:
+    """The same of a `bert_config.json`, which does not say that it is a BERT's.
+
+    An `embedding_size` is that of tables that are narrower than the states.
+    """
+    return translated(path, _google, "a BERT's")
 
 
 def translated(
@@ -99,10 +108,16 @@ def _ours(config: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("add_cross_attention is on; expected a BERT that reads one text")
     return {
         **sizes_of(config, SIZES),
+        EMBEDDING: 0,
         "activation": activation,
         "direction": "left" if config.get("is_decoder") else "both",
         **rates_of(config),
     }
+
+
+def _google(config: dict[str, Any]) -> dict[str, Any]:
+    ours = _ours({"model_type": MODEL_TYPE, **config})
+    return {**ours, EMBEDDING: _size({EMBEDDING: ours["hidden_size"], **config}, EMBEDDING)}
 
 
 def check_type(config: dict[str, Any], expected: str) -> None:
@@ -200,6 +215,8 @@ _BLOCK: Final = {
 _OLD: Final = {"gamma": "weight", "beta": "bias"}
 """Names of the parameters of a layer norm in the oldest files, there and here."""
 POOLER: Final = "pooler.dense"
+WIDEN: Final = "encoder.embedding_hidden_mapping_in"
+"""From narrow tables to the width of states, as it is called in ALBERT."""
 WORD_HEAD: Final = "cls.predictions.transform.dense.weight"
 NEXT_HEAD: Final = "cls.seq_relationship.weight"
 TURNED: Final = ("next_head.weight", "next_head.bias")
@@ -211,13 +228,16 @@ TIED: Final = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
 def names(config: dict[str, Any]) -> Iterator[Named]:
     """The name there without prefix, the name here, and the shape of every weight."""
     size, inner, vocab = config["hidden_size"], config["inner_size"], config["vocab_size"]
+    narrow = config[EMBEDDING] or size
     for theirs, ours, rows in (
         ("word", "words", vocab),
         ("position", "positions", config["max_length"]),
         ("token_type", "segments", config["num_segments"]),
     ):
-        yield f"embeddings.{theirs}_embeddings.weight", f"embedding.{ours}.weight", (rows, size)
-    yield from layer("embeddings.LayerNorm", "embedding.norm", (size,))
+        yield f"embeddings.{theirs}_embeddings.weight", f"embedding.{ours}.weight", (rows, narrow)
+    yield from layer("embeddings.LayerNorm", "embedding.norm", (narrow,))
+    if config[EMBEDDING]:
+        yield from layer(WIDEN, "embedding.widen", (size, narrow))
     for number in range(config["num_layers"]):
         for theirs, ours in _BLOCK.items():
             shape: Shape = (size,) if "norm" in ours else (size, size)
@@ -229,8 +249,8 @@ def names(config: dict[str, Any]) -> Iterator[Named]:
         yield from layer(POOLER, "pooler", (size, size))
     if config["heads"] != "none":
         root = "cls.predictions.transform"
-        yield from layer(f"{root}.dense", "word_head.transform", (size, size))
-        yield from layer(f"{root}.LayerNorm", "word_head.norm", (size,))
+        yield from layer(f"{root}.dense", "word_head.transform", (narrow, size))
+        yield from layer(f"{root}.LayerNorm", "word_head.norm", (narrow,))
         yield "cls.predictions.bias", "word_head.bias", (vocab,)
     if config["heads"] == "words+next":
         yield from layer("cls.seq_relationship", "next_head", (2, size))

@@ -37,18 +37,21 @@ MARKS: Final = {
 }
 
 
-def read_bert_tokenizer(folder: str | PathLike[str], max_tokens: int) -> TextPipeline:
+def read_bert_tokenizer(
+    folder: str | PathLike[str], max_tokens: int, *, lowercase: bool = True
+) -> TextPipeline:
     """The pipeline of a folder, from `tokenizer.json`, otherwise from `vocab.txt`.
 
     Args:
         folder: A folder of `save_pretrained`.
         max_tokens: The number of positions of the model.
+        lowercase: Whether text is lower-cased where there is no file that says so.
     """
     place = Path(folder)
     if (place / TOKENIZER).exists():
         return _from_tokenizer(place / TOKENIZER, max_tokens)
     if (place / VOCABULARY).exists():
-        return _from_vocabulary(place, max_tokens)
+        return _from_vocabulary(place, max_tokens, lowercase)
     raise InputError(f"holds neither {TOKENIZER} nor {VOCABULARY}", source=folder)
 
 
@@ -95,10 +98,10 @@ def _from_tokenizer(path: Path, max_tokens: int) -> TextPipeline:
     return TextPipeline(with_bert_marks(tokenizer, config), config)
 
 
-def _from_vocabulary(folder: Path, max_tokens: int) -> TextPipeline:
+def _from_vocabulary(folder: Path, max_tokens: int, lowercase: bool) -> TextPipeline:
     settings = read_json(folder / SETTINGS) if (folder / SETTINGS).exists() else {}
     normaliser = normalizers.BertNormalizer(
-        lowercase=bool(settings.get("do_lower_case", True)),
+        lowercase=bool(settings.get("do_lower_case", lowercase)),
         strip_accents=settings.get("strip_accents"),
         handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
     )

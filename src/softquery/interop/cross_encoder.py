@@ -7,8 +7,8 @@ from typing import Any
 from softquery import __version__
 from softquery.bundle import BundleConfig, Card, make_card, write_bundle
 from softquery.errors import InputError
-from softquery.interop.bert import bert_weights, check_vocabulary
 from softquery.interop.bert_config import plain, read_bert_config, read_json
+from softquery.interop.bert_folder import bert_weights, check_vocabulary
 from softquery.interop.bert_tokenizer import read_bert_tokenizer
 from softquery.interop.published_weights import CONFIG, WEIGHTS, checked, read_arrays
 

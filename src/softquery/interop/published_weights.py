@@ -45,25 +45,28 @@ def read_arrays(folder: Path, plain: Callable[[str], str] = lambda name: name) -
     return {plain(name): array for name, array in read_weights(path).items()}
 
 
-def converted(arrays: Arrays, names: Iterable[Named], source: Path) -> dict[str, Any]:
+def converted(
+    arrays: Arrays, names: Iterable[Named], source: Path, config: str = CONFIG
+) -> dict[str, Any]:
     """The tensors of these names as float32, by our names.
 
     Args:
         arrays: What a file holds; others than those named are left out.
         names: What is needed.
         source: The file, for messages.
+        config: The name of the file that says their sizes, for messages.
     """
-    return {ours: checked(arrays, theirs, shape, source) for theirs, ours, shape in names}
+    return {ours: checked(arrays, theirs, shape, source, config) for theirs, ours, shape in names}
 
 
-def checked(arrays: Arrays, name: str, shape: Shape, source: Path) -> Any:
+def checked(arrays: Arrays, name: str, shape: Shape, source: Path, config: str = CONFIG) -> Any:
     """One tensor as float32; refused where it is missing, misshapen or not finite."""
     if name not in arrays:
         raise InputError(f"the tensor {name} is missing", source=source)
     array = arrays[name]
     if array.shape != shape:
         raise InputError(
-            f"the tensor {name} has the shape {array.shape}, but by {CONFIG} it should be {shape}",
+            f"the tensor {name} has the shape {array.shape}, but by {config} it should be {shape}",
             source=source,
         )
     if array.dtype.kind != "f" or not np.isfinite(array).all():

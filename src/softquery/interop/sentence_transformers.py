@@ -15,8 +15,8 @@ from tokenizers import normalizers
 from softquery import __version__
 from softquery.bundle import BundleConfig, Card, make_card, write_bundle
 from softquery.errors import InputError
-from softquery.interop.bert import check_vocabulary
 from softquery.interop.bert_config import names, plain, read_bert_config, read_json
+from softquery.interop.bert_folder import check_vocabulary
 from softquery.interop.bert_tokenizer import read_bert_tokenizer
 from softquery.interop.cross_encoder import import_cross_encoder, is_cross_encoder
 from softquery.interop.mpnet_files import (
@@ -137,7 +137,7 @@ def _import_encoder(folder: Path, output: str | PathLike[str]) -> Path:
         tokenizer_json=pipeline.tokenizer.to_str(),
         weights=weights | ({} if modules.dense is None else modules.dense.weights),
         metrics={},
-        card=_card(Path(output).name, config, folder),
+        card=encoder_card(Path(output).name, config, folder),
     )
 
 
@@ -174,7 +174,14 @@ def _config(modules: SentenceModules, settings: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _card(name: str, config: dict[str, Any], folder: Path) -> str:
+def encoder_card(name: str, config: dict[str, Any], folder: Path) -> str:
+    """The card of an imported encoder with pools.
+
+    Args:
+        name: Of the bundle.
+        config: Of the model.
+        folder: Where it came from.
+    """
     card = Card(
         name=name,
         purpose="A vector for a sentence, to be compared by cosine.",

@@ -42,6 +42,9 @@ class BertConfig:
     vocab_size: int = 0
     """Pieces, reserved ones included; 0 until the data is known."""
     hidden_size: int = 768
+    embedding_size: int = 0
+    """Width of the tables that are looked up, where a linear layer brings it to the states' (Lan
+    et al. 2020, Section 3.1); 0 for tables as wide as the states, as in the paper."""
     num_layers: int = 12
     num_heads: int = 12
     inner_size: int = 3072
@@ -73,6 +76,8 @@ class BertConfig:
         )
         check_heads(self.hidden_size, self.num_heads)
         check_dropout(self, "dropout", "attention_dropout")
+        if self.embedding_size < 0:
+            raise ValueError(f"embedding_size must be 0 or positive, got {self.embedding_size}")
         if self.heads == "words+next" and not self.pooler:
             raise ValueError("heads 'words+next' need the pooler")
 
@@ -116,7 +121,8 @@ class Bert(nn.Module):
             config.vocab_size,
             config.max_length,
             config.num_segments,
-            size,
+            config.embedding_size or size,
+            output_size=size if config.embedding_size else 0,
             dropout=config.dropout,
             eps=eps,
         )
@@ -125,7 +131,13 @@ class Bert(nn.Module):
         self.word_head = (
             None
             if config.heads == "none"
-            else WordHead(size, config.vocab_size, activation=config.activation, eps=eps)
+            else WordHead(
+                size,
+                config.vocab_size,
+                table_size=config.embedding_size,
+                activation=config.activation,
+                eps=eps,
+            )
         )
         self.next_head = nn.Linear(size, 2) if config.heads == "words+next" else None
         self.apply(_initialise)

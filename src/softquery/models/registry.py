@@ -189,8 +189,8 @@ REGISTRY: dict[str, ModelEntry] = {
         module=Bert,
         kind="encoder",
         structure=(
-            "vocab_size", "hidden_size", "num_layers", "num_heads", "inner_size", "max_length",
-            "num_segments", "activation", "norm_eps",
+            "vocab_size", "hidden_size", "embedding_size", "num_layers", "num_heads", "inner_size",
+            "max_length", "num_segments", "activation", "norm_eps",
         ),
     ),
     "word2vec": ModelEntry(config=Word2VecConfig, module=Word2Vec, kind="vectors", structure=()),

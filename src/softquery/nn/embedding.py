@@ -110,13 +110,15 @@ class WordEmbedding(nn.Module):
 class InputEmbedding(nn.Module):
     """The sum of token, position and segment, normalised (Devlin et al. 2019, Figure 2).
 
-    Without segments it is the sum of the other two.
+    Without segments it is the sum of the other two. Tables that are narrower than the states are
+    followed by a linear layer, so that a vocabulary costs less (Lan et al. 2020, Section 3.1).
 
     Args:
         vocab_size: Rows of the table of tokens.
         max_length: Positions that are learned.
         num_segments: Number of texts that are distinguished; 0 for none, and no table of them.
-        size: Width.
+        size: Width of the tables.
+        output_size: Width of the output where it is another, by a linear layer; 0 for none.
         dropout: Dropout of the normalised sum.
         eps: Epsilon of the normalisation.
     """
@@ -128,6 +130,7 @@ class InputEmbedding(nn.Module):
         num_segments: int,
         size: int,
         *,
+        output_size: int = 0,
         dropout: float = 0.0,
         eps: float = 1e-12,
     ) -> None:
@@ -137,6 +140,7 @@ class InputEmbedding(nn.Module):
         self.segments = nn.Embedding(num_segments, size) if num_segments else None
         self.norm = LayerNorm(size, eps=eps)
         self.dropout = nn.Dropout(dropout)
+        self.widen = nn.Linear(size, output_size) if output_size else None
 
     def forward(
         self,
@@ -149,7 +153,7 @@ class InputEmbedding(nn.Module):
         if self.segments is not None:
             summed = summed + self.segments(segments)
         vectors: Tensor = self.dropout(self.norm(summed))
-        return vectors
+        return vectors if self.widen is None else self.widen(vectors)
 
 
 PositionKind = Literal["sinusoidal", "learned"]

@@ -259,6 +259,7 @@ class WordHead(nn.Module):
     Args:
         size: Width of a state.
         vocab_size: Words.
+        table_size: Width of the table where it is another than a state's; 0 where it is not.
         activation: Activation of the layer.
         eps: Epsilon of its normalisation.
     """
@@ -268,17 +269,18 @@ class WordHead(nn.Module):
         size: int,
         vocab_size: int,
         *,
+        table_size: int = 0,
         activation: BlockActivation = "gelu",
         eps: float = 1e-12,
     ) -> None:
         super().__init__()
         self.activation = activation
-        self.transform = nn.Linear(size, size)
-        self.norm = LayerNorm(size, eps=eps)
+        self.transform = nn.Linear(size, table_size or size)
+        self.norm = LayerNorm(table_size or size, eps=eps)
         self.bias = nn.Parameter(torch.zeros(vocab_size))
 
     def forward(
-        self, states: Float[Tensor, "M D"], table: Float[Tensor, "V D"]
+        self, states: Float[Tensor, "M D"], table: Float[Tensor, "V E"]
     ) -> Float[Tensor, "M V"]:
         """Logits of all words."""
         changed = self.norm(activated(self.transform(states), self.activation))

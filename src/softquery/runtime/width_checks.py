@@ -48,7 +48,7 @@ WIDTHS: dict[str, tuple[Width, ...]] = {
         Width("inner_size", "encoder.0.feed_forward.widen.weight", 0),
     ),
     "bert": (
-        Width("hidden_size", "embedding.words.weight", 1),
+        Width("hidden_size", "blocks.0.feed_forward.narrow.weight", 0),
         Width("inner_size", "blocks.0.feed_forward.widen.weight", 0),
         Width("max_length", "embedding.positions.weight", 0),
     ),
@@ -102,6 +102,9 @@ def widths(model: Mapping[str, Any], shapes: Shapes) -> Iterator[tuple[str, obje
     for setting, before in LAYERS.get(name, ()):
         if count := _num_layers(shapes, prefix + before):
             yield setting, settings.get(setting), count
+    if name == "bert" and len(shape := shapes.get(f"{prefix}embedding.words.weight", ())) == 2:
+        said = settings.get("embedding_size") or settings.get("hidden_size")
+        yield "embedding_size", said, shape[1]
     if name == "tagger":
         yield from _tagger_widths(settings.get("hidden_sizes"), shapes)
 

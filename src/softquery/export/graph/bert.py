@@ -94,7 +94,10 @@ def encoder_layers(
     for index, table in tables:
         rows = graph.table(index, f"{prefix}embedding.{table}")
         summed = graph.node("Add", summed, rows) if summed else rows
-    layers, looks = [normalised(graph, config, summed, f"{prefix}embedding.norm")], ""
+    read = normalised(graph, config, summed, f"{prefix}embedding.norm")
+    if sizes.get("embedding_size"):
+        read = graph.linear(read, f"{prefix}embedding.widen")
+    layers, looks = [read], ""
     for layer in range(sizes["num_layers"]):
         name = f"{prefix}blocks.{layer}"
         states, looks = encoder_block(graph, config, layers[-1], name, hidden)
