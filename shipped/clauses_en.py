@@ -19,6 +19,8 @@ TIME = re.compile(r" (?:in|on|by|since|around|during) (?:the )?(?:\w+ )?\d{4}s?\
 PLACE = re.compile(r" (?:in|at|near) (?:the )?[A-Z]\w+.*")
 OPENING = re.compile(r"^(?:In|On|During|By|Since|After) [^,.]{3,30}, (.+)$")
 PLAIN = re.compile(r"[A-Za-z][\w’'.-]*|\d[\d,.]*")
+UNSAID = {"he", "she", "it", "they", "him", "them", "this", "these", "here", "we", "us"}
+"""Words that a question without context leaves unclear."""
 LONGEST_SUBJECT, LONGEST_REST = 5, 8
 
 
@@ -55,12 +57,16 @@ def find_clause(sentence: str, title: str, words: WordClasses) -> Clause | None:
     if subject is None or rest is None:
         return None
     timed = TIME.sub("", f" {rest}").strip()
+    if word not in MODALS and (" " not in timed or timed.startswith("by ")):
+        return None
     return Clause(subject, word, timed, bool(opening) or timed != rest) if timed else None
 
 
 def _is_finite(word: str, words: WordClasses) -> bool:
     if word in BE or word in MODALS:
         return True
+    if word in ("had", "has"):
+        return False
     return bool(words.infinitive(PAST, word) or words.infinitive(PRESENT, word))
 
 
@@ -98,7 +104,7 @@ def _rest(given: list[str], words: WordClasses) -> str | None:
         kept = _cut(kept, words)
     while kept and words.is_small(kept[-1]):
         kept.pop()
-    if len(kept) < 1 or (words.kind.get(kept[-1].lower()) == "ADJ" and kept[-1] != given[-1]):
+    if not kept or UNSAID & set(kept) or (words.kind.get(kept[-1].lower()) == "ADJ" and kept[-1] != given[-1]):
         return None
     return " ".join(kept)
 
@@ -126,8 +132,7 @@ def ask(clause: Clause, words: WordClasses, rng: Random) -> str | None:
         f"{does} {clause.subject} {base} {clause.rest}",
         f"why {does} {clause.subject} {base} {clause.rest}",
         f"how {does} {clause.subject} {base} {clause.rest}",
-        f"{_who(clause)} {verb} {clause.rest}",
-        f"{_who(clause)} {verb} {clause.rest}",
+        f"{'what' if clause.subject[0].islower() else 'who'} {verb} {clause.rest}",
     ]
     if clause.has_time:
         asking += [f"when {does} {clause.subject} {base} {clause.rest}"] * 3
@@ -143,7 +148,8 @@ def _ask_being(clause: Clause, words: WordClasses, rng: Random) -> str:
     if first in ("a", "an", "the", "one"):
         noun = re.sub(r" (?:of|in|for|from|to|by|with|at|on)\b.*", "", rest)
         asking += [f"{'who' if _who(clause) == 'who' else 'what'} {be} {subject}"]
-        asking += [f"what kind of {noun.split(' ', 1)[-1]} {be} {subject}"] if " " in noun else []
+        if first in ("a", "an") and " " in noun:
+            asking.append(f"what kind of {noun.split(' ', 1)[1]} {be} {subject}")
         asking += [f"{_who(clause)} {be} {rest}"]
     elif words.infinitive(PARTICIPLE, first) or first.endswith("ed"):
         asking += [f"{word} {be} {subject} {rest}" for word in ("why", "how")]
