@@ -104,7 +104,11 @@ def _rest(given: list[str], words: WordClasses) -> str | None:
         kept = _cut(kept, words)
     while kept and words.is_small(kept[-1]):
         kept.pop()
-    if not kept or UNSAID & set(kept) or (words.kind.get(kept[-1].lower()) == "ADJ" and kept[-1] != given[-1]):
+    if (
+        not kept
+        or UNSAID & set(kept)
+        or (words.kind.get(kept[-1].lower()) == "ADJ" and kept[-1] != given[-1])
+    ):
         return None
     return " ".join(kept)
 

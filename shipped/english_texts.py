@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from random import Random
 
 from questions_en import (
-    about_article,
     about_acts,
+    about_article,
     about_sentences,
     about_services,
     about_things,

@@ -1,32 +1,28 @@
-r"""Gather the texts from which the sentence encoders are distilled, all of them under free licences.
+r"""Gather the texts from which the sentence encoders are distilled, all under free licences.
 
     python shipped/gather_texts.py en --data DATA --output texts_en.txt.xz
     python shipped/gather_texts.py zh --data DATA --output texts_zh.txt.xz
     python shipped/gather_texts.py parallel --data DATA --output parallel.tsv.xz
 
-writes a text per line, each once, and beside it a JSON with rows and licence by source for the model
-card. `parallel` writes a table: `text`, Chinese, which a student reads, and `taught`, the English
-text whose vector it learns. Requests, questions and captions are taken as they are, Wikipedia as a
-sample of its sentences, at most so many per article that the limit is met, and as questions made by
-rule. A text that equals one of those that encoders are measured with is left out; for that alone the
-files in `HELD_OUT` are read.
+writes a text per line, each once, and beside it a JSON with rows and licence by source for the
+model card. `parallel` writes a table: `text`, Chinese, which a student reads, and `taught`, the
+English text whose vector it learns. Requests, questions and captions are taken as they are;
+Wikipedia as questions made by rule, and as a sample of its sentences, as few per article as meet
+the limit. A text that equals one of those that encoders are measured with is left out; for that
+alone the files in `HELD_OUT` are read.
 """
 
 import argparse
-import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
-from english_texts import ENGLISH, english_wikipedia
 from chinese_texts import CHINESE, chinese_wikipedia
+from english_texts import ENGLISH, english_wikipedia
 from split_sentences import HAN
 from text_collection import Collection, bare_key, report, same_key, tidy, write_lines, write_report
 from text_sources import Library, licences, part_of
 from wikipedia_sample import MADE
 
-Texts = Iterator[tuple[str, str]]
-"""The name of a source, as the card has it, and a text of it."""
 LIMITS = {"en": 2_600_000, "zh": 1_500_000}
 
 

@@ -1,4 +1,4 @@
-"""English questions as people type them, made by rule from encyclopaedia articles and from requests.
+"""English questions as people type them, made by rule from articles and from requests.
 
 Frames such as "What is the best way to {v}?" lie in `questions/en.json`. They are filled with what
 articles are about, with noun phrases of the same article, and with what people want to do. Other
@@ -19,8 +19,9 @@ KINDS = ("person", "place", "work", "group", "event")
 KIND_WORDS = {word: kind for kind in KINDS for word in FRAMES[f"{kind}_words"].split()}
 DEFINITION = re.compile(r"\b(?:is|was|are|were) (?:an?|the|one of the|any) ([^,.;:(]{3,80})")
 WISH = re.compile(
-    r"\b(?:how (?:do|can|could|would|should|did) (?:i|you|we)|(?:how|way|want|need|like|able|have|trying"
-    r"|possible|easy|hard|order|ability|attempt|used|learn|decided|hope|plan|tried|time) to"
+    r"\b(?:how (?:do|can|could|would|should|did) (?:i|you|we)"
+    r"|(?:how|way|want|need|like|able|have|trying|possible|easy|hard|order"
+    r"|ability|attempt|used|learn|decided|hope|plan|tried|time) to"
     r"|(?:can|could|should|must) (?:i|you|we|people))\s+((?:[\w'-]+ ?){2,8})",
     re.IGNORECASE,
 )
@@ -30,18 +31,21 @@ VAGUE = re.compile(
     r"|were|dr|mr|will|would|then|please|thanks|yes|no|oh|ok|okay|such|himself|herself|itself|themselves)\b",
     re.IGNORECASE,
 )
-GENERIC = frozenset(
-    """addition amount area areas basis bit body case cases century centuries couple day days decade
+TOO_GENERAL = """
+    addition amount area areas basis bit body case cases century centuries couple day days decade
     decades degree degrees different due end example fact few first form great group groups high
     hour hours kilometres kind large last least level line long lot low main major man many mean
     member members men metre metres mid mile miles minor minute minutes month months more most much
     name names new next number numbers old only order other others own part parts people percent
     person place places point points possible rate reference respect result same second series set
-    several several side similar single small son star state states such term terms third thing
+    several side similar single small son star state states such term terms third thing
     things thousands time times tons top total type types use various view way ways week well wide
-    woman women word words work works year years young""".split()
-)
+    woman women word words work works year years young"""
 """Words that say too little to be asked about."""
+GENERIC = frozenset(TOO_GENERAL.split())
+OWNED = {"the", "'s", "his", "her", "its"}
+FREE_BEFORE = {"of", "and", ",", "with", "for", "about", "by"}
+"""Words after which a noun without an article needs none."""
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 NEIGHBOURS = {
     letter: row[max(place - 1, 0) : place] + row[place + 1 : place + 2]
@@ -76,7 +80,11 @@ def about_article(title: str, first: str, text: str, rng: Random, count: int) ->
     name = re.sub(r" \(.*\)$", "", title)
     if "," in name and len(name.split(",")) == 2:
         name = name.split(",")[0]
-    if not re.fullmatch(r"[\w’'.& -]{2,40}", name) or name.startswith("List of") or name[0].isdigit():
+    if (
+        not re.fullmatch(r"[\w’'.& -]{2,40}", name)
+        or name.startswith("List of")
+        or name[0].isdigit()
+    ):
         return []
     common = len(re.findall(rf"(?<=[a-z,] ){re.escape(name.lower())}\b", text)) > 0
     kind = kind_of(first)
@@ -100,7 +108,9 @@ def kind_of(first: str) -> str:
     return "person" if re.search(r"\((?:born )?[^)]*\d{3,4}[^)]*\)", first) else "mass"
 
 
-def about_things(sentences: Iterable[str], words: WordClasses, rng: Random, count: int) -> list[str]:
+def about_things(
+    sentences: Iterable[str], words: WordClasses, rng: Random, count: int
+) -> list[str]:
     """Questions about noun phrases of one article, alone and two at a time."""
     single, mass = list[str](), list[str]()
     for sentence in sentences:
@@ -110,9 +120,7 @@ def about_things(sentences: Iterable[str], words: WordClasses, rng: Random, coun
                 continue
             if before in ("a", "an") and last not in words.plural:
                 single.append(phrase)
-            elif before not in ("the", "'s", "his", "her", "its") and last in words.plural:
-                mass.append(phrase)
-            elif before in ("of", "and", ",", "with", "for", "about", "by") and len(last) > 3:
+            elif before not in OWNED if last in words.plural else before in FREE_BEFORE:
                 mass.append(phrase)
     single, mass = list(dict.fromkeys(single)), list(dict.fromkeys(mass))
     made = []

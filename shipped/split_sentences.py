@@ -5,23 +5,24 @@ A splitter only cuts: the pieces, joined, are the text without the spaces at its
 
 import re
 
-ABBREVIATIONS = frozenset(
-    """adm al approx art assoc aug ave bros ca capt cf ch co col comm corp dec dept dr ed eds eg
+ABBREVIATIONS = """
+    adm al approx art assoc aug ave bros ca capt cf ch co col comm corp dec dept dr ed eds eg
     esp est etc feb fig figs fl fr ft gen gov hon ie inc jan jr jul jun lat lit lt ltd maj mar mr
     mrs ms mt no nos nov oct op p pp pres prof pt rep rev rt sen sep sept sgt sr st trans univ v
-    vol vols vs""".split()
-)
+    vol vols vs"""
 """Words that keep their full stop inside a sentence, in lower case."""
-STARTERS = frozenset(
-    """A After Although An And As At Because Before But By During For From He Her His However If
+STARTERS = """
+    A After Although An And As At Because Before But By During For From He Her His However If
     In It Its Many Most On One She Since Some That The Their There These They This Those Though To
-    Under Until Upon We When While With""".split()
-)
+    Under Until Upon We When While With"""
 """Words that open a sentence even after an abbreviation such as U.S."""
+KEEPS_DOT, OPENERS = frozenset(ABBREVIATIONS.split()), frozenset(STARTERS.split())
 CUT = re.compile(r"""[.!?]["'”’)\]]*(\s+)(?=["'“‘(\[]?([A-Z0-9][\w’'-]*))""")
 LAST_WORD = re.compile(r"[\w.&-]+$")
 DOTTED = re.compile(r"(?:\w\.)*\w")
-CHINESE_CUT = re.compile(r"(?<=[。！？；!?])(?![。！？；!?”’」』）)])|(?<=[。！？；!?][”’」』）)])(?![。！？])")
+CHINESE_CUT = re.compile(
+    r"(?<=[。！？；!?])(?![。！？；!?”’」』）)])|(?<=[。！？；!?][”’」』）)])(?![。！？])"
+)
 
 
 def split_english(text: str) -> list[str]:
@@ -46,12 +47,12 @@ def _ends(before: str, following: str) -> bool:
     if found is None:
         return True
     word = found[0]
-    if word.lower() in ABBREVIATIONS:
+    if word.lower() in KEEPS_DOT:
         return False
     if len(word) == 1 and word.isalpha():
         return word == "I"
     if "." in word and DOTTED.fullmatch(word):
-        return following in STARTERS
+        return following in OPENERS
     return True
 
 
@@ -93,7 +94,7 @@ def is_sentence(text: str, *, shortest: int = 4, longest: int = 40) -> bool:
         return False
     letters = sum(map(str.isalpha, text))
     strange = sum(map("\u0250".__le__, text)) - sum(map(text.count, "–—‘’“”"))
-    return letters > 0.7 * len(text) and strange <= 1 and not text.isupper()
+    return letters > 0.75 * (len(text) - text.count(" ")) and strange <= 1 and not text.isupper()
 
 
 def is_chinese_sentence(text: str, *, shortest: int = 5, longest: int = 60) -> bool:
@@ -102,7 +103,11 @@ def is_chinese_sentence(text: str, *, shortest: int = 5, longest: int = 60) -> b
     >>> is_chinese_sentence("数学有着久远的历史。"), is_chinese_sentence("《》（，）")
     (True, False)
     """
-    if not shortest <= len(text) <= longest or text[-1] not in "。！？!?”" or CHINESE_DEBRIS.search(text):
+    if (
+        not shortest <= len(text) <= longest
+        or text[-1] not in "。！？!?”"
+        or CHINESE_DEBRIS.search(text)
+    ):
         return False
     if any(text.count(one) != text.count(other) for one, other in ("（）", "“”", "「」", "《》")):
         return False

@@ -1,4 +1,4 @@
-"""Texts of many sources in one file: each once, none that a test asks, with what a card says of them."""
+"""Texts of many sources in one file: each once, none that is measured with, and their card."""
 
 import json
 import lzma

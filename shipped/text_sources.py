@@ -1,4 +1,4 @@
-"""Where the texts of the sentence encoders come from: free files, their licences, and what is held out.
+"""Where the texts of the sentence encoders come from: free files, and their licences.
 
 Training reads only the files in `FREE`; `Library` refuses every other one. The files in `HELD_OUT`
 are what encoders are measured with. They are opened for one purpose, to leave equal texts out.
@@ -103,7 +103,7 @@ FREE: dict[str, Source] = {
         for shard in range(2)
     },
 }
-"""Files that are free with a note on the model card, and nothing else. DRCD (Traditional) is left out."""
+"""Files that are free with a note on the card. DRCD, in Traditional characters, is not used."""
 
 HELD_OUT: dict[str, tuple[str, ...]] = {
     "en": ("pairs/stsb_en/dev*", "pairs/qqp_20k/dev*", "intents/*/dev*", "intents/*/test*"),

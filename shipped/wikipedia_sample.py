@@ -1,4 +1,4 @@
-"""A varied sample of Wikipedia's sentences: as many articles as possible, a few sentences of each."""
+"""A varied sample of Wikipedia: as many articles as possible, a few sentences of each."""
 
 from collections.abc import Callable, Iterator
 from random import Random
@@ -49,6 +49,7 @@ def in_turns(groups: list[list[str]], limit: int) -> Iterator[str]:
     ['a', 'c', 'd', 'b']
     """
     given, turn = 0, 0
+    groups = [group for group in groups if group]
     while groups:
         for group in groups:
             if given == limit:
