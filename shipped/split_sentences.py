@@ -111,4 +111,4 @@ def is_chinese_sentence(text: str, *, shortest: int = 5, longest: int = 60) -> b
         return False
     if any(text.count(one) != text.count(other) for one, other in ("（）", "“”", "「」", "《》")):
         return False
-    return len(HAN.findall(text)) > 0.7 * len(text)
+    return len(HAN.findall(text)) > 0.6 * len(text)
