@@ -35,7 +35,8 @@ def faq(library: Library) -> Texts:
     """Questions, and the first sentence of each answer."""
     for question, answer in library.cells("faq_zh", "question", "answer"):
         yield "faq_zh", question.removeprefix("Q. ")
-        yield from (("faq_zh", text) for text in split_chinese(answer.removeprefix("A. "))[:1])
+        first = split_chinese(answer.removeprefix("A. "))[:1]
+        yield from (("faq_zh", text) for text in first if text[-1] not in ":：")
 
 
 def translated(library: Library) -> Texts:

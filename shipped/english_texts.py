@@ -35,7 +35,8 @@ def faq(library: Library) -> Texts:
     """Questions, and the first sentence of each answer."""
     for question, answer in library.cells("faq_en", "question", "answer"):
         yield "faq_en", question
-        yield from (("faq_en", sentence) for sentence in split_english(answer)[:1])
+        first = split_english(answer)[:1]
+        yield from (("faq_en", sentence) for sentence in first if not sentence.endswith(":"))
 
 
 def questions(library: Library) -> Texts:

@@ -45,7 +45,8 @@ CONLLU = """1\tinvented\tinvent\tVERB\tVBD
 9\tcarry\tcarry\tVERB\tVB
 """
 CONTENTS = {
-    "requests_en": "How do I reset my password?\nhow do i reset MY  password?\nWhere is my order?\nhi",
+    "requests_en": "How do I reset my password?\nhow do i reset MY  password?\n"
+    "Where is my order?\nhi",
     "requests_zh": "怎么取消预约\n我的订单在哪里？\n",
     "parallel": "Where is my ticket?\t我的车票在哪里？\nCancel the order now.\t现在取消订单。\n",
     "faq_en": "question\tanswer\tsource\nIs there a fee?\tNo, it is free. Ask us.\tx\n",
