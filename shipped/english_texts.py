@@ -19,7 +19,7 @@ from wikipedia_sample import ASKED, ENWIKI, chosen_sentences, in_turns
 from word_classes import WordClasses
 
 Texts = Iterator[tuple[str, str]]
-MOST_PER_ARTICLE = 100
+MOST_PER_ARTICLE = 60
 TURNED, FRAMED, OF_THINGS = 7, 4, 2
 """Questions per article: sentences turned round, frames about it, frames about its noun phrases."""
 NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 90_000, 2, 30_000
