@@ -20,9 +20,9 @@ from wikipedia_sample import ASKED, ZHWIKI, chosen_sentences, in_turns
 
 Texts = Iterator[tuple[str, str]]
 MOST_PER_ARTICLE = 150
-TURNED, FRAMED = 8, 7
+TURNED, FRAMED = 8, 9
 """Questions per article: sentences turned round, frames about it."""
-NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 30_000, 3, 90_000
+NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 30_000, 6, 150_000
 
 
 def requests(library: Library) -> Texts:
