@@ -20,9 +20,9 @@ from word_classes import WordClasses
 
 Texts = Iterator[tuple[str, str]]
 MOST_PER_ARTICLE = 60
-TURNED, FRAMED, OF_THINGS = 7, 4, 2
+TURNED, FRAMED, OF_THINGS = 9, 4, 2
 """Questions per article: sentences turned round, frames about it, frames about its noun phrases."""
-NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 90_000, 2, 30_000
+NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 60_000, 4, 30_000
 
 
 def requests(library: Library) -> Texts:

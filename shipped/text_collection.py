@@ -15,9 +15,11 @@ from pathlib import Path
 NOT_WORDS = re.compile(r"[\W_]+")
 UNIT = re.compile(r"[㐀-鿿]|[^\s㐀-鿿]+")
 """A Chinese character, or a word."""
-KEPT, REPEATED, HELD_OUT, LENGTH = "kept", "repeated", "held out", "too short or long"
+KEPT, REPEATED, HELD_OUT = "kept", "repeated", "held out"
+LENGTH, NOT_TEXT = "too short or long", "hardly a text"
 PRESET, BLOCK, THREADS = 6, 200_000, 2
 LETTER = re.compile(r"[^\W\d_]")
+MARKUP = re.compile(r"!INCLUDE|\{\{|\}\}|<[a-z/]|^\W{3}")
 
 
 def tidy(text: str) -> str:
@@ -81,8 +83,10 @@ class Collection:
         return outcome == KEPT
 
     def _judge(self, text: str) -> str:
-        if not self.shortest <= length_of(text) <= self.longest or not LETTER.search(text):
+        if not self.shortest <= length_of(text) <= self.longest:
             return LENGTH
+        if MARKUP.search(text) or len(LETTER.findall(text)) < 0.5 * len(text.replace(" ", "")):
+            return NOT_TEXT
         if (key := same_key(text)) in self.texts:
             return REPEATED
         if bare_key(text) in self.held_out:
@@ -115,7 +119,9 @@ def report(
     rows = []
     for name, found in collection.counts.items():
         licence, note = licences[name]
-        left_out = {each: found[each] for each in (REPEATED, HELD_OUT, LENGTH) if found[each]}
+        left_out = {
+            each: found[each] for each in (REPEATED, HELD_OUT, LENGTH, NOT_TEXT) if found[each]
+        }
         rows.append(
             {"name": name, "rows": found[KEPT], "licence": licence, "note": note}
             | {"left_out": left_out}
@@ -140,9 +146,10 @@ def write_report(found: Mapping[str, object], path: Path) -> None:
     """Write the report beside the texts, and show it."""
     beside = path.with_name(path.name.partition(".")[0] + ".json")
     beside.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(f"{'source':62} {'rows':>9} {'repeated':>9} {'held out':>9} {'length':>9}  licence")
+    heads = ("rows", "repeated", "held out", "length", "no text")
+    print(f"{'source':62}" + "".join(f" {name:>9}" for name in heads) + "  licence")
     for row in found["data"]:  # type: ignore[attr-defined]
-        left = [row["left_out"].get(each, 0) for each in (REPEATED, HELD_OUT, LENGTH)]
+        left = [row["left_out"].get(each, 0) for each in (REPEATED, HELD_OUT, LENGTH, NOT_TEXT)]
         numbers = "".join(f" {number:>9,}" for number in (row["rows"], *left))
         print(f"{row['name']:62}{numbers}  {row['licence']}")
     print({name: value for name, value in found.items() if name != "data"})
