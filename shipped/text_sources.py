@@ -73,15 +73,13 @@ FREE: dict[str, Source] = {
     "faq_en": Source(path="requests/faq_en.tsv.xz", licence=FAQ, note="services, documentation"),
     "faq_zh": Source(path="requests/faq_zh.tsv.xz", licence="CC BY 4.0", note="documentation"),
     "squad": Source(
-        path="qa/squad1.1/train.json.xz", licence="CC BY-SA 4.0", note="questions of SQuAD 1.1"
+        path="qa/squad1.1/train.json.xz", licence="CC BY-SA", note="questions of SQuAD 1.1"
     ),
     "cmrc2018": Source(
-        path="qa/cmrc2018/train.json.xz", licence="CC BY-SA 4.0", note="questions, sentences"
+        path="qa/cmrc2018/train.json.xz", licence="CC BY-SA", note="questions, sentences"
     ),
     "boolq": Source(path="pairs/boolq/train.tsv.xz", licence="CC BY-SA 3.0", note="questions"),
-    "fever": Source(
-        path="pairs/fever_evidence/train.tsv.xz", licence="CC BY-SA 3.0", note="claims"
-    ),
+    "fever": Source(path="pairs/fever_evidence/train.tsv.xz", licence="CC BY-SA", note="claims"),
     "snli_100k": Source(path="pairs/snli_100k/train.tsv.xz", licence="CC BY-SA 4.0"),
     "snli_cad": Source(path="pairs/snli_cad/train.tsv.xz", licence="Apache-2.0"),
     "pawsx_zh": Source(path="pairs/pawsx_zh/train.tsv.xz", licence="free with attribution"),
