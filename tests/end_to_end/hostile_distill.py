@@ -155,6 +155,21 @@ DISTILL = [
         "other names are given with --columns taught=NAME",
     ),
     Case(
+        title="more weights than teachers",
+        command=f"{BY_FOLDER} --weights 1,2",
+        said="2 weights for 1 teacher",
+    ),
+    Case(
+        title="weights that are no numbers",
+        command=f"{BY_FOLDER} --weights much",
+        said="--weights must be numbers such as 0.4,0.6, got 'much'",
+    ),
+    Case(
+        title="a weight of zero",
+        command=f"{BY_FOLDER} --weights 0",
+        said="a teacher's weight must be a positive number",
+    ),
+    Case(
         title="a student that is not known",
         command=f"{BY_FOLDER} --student bilst",
         said="unknown student 'bilst'; did you mean 'bilstm'? (known: static, bilstm, transformer)",

@@ -9,7 +9,7 @@ import typer
 from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_table
 from softquery.cli.terminal.progress import TrainingBar
 from softquery.cli.terminal.shared_options import needs_extra, parse_rename
-from softquery.errors import InputError
+from softquery.errors import ConfigError, InputError
 
 
 def distill(
@@ -30,6 +30,9 @@ def distill(
     output: Annotated[
         Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
     ],
+    weights: Annotated[
+        str, typer.Option(help="How much each of several teachers counts: 0.4,0.6.")
+    ] = "",
     pairs: Annotated[
         list[Path] | None,
         typer.Option(
@@ -83,7 +86,10 @@ def distill(
     for path in files.all():
         if not path.is_file():
             raise InputError("no such file", source=path)
+    counting = _numbers(weights) if weights else None
     named = " + ".join(Path(each).name for each in teacher)
+    if counting is not None:
+        named += f" ({weights})"
     try:
         with TrainingBar(run.counted) as bar:
             options = RunOptions(
@@ -94,7 +100,7 @@ def distill(
                 resume=resume,
                 rename=parse_rename(columns),
             )
-            opened = open_teachers(teacher)
+            opened = open_teachers(teacher, counting)
             bundle = run_distillation(run, opened, files, options, teacher_name=named)
     except KeyboardInterrupt:
         if partial_folder(output).exists():
@@ -102,6 +108,14 @@ def distill(
             sys.exit(INTERRUPTED)
         raise
     _show(bundle, as_json)
+
+
+def _numbers(text: str) -> list[float]:
+    """What `--weights` says."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ConfigError(f"--weights must be numbers such as 0.4,0.6, got {text!r:.60}") from None
 
 
 def _show(bundle: Path, as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """Teachers by what lies on the disk: a file of vectors, an ONNX graph, or a model folder."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from tokenizers import Tokenizer
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.bundle.config import CONFIG, LARGEST_TOKENIZER
-from softquery.errors import InputError
+from softquery.errors import ConfigError, InputError, counted
 from softquery.export import export_sentence_encoder
 from softquery.interop import import_sentence_transformers
 from softquery.interop.sentence_modules import MODULES
@@ -37,10 +38,20 @@ MAX_TOKENS = 128
 """Of a text, for an ONNX teacher, which does not say how many it was made for."""
 
 
-def open_teachers(sources: Sequence[str]) -> Teacher:
-    """One teacher, or several as one."""
+def open_teachers(sources: Sequence[str], weights: Sequence[float] | None = None) -> Teacher:
+    """One teacher, or several as one.
+
+    Args:
+        sources: As `open_teacher` takes them.
+        weights: How much each counts; None for all alike.
+    """
+    if weights is not None:
+        if len(weights) != len(sources):
+            raise ConfigError(f"{len(weights)} weights for {counted(len(sources), 'teacher')}")
+        if not all(0 < weight < math.inf for weight in weights):
+            raise ConfigError("a teacher's weight must be a positive number")
     teachers = [open_teacher(source) for source in sources]
-    return teachers[0] if len(teachers) == 1 else JoinedTeachers(teachers)
+    return teachers[0] if len(teachers) == 1 else JoinedTeachers(teachers, weights)
 
 
 def open_teacher(source: str) -> Teacher:

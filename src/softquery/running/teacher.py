@@ -105,10 +105,12 @@ class JoinedTeachers:
 
     Args:
         teachers: At least one; the first that has sub-words lends them to the student.
+        weights: How much each counts in the mean; None for all alike.
     """
 
-    def __init__(self, teachers: Sequence[Teacher]) -> None:
+    def __init__(self, teachers: Sequence[Teacher], weights: Sequence[float] | None = None) -> None:
         self._teachers = list(teachers)
+        self._scales = [weight**0.5 for weight in weights or [1.0] * len(self._teachers)]
         self.files = [path for each in teachers for path in each.files]
 
     @property
@@ -120,18 +122,18 @@ class JoinedTeachers:
     def vectors(self, given: DistinctTexts, part: slice) -> Floats:
         """Vectors of a part of the texts, each teacher's of length one."""
         first = range(len(given.texts))[part].start
-        return _joined([checked(each.vectors(given, part), first) for each in self._teachers])
+        return self._joined([checked(each.vectors(given, part), first) for each in self._teachers])
 
     def encode(self, texts: Sequence[str]) -> Floats | None:
         """Vectors of any texts; None where one of the teachers has none."""
         found = [each.encode(texts) for each in self._teachers]
         known = [checked(each, 0) for each in found if each is not None]
-        return _joined(known) if len(known) == len(found) else None
+        return self._joined(known) if len(known) == len(found) else None
 
-
-def _joined(parts: Sequence[Floats]) -> Floats:
-    side_by_side: Floats = np.concatenate(parts, axis=1)
-    return side_by_side
+    def _joined(self, parts: Sequence[Floats]) -> Floats:
+        scaled = [scale * part for scale, part in zip(self._scales, parts, strict=True)]
+        side_by_side: Floats = np.concatenate(scaled, axis=1)
+        return side_by_side
 
 
 def write_shards(teacher: Teacher, given: DistinctTexts, folder: Path, size: int, say: Say) -> None:

@@ -85,20 +85,22 @@ def test_without_negatives_pairs_stay_as_they_are():
     assert mine_negatives(pairs, torch.eye(4), StudentPairs(num_negatives=0)) is pairs
 
 
-def test_joined_teachers_see_the_mean_of_their_cosines(tmp_path):
+@pytest.mark.parametrize("weights", [None, [0.4, 0.6], [3, 1]])
+def test_joined_teachers_see_the_mean_of_their_cosines(tmp_path, weights):
     rng = np.random.default_rng(1)
     files = []
     for number, width in enumerate((3, 5)):
         np.save(tmp_path / f"{number}.npy", rng.normal(size=(4, width)).astype("f4") * 7)
         files.append(VectorFile(tmp_path / f"{number}.npy"))
     given = DistinctTexts(list("abcd"), [0, 1, 2, 3], 4)
-    joined = JoinedTeachers(files)
+    joined = JoinedTeachers(files, weights)
     assert joined.files == [tmp_path / "0.npy", tmp_path / "1.npy"]
     assert joined.vocabulary is None
     assert joined.encode(["a"]) is None
     whole = joined.vectors(given, slice(0, 4))
     cosines = [each.vectors(given, slice(0, 4)) for each in files]
     units = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in cosines]
-    expected = sum(each @ each.T for each in units) / 2
+    first, second = weights or [1, 1]
+    expected = (first * units[0] @ units[0].T + second * units[1] @ units[1].T) / (first + second)
     unit = whole / np.linalg.norm(whole, axis=1, keepdims=True)
     np.testing.assert_allclose(unit @ unit.T, expected, atol=1e-6)
