@@ -23,6 +23,7 @@ from facts import Facts, known_models, read_facts
 from generators import make_generator
 from matchers import make_matcher, show_matcher
 from pretrained import make_embedder, make_encoder
+from sentence_encoders import make_sentence_encoder
 from shipment import Check, Shipment, put_in_place, size_check
 
 from softquery.cli.terminal.console import print_json, print_table
@@ -38,7 +39,10 @@ MAKERS: dict[str, Callable[[Facts, argparse.Namespace, Path], Shipment]] = {
     "generator": make_generator,
     "encoder": make_encoder,
     "embedder": make_embedder,
+    "sentence-encoder": make_sentence_encoder,
 }
+MEASURED = ("embedder", "sentence-encoder")
+"""Kinds whose figures come with the export or from a benchmark."""
 SHOWN: dict[str, Callable[[dict[str, Any]], None]] = {"matcher": show_matcher}
 """Tables for people, of the kinds that have one beside the checks."""
 
@@ -51,7 +55,7 @@ def finish(options: argparse.Namespace) -> tuple[dict[str, Any], list[Check]]:
     facts = read_facts(options.name, options.facts, options.licence)
     if facts.kind not in MAKERS:
         raise InputError(f"{facts.name}: no maker for kind {facts.kind!r}")
-    if facts.kind != "embedder" and options.data is None:
+    if facts.kind not in MEASURED and options.data is None:
         raise InputError(f"{facts.name} is measured on text: name it with --data")
     options.gate = facts.gate if options.gate is None else options.gate
     with tempfile.TemporaryDirectory() as scratch:
@@ -86,13 +90,13 @@ def options_of(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("name", choices=known_models())
     parser.add_argument("--runs", type=Path, nargs="+", required=True,
-                        help="trained bundles; of an embedder the exported one")  # fmt: skip
+                        help="trained bundles, or the exported one")  # fmt: skip
     parser.add_argument("--data", type=Path,
                         help="folder of train, dev and tune; of an encoder a text")  # fmt: skip
     parser.add_argument("--also", type=named, action="append", default=[],
                         help="NAME=FILE of another set to be measured on")  # fmt: skip
     parser.add_argument("--figures", type=Path,
-                        help="of benchmarks/bert/tasks.py or elmo/kneser_ney.py")  # fmt: skip
+                        help="of bert/tasks, elmo/kneser_ney or embed/quality")  # fmt: skip
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--replace", action="store_true", help="an older bundle gives way")
     parser.add_argument("--facts", type=Path, help="by default those of the name")

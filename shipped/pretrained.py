@@ -206,7 +206,7 @@ def make_embedder(facts: Facts, options: argparse.Namespace, scratch: Path) -> S
         raise InputError(f"{facts.name} is made of one run, got {len(options.runs)}")
     if options.figures is None:
         raise InputError(f"{facts.name} stands beside a 5-gram: name its results with --figures")
-    exported = read_export(options.runs[0])
+    exported = read_export(options.runs[0], facts.kind)
     run: Any = recipe(facts.name)
     settings = recipe_settings(exported, run)
     metrics = exported.metrics
@@ -222,11 +222,11 @@ def make_embedder(facts: Facts, options: argparse.Namespace, scratch: Path) -> S
     )
 
 
-def read_export(path: Path) -> Bundle:
-    """The biLM, after a check that it is one and that int8 was tried."""
+def read_export(path: Path, kind: str) -> Bundle:
+    """An exported bundle, after a check that it is of this kind and that int8 was tried."""
     bundle = read_bundle(path)
-    if bundle.config.kind != "embedder":
-        raise BundleError(f"{path}: expected an embedder, found kind {bundle.config.kind!r}")
+    if bundle.config.kind != kind:
+        raise BundleError(f"{path}: expected kind {kind!r}, found {bundle.config.kind!r}")
     if not bundle.is_exported or "gate" not in bundle.metrics.get("export", {}):
         raise BundleError(f"{path}: expected what softquery export --int8 wrote")
     return bundle

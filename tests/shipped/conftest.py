@@ -12,7 +12,16 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "end_to_end"))
 
 NEED = [
     f"test_shipped_{name}.py"
-    for name in ("answerers", "bert", "card", "elmo", "generators", "matchers", "teachers")
+    for name in (
+        "answerers",
+        "bert",
+        "card",
+        "elmo",
+        "generators",
+        "matchers",
+        "sentences",
+        "teachers",
+    )
 ]
 NEED_TORCH = [] if find_spec("torch") else NEED
 collect_ignore_glob = NEED_TORCH if SCRIPTS.is_dir() else ["test_*.py"]

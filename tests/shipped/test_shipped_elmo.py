@@ -141,7 +141,7 @@ def spoil_gate(place):
         (lambda place: (place / "exported" / RECORDS / "run.json").write_text("{"),
          "run.json: broken JSON in line 1"),
         (spoil_settings, "exported: training.seed is not that of the recipe elmo-en: 7 ≠ 1"),
-        (spoil_kind, "expected an embedder, found kind 'encoder'"),
+        (spoil_kind, "expected kind 'embedder', found 'encoder'"),
         (spoil_gate, "expected what softquery export --int8 wrote"),
         (lambda place: shutil.rmtree(place / "exported" / "onnx"),
          "expected what softquery export --int8 wrote"),
