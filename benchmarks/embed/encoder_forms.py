@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 import onnxruntime
 from benchmarks.embed.sentence_scores import Floats
-from onnx import load as load_graph
 from tokenizers import Tokenizer
 
 import softquery
@@ -149,6 +148,8 @@ def open_form(path: str, threads: int) -> Encoder:
 def sizes_of(path: str, encoder: Encoder) -> Sizes:
     """Of the file, or of all files of the bundle."""
     if path.endswith(".onnx"):
+        from onnx import load as load_graph
+
         file = Path(path)
         weights = load_graph(file).graph.initializer
         numbers = [each for each in weights if len(each.dims) > 1 or each.data_type == 1]
