@@ -4,12 +4,14 @@ r"""Draw how good sentence vectors are against how long one takes and how large 
         --speed benchmarks/embed/speed.json --output benchmarks/embed/frontier.svg
 
 Left: the mean of STS-B, Quora and first answers; right: first answers alone, which BM25 has as
-well. A circle's area is the model's size on the disk. The line joins what nothing else beats in
-both. What was measured for quality and not for speed is a line across.
+well. A circle's area is the model's size on the disk, and its number is explained below. The line
+joins what nothing else beats in both. What was measured for quality and not for speed is a line
+across.
 """
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ SAME_VECTORS = {"minilm-torch": "minilm"}
 """Forms that are timed by themselves and give the vectors of another."""
 PANELS = {"mean": "mean of STS-B, Quora, first answers", "first_answers": "first answers, %"}
 OURS, THEIRS, WORDS = "#c44e52", "#4c72b0", "#777777"
-AREA = 6.0
+AREA = 5.0
 """Square points per megabyte."""
 LEAST = 24.0
 
@@ -100,52 +102,63 @@ def draw_panel(axes: Any, points: Sequence[Point], across: dict[str, float], tit
     best = unbeaten(points)
     axes.plot([p.milliseconds for p in best], [p.figure for p in best], color="#bbbbbb", zorder=1)
     for point in points:
-        area = max(LEAST, AREA * (point.megabytes or 0))
-        style = {"color": point.colour, "alpha": 0.55, "linewidths": 0, "zorder": 2}
-        axes.scatter(point.milliseconds, point.figure, s=area, **style)
+        axes.scatter(point.milliseconds, point.figure, s=area(point), alpha=0.5, linewidths=0,
+                     color=point.colour, zorder=2)  # fmt: skip
     times = [point.milliseconds for point in points]
-    axes.set(xscale="log", xlabel="one short text, ms, two threads", ylabel=title)
-    axes.set_xlim(min(times) / 2.2, max(times) * 2.6)
-    axes.margins(y=0.16)
+    low, high = min(times) / 2.2, max(times) * 2.2
     for name, figure in across.items():
-        axes.axhline(figure, color=WORDS, linewidth=0.8, linestyle=":")
-        axes.annotate(f"{TITLES.get(name, name)}, not timed", (min(times) / 2, figure),
-                      xytext=(0, 3), textcoords="offset points", fontsize=8)  # fmt: skip
+        axes.plot([low, high], [figure, figure], color=WORDS, linewidth=0.8, linestyle=":")
+        axes.annotate(f" {TITLES.get(name, name)}, not timed", (low, figure), xytext=(0, 3),
+                      textcoords="offset points", fontsize=8)  # fmt: skip
+    axes.set(xscale="log", xlabel="one short text, ms, two threads", ylabel=title)
+    axes.set_xlim(low, high)
+    axes.margins(y=0.14)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(alpha=0.25)
-    put_labels(axes, points)
 
 
-def put_labels(axes: Any, points: Sequence[Point]) -> None:
-    """Titles beside their circles; those of neighbours are moved apart."""
-    low, high = axes.get_ylim()
-    step = 0.045 * (high - low)
-    taken: list[float] = []
-    for point in sorted(points, key=lambda each: -each.figure):
-        place = point.figure
-        while any(abs(place - other) < step for other in taken):
-            place -= step / 4
-        taken.append(place)
-        is_right = point.milliseconds > 1
+def area(point: Point) -> float:
+    """Of a circle, in square points."""
+    return max(LEAST, AREA * (point.megabytes or 0))
+
+
+def put_numbers(axes: Any, points: Sequence[Point], numbers: dict[str, int]) -> None:
+    """The number of each circle, above it or, for every other of close neighbours, below."""
+    before = None
+    is_above = True
+    for point in sorted(points, key=lambda each: each.milliseconds):
+        is_close = before is not None and point.milliseconds < 1.6 * before
+        is_above = not is_above if is_close else True
+        before = point.milliseconds
+        away = math.sqrt(area(point) / math.pi) + 2
         axes.annotate(
-            point.label, (point.milliseconds, point.figure), fontsize=8, va="center",
-            xytext=(point.milliseconds * (0.72 if is_right else 1.4), place),
-            ha="right" if is_right else "left", zorder=3,
-            arrowprops={"arrowstyle": "-", "color": "#999999", "linewidth": 0.5},
+            str(numbers[point.name]), (point.milliseconds, point.figure), fontsize=9,
+            xytext=(0, away if is_above else -away), textcoords="offset points", ha="center",
+            va="bottom" if is_above else "top", fontweight="bold", color=point.colour,
         )  # fmt: skip
 
 
 def draw(quality: dict[str, Any], speed: dict[str, Any], path: Path) -> None:
-    """Both panels."""
+    """Both panels, and below them what each number stands for."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     matplotlib.rcParams["svg.hashsalt"] = "softquery"
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
-    panels = figure.subplots(1, 2)
-    for axes, (key, title) in zip(panels, PANELS.items(), strict=True):
-        draw_panel(axes, points_of(quality, speed, key), untimed(quality, speed, key), title)
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    panels = dict(zip(PANELS, figure.subplots(1, 2), strict=True))
+    points = {key: points_of(quality, speed, key) for key in PANELS}
+    shown = {point.name: point for some in points.values() for point in some}
+    order = sorted(shown.values(), key=lambda point: point.milliseconds)
+    numbers = {point.name: number for number, point in enumerate(order, 1)}
+    for key, axes in panels.items():
+        if points[key]:
+            draw_panel(axes, points[key], untimed(quality, speed, key), PANELS[key])
+            put_numbers(axes, points[key], numbers)
+    handles = [Line2D([], [], marker="o", linestyle="", color=p.colour, alpha=0.6) for p in order]
+    labels = [f"{numbers[point.name]}  {point.label}" for point in order]
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     is_svg = path.suffix == ".svg"
     told = {"Date": None, "Title": "Sentence vectors: quality against time"} if is_svg else None
     figure.savefig(path, dpi=120, metadata=told)
