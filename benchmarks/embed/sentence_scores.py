@@ -89,17 +89,16 @@ def mean_figures(language: Language, pairs: Figures, intents: Figures) -> Figure
     A mean is None where one of its sets is missing; without sets that count there is none.
     """
     counted = [intents.get(name, {}).get("first_answer") for name in COUNTED[language]]
-    compared = [
-        pairs.get(name, {}).get(metric)
-        for name, metric in PAIRS[language].items()
-    ]  # fmt: skip
+    compared = [pairs.get(name, {}).get(metric) for name, metric in PAIRS[language].items()]
     first = _mean(counted)
-    return {"first_answers": first, "mean": _mean([*compared, first / 100 if first else None])}
+    means = {"first_answers": first, "mean": _mean([*compared, first])}
+    return {name: None if mean is None else 100 * mean for name, mean in means.items()}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of values; None without any, or where one is missing."""
     known = [value for value in values if value is not None]
-    return 100 * sum(known) / len(known) if known and len(known) == len(values) else None
+    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 class Bm25:
