@@ -69,6 +69,7 @@ def main() -> None:
         name, path = named(given, Path(given).name)
         encoder = open_form(path, options.threads)
         measure(results, name, path, encoder, options)
+    results.name_missing()
     for name, model in results.report["models"].items():
         for width, figures in model["widths"].items():
             print(name, width, {k: v and round(v, 2) for k, v in figures["means"].items()})
@@ -143,6 +144,16 @@ class Results:
             known = widths.setdefault(width, {"pairs": {}, "intents": {}})
             known[kind][name] = figures
             known["means"] = mean_figures(self.language, known["pairs"], known["intents"])
+        write_json(self.path, self.report)
+
+    def name_missing(self) -> None:
+        """Say of each model which sets it was not measured on."""
+        names = (*PAIRS[self.language], *intent_sets(self.language))
+        for model in self.report["models"].values():
+            known = [{**each["pairs"], **each["intents"]} for each in model["widths"].values()]
+            model["not_measured"] = [
+                name for name in names if not all(name in each for each in known)
+            ]
         write_json(self.path, self.report)
 
 

@@ -180,6 +180,7 @@ def test_a_run_goes_on_where_it_was_and_begins_anew_for_another_model(
     output = tmp_path / "some.json"
     report, _ = measured(data, output, monkeypatch, sets=["toys"])
     assert report["models"]["letters"]["widths"]["10"]["means"]["mean"] is None
+    assert report["models"]["letters"]["not_measured"] == ["stsb_en", "qqp_20k"]
     report, texts = measured(data, output, monkeypatch)
     assert report["models"]["letters"]["widths"]["10"]["means"]["mean"] is not None
     assert "cars" in texts
