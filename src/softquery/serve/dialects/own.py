@@ -24,7 +24,8 @@ from softquery.serve.bodies import (
 )
 from softquery.serve.catalogue import Verb
 from softquery.serve.faults import Dialect
-from softquery.serve.handlers import GenerationRequest, SearchRequest
+from softquery.serve.handlers import GenerationRequest
+from softquery.serve.search_handler import SearchRequest
 from softquery.serve.service import Service
 
 Index = Annotated[
