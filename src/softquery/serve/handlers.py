@@ -27,6 +27,8 @@ Floats = NDArray[np.float32]
 TokenIds = tuple[int, ...]
 SLICE_CHARACTERS = 10_000
 """Characters of texts that are read in one go, unless one text alone has more."""
+BANNED, REQUIRED = 100, 10
+"""So many banned words, or required ones, cost a generator as much as the search without them."""
 
 
 def text_slices(texts: Sequence[Any], most: int = SLICE_CHARACTERS) -> Iterator[slice]:
@@ -296,10 +298,14 @@ class GenerateHandler:
     join = staticmethod(one_answer_per_item)
 
     def split(self, request: GenerationRequest) -> Iterator[SplitRequest]:
-        """An item is a text; it costs its length times the hypotheses that the search keeps."""
+        """An item is a text; it costs its length times the hypotheses that the search keeps.
+
+        Words to look out for make each of them dearer.
+        """
         options = request.options
         lengths = [1 + len(text) // 4 for text in request.texts]
         kept = getattr(options.strategy, "size", 1) * (1 + (options.rank == "both_ways"))
+        kept *= 1 + len(options.banned) // BANNED + len(options.required) // REQUIRED
         items = [(text, options) for text in request.texts]
         yield SplitRequest(items, [length * kept for length in lengths], sum(lengths))
 
