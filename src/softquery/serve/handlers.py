@@ -27,7 +27,7 @@ Floats = NDArray[np.float32]
 TokenIds = tuple[int, ...]
 SLICE_CHARACTERS = 10_000
 """Characters of texts that are read in one go, unless one text alone has more."""
-BANNED, REQUIRED = 100, 10
+BANNED, REQUIRED = 250, 10
 """So many banned words, or required ones, cost a generator as much as the search without them."""
 
 
