@@ -104,18 +104,19 @@ class Cells:
         first, step = self.columns.index(column), len(self.columns)
         return [self._slice(place).decode() for place in range(first, len(self._present), step)]
 
-    def holds(self, column: str, value: str) -> NDArray[np.bool_]:
-        """Which rows have exactly this text in a column: [N]."""
+    def holds(self, column: str, *values: str) -> NDArray[np.bool_]:
+        """Which rows have exactly one of these texts in a column: [N]."""
         found = np.zeros(len(self), dtype=np.bool_)
         if column not in self.columns:
             return found
         first, step = self.columns.index(column), len(self.columns)
-        wanted = value.encode("utf-8", "surrogatepass")  # a lone surrogate is in no row
+        # A lone surrogate is in no row.
+        wanted = {value.encode("utf-8", "surrogatepass") for value in values}
         lengths = np.diff(self._bounds)[first::step]
         # Most rows differ in length already; only the others are compared.
-        alike = np.flatnonzero((lengths == len(wanted)) & self._present[first::step])
-        for row in alike.tolist():
-            found[row] = self._slice(row * step + first) == wanted
+        fitting = np.isin(lengths, list({len(value) for value in wanted}))
+        for row in np.flatnonzero(fitting & self._present[first::step]).tolist():
+            found[row] = self._slice(row * step + first) in wanted
         return found
 
     def _slice(self, place: int) -> bytes:

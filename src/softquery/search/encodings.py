@@ -142,6 +142,10 @@ class Encodings:
             return [whole[start] for start in starts[:-1]]
         return [whole[start:end] for start, end in pairwise(starts)]
 
+    def lengths(self, rows: Sequence[int]) -> list[int]:
+        """The token count of some rows; 1 if an encoding is one vector."""
+        return [int(self._bounds[row + 1] - self._bounds[row]) for row in rows]
+
     def stored(
         self, rows: Sequence[int]
     ) -> tuple[list[int], NDArray[np.generic], NDArray[np.float32] | None]:

@@ -11,12 +11,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from softquery.errors import BundleError, InputError, MissingExtra
+from softquery.errors import BundleError, InputError
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.vectors.text_vectors import OWN_SOURCES, decided, open_vectors
@@ -30,16 +29,16 @@ from softquery.search.building import (
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.index_folder import refuse_link
+from softquery.search.index_checks import check_place, check_same, checked_ids, require_extra
 from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
 from softquery.search.manifest import (
     IndexSettings,
     Manifest,
     check_min_score,
     is_index,
-    read_manifest,
 )
 from softquery.search.retrieval import SearchResult, Where, find
+from softquery.search.search_steps import SearchSteps
 from softquery.search.segment import Segment
 from softquery.search.store import Store, create
 
@@ -93,8 +92,8 @@ class Index:
             InputError: A row is bad, or the folder exists already.
         """
         folder = Path(output)
-        _require_extra()
-        _check_place(folder)
+        require_extra()
+        check_place(folder)
         settings = settings or IndexSettings()
         matcher, models = _open_models(str(model), settings, threads)
         entries = read_entries(source, matcher.pipeline.config, columns=columns)
@@ -104,7 +103,7 @@ class Index:
         settings = replace(settings, vectors=source_of_vectors)
         fresh = new_manifest(_portable(model), matcher, models, entries, settings)
         if is_index(folder):
-            _check_same(folder, fresh)
+            check_same(folder, fresh)
         else:
             create(folder, fresh)
         index = cls(Store(folder), models)
@@ -130,7 +129,7 @@ class Index:
         Raises:
             InputError: There is no index, it is damaged, or it was built with another model.
         """
-        _require_extra()
+        require_extra()
         store = Store(Path(path))
         manifest = store.manifest
         if isinstance(model, Matcher):
@@ -237,6 +236,28 @@ class Index:
             explain=explain,
         )
 
+    def steps(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+    ) -> SearchSteps:
+        """As `find`, to be computed in steps between which others may have their turn."""
+        return SearchSteps(
+            self._store.segments,
+            self._models,
+            query,
+            top_k=top_k,
+            where={} if where is None else where,
+            min_score=self.min_score if min_score is None else min_score,
+            candidates=candidates,
+            explain=explain,
+        )
+
     def add(
         self,
         source: Source,
@@ -264,7 +285,7 @@ class Index:
         Raises:
             InputError: There is no such row; then nothing is deleted.
         """
-        names = _checked_ids(ids)
+        names = checked_ids(ids)
         with self._store.writing():
             self.last_changes = delete_rows(self._store, self._models, names)
         return self.last_changes
@@ -347,42 +368,3 @@ def _portable(model: str | PathLike[str]) -> str:
     """A name of the zoo as it is; a folder by its absolute path, valid in any working folder."""
     name = fspath(model)
     return str(Path(name).expanduser().resolve()) if Path(name).expanduser().is_dir() else name
-
-
-def _checked_ids(ids: Iterable[str]) -> list[str]:
-    if isinstance(ids, str):
-        raise TypeError("expected a list of ids, got one string")
-    if isinstance(ids, bytes) or not isinstance(ids, Iterable):
-        raise TypeError(f"expected a list of ids, got {type(ids).__name__}")
-    names = list(ids)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"ids are texts, got {name!r:.60}")
-    return names
-
-
-def _require_extra() -> None:
-    """Name a missing extra before any work is done."""
-    if find_spec("usearch") is None or find_spec("bm25s") is None:
-        raise MissingExtra("search", needed_for="an index of questions")
-
-
-def _check_place(folder: Path) -> None:
-    """Refuse a folder that cannot become an index before any work is done."""
-    refuse_link(folder)
-    if is_index(folder) and not read_manifest(folder).unfinished:
-        message = (
-            "exists already; --add adds and replaces rows, another --output builds a new index"
-        )
-        raise InputError(message, source=folder)
-    if not folder.absolute().parent.is_dir():
-        raise InputError("cannot be written (no such folder)", source=folder)
-
-
-def _check_same(folder: Path, fresh: Manifest) -> None:
-    """Continue an interrupted indexing only with the model and settings that it began with."""
-    there = read_manifest(folder)
-    same = ("fingerprint", "vector_source", "vector_fingerprint", "settings")
-    if any(getattr(there, name) != getattr(fresh, name) for name in same):
-        message = "was begun with another model or other settings; remove it to start over"
-        raise InputError(message, source=folder)

@@ -86,15 +86,14 @@ def find(
     explain: bool,
 ) -> SearchResult:
     """Recall, rerank, and keep what is good enough; see `Index.search`."""
-    _check(text, top_k, min_score, candidates)
-    _check_where(where)
+    check_search(text, top_k, where, min_score, candidates)
     begin = perf_counter()
     allowed = allowed_rows(segments, where)
     recalled = recall(segments, models, text, max(candidates, top_k), allowed)
     seconds = recalled.seconds
     start = perf_counter()
     ranked = rerank(segments, models, text, recalled.places)[:top_k]
-    hits = [_hit(segments, place, score) for place, score in ranked]
+    hits = [hit_of(segments, place, score) for place, score in ranked]
     seconds["rerank"] = perf_counter() - start
     good = sum(score >= min_score for _, score in ranked)
     if explain:
@@ -218,12 +217,29 @@ def rerank(
         return []
     places = list(recalled)
     questions = [segments[place.segment].cells.text(place.row, QUESTION) for place in places]
-    encodings = _stored_encodings(segments, places)
-    weight = models.settings.recall_weight
-    scores = []
-    for each in models.matcher.rank(text, questions, encodings=encodings):
-        place = places[each["corpus_id"]]
-        scores.append((place, blended(each["score"], weight * recalled[place])))
+    encodings = stored_encodings(segments, places)
+    ranked = models.matcher.rank(text, questions, encodings=encodings)
+    return best_first(
+        recalled,
+        {places[each["corpus_id"]]: each["score"] for each in ranked},
+        models.settings.recall_weight,
+    )
+
+
+def best_first(
+    recalled: Mapping[RowPlace, float], probabilities: Mapping[RowPlace, float], weight: float
+) -> list[tuple[RowPlace, float]]:
+    """Rows with their blended scores, best first.
+
+    Args:
+        recalled: Rows, each with how far it is behind one that leads both lists of recall.
+        probabilities: What the matcher says of each row, the best row first.
+        weight: How much recall counts.
+    """
+    scores = [
+        (place, blended(probability, weight * recalled[place]))
+        for place, probability in probabilities.items()
+    ]
     return sorted(scores, key=lambda each: -each[1])
 
 
@@ -257,14 +273,13 @@ def allowed_rows(segments: Sequence[Segment], where: Where) -> list[NDArray[np.b
     for segment in segments:
         mask = segment.live
         for column, value in where.items():
-            values = [value] if isinstance(value, str) else list(value)
-            holds = [segment.cells.holds(column, each) for each in values]
-            mask = mask & (np.any(holds, axis=0) if holds else False)
+            values = [value] if isinstance(value, str) else value
+            mask = mask & segment.cells.holds(column, *values)
         masks.append(mask)
     return masks
 
 
-def _stored_encodings(
+def stored_encodings(
     segments: Sequence[Segment], places: Sequence[RowPlace]
 ) -> list[Floats] | None:
     """Encodings in the order of the rows, each segment read once; None if they are not stored."""
@@ -280,12 +295,18 @@ def _stored_encodings(
     return [found[place] for place in places]
 
 
-def _hit(segments: Sequence[Segment], place: RowPlace, score: float) -> dict[str, Any]:
+def hit_of(segments: Sequence[Segment], place: RowPlace, score: float) -> dict[str, Any]:
+    """A row as a hit: its columns and its score."""
     values = segments[place.segment].cells.row(place.row)
     return {**values, ANSWER: values.get(ANSWER, ""), "score": score}
 
 
-def _check(text: str, top_k: int, min_score: float, candidates: int) -> None:
+def check_search(text: str, top_k: int, where: Where, min_score: float, candidates: int) -> None:
+    """Refuse what no search can be made of.
+
+    Raises:
+        ConfigError: Names what is wrong.
+    """
     if not isinstance(text, str):
         raise ConfigError(f"the query is of type {type(text).__name__}, expected text")
     if not text.strip():
@@ -296,6 +317,7 @@ def _check(text: str, top_k: int, min_score: float, candidates: int) -> None:
         message = f"candidates must be from 1 to {MOST_CANDIDATES:,}, got {candidates!r:.40}"
         raise ConfigError(message)
     check_min_score(min_score)
+    _check_where(where)
 
 
 def _is_whole(value: object) -> bool:

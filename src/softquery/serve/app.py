@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from softquery import __version__
 from softquery.serve.admission import AdmissionControl
-from softquery.serve.bodies import Json, openapi_document
+from softquery.serve.bodies import openapi_document
 from softquery.serve.catalogue import Catalogue, open_catalogue
 from softquery.serve.dialects.hugging_face import hugging_face_routes
 from softquery.serve.dialects.openai import openai_routes, vllm_routes
@@ -22,6 +22,7 @@ from softquery.serve.dialects.rerank import rerank_routes
 from softquery.serve.dialects.tei import tei_routes
 from softquery.serve.engine import Engine
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
+from softquery.serve.json_responses import Json
 from softquery.serve.keys import KeyRing
 from softquery.serve.server_routes import asset_routes, information_routes
 from softquery.serve.service import Service

@@ -1,17 +1,12 @@
 """What the bodies of requests and responses share, and the OpenAPI document that describes them."""
 
-import asyncio
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-import numpy as np
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
-from starlette.responses import Response
 
 from softquery.serve.faults import Dialect
 from softquery.serve.settings import Limits
@@ -152,49 +147,6 @@ def refusals(dialect: Dialect) -> dict[int | str, dict[str, Any]]:
         status: {"model": ERRORS[dialect], "description": description}
         for status, description in sorted(described.items())
     }
-
-
-class Json(Response):
-    """A response of JSON that keeps text readable and accepts lone surrogates."""
-
-    media_type = "application/json"
-
-    def render(self, content: Any) -> bytes:
-        """The bytes of the response; a lone surrogate becomes its JSON escape."""
-        text = json.dumps(
-            content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
-        )
-        return text.encode("utf-8", "backslashreplace")
-
-
-def _plain(value: Any) -> Any:
-    """Numpy's numbers and arrays, which hits of an index may hold, as plain values."""
-    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else str(value)
-
-
-LARGE = 20_000
-"""Responses of more numbers are serialised in a thread, so that other requests are not blocked."""
-
-
-async def vectors_as_json(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
-    """Each vector as JSON, to eight digits."""
-    if sum(map(len, vectors)) <= LARGE:
-        return _vectors_as_json(vectors)
-    return await asyncio.to_thread(_vectors_as_json, vectors)
-
-
-def _vectors_as_json(vectors: Sequence[NDArray[np.float32]]) -> list[bytes]:
-    # One at a time: in between, other threads get their turn.
-    return [
-        json.dumps(vector.astype(np.float64).round(8).tolist(), separators=(",", ":")).encode()
-        for vector in vectors
-    ]
-
-
-class RawJson(Response):
-    """A response of JSON that is serialised already."""
-
-    media_type = "application/json"
 
 
 def usage(num_tokens: int) -> dict[str, int]:

@@ -22,13 +22,12 @@ from softquery.serve.handlers import (
     GenerateHandler,
     MatcherVectorHandler,
     MatchHandler,
-    SearchableIndex,
-    SearchHandler,
     SentenceVectorHandler,
     WordVectorHandler,
 )
 from softquery.serve.prediction_handlers import PredictHandler, ReadHandler, TagHandler
 from softquery.serve.queued_request import BatchHandler
+from softquery.serve.search_handler import SearchableIndex, SearchHandler
 from softquery.serve.settings import Settings
 from softquery.zoo import resolve
 

@@ -209,7 +209,7 @@ class Engine:
         if is_read:
             self._observer.observe_stage("tokenise", queued.handler.name, queued.read_seconds)
             if not queued.items:
-                return queued.finish()
+                return self._finish(queued)
         with self._changed:
             self._clock.advance(seconds, self.num_requests)
             queued.turn.seconds += seconds
@@ -252,7 +252,14 @@ class Engine:
             if ended:
                 self._seconds_each += 0.1 * (seconds / len(ended) - self._seconds_each)
         for queued in ended:
-            queued.finish()
+            self._finish(queued)
+
+    def _finish(self, queued: QueuedRequest) -> None:
+        """End a request, or go on with the items that follow from its answers."""
+        further = queued.finish()
+        if further is not None:
+            with self._changed:
+                queued.add(further)
 
     def _account(self, batch: RequestBatch, seconds: float) -> None:
         """Correct the seconds that were estimated when the batch was put together."""

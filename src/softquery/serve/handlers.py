@@ -3,10 +3,7 @@
 One class per verb and kind of model. Each is made from a model's name and the opened model.
 """
 
-import logging
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Generated
-from softquery.errors import InputError, SoftqueryError
+from softquery.errors import InputError
 from softquery.runtime import (
     ContextEmbedder,
     GenerateRequest,
@@ -24,18 +21,14 @@ from softquery.runtime import (
 )
 from softquery.runtime.embed.text_means import mean_in_context
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
-from softquery.search import SearchResult
 from softquery.serve.queued_request import SplitRequest, one_answer_per_item
-from softquery.serve.telemetry import log
 
 Floats = NDArray[np.float32]
 TokenIds = tuple[int, ...]
-REFRESH = 1.0
-"""Seconds after which an index is checked for changes again."""
 SLICE_CHARACTERS = 10_000
 """Characters of texts that are read in one go, unless one text alone has more."""
-SEARCH_COST = 1000
-"""Tokens that a search costs: fifty rows of ten words, each compared with a query of ten."""
+BANNED, REQUIRED = 250, 10
+"""So many banned words, or required ones, cost a generator as much as the search without them."""
 
 
 def text_slices(texts: Sequence[Any], most: int = SLICE_CHARACTERS) -> Iterator[slice]:
@@ -305,10 +298,14 @@ class GenerateHandler:
     join = staticmethod(one_answer_per_item)
 
     def split(self, request: GenerationRequest) -> Iterator[SplitRequest]:
-        """An item is a text; it costs its length times the hypotheses that the search keeps."""
+        """An item is a text; it costs its length times the hypotheses that the search keeps.
+
+        Words to look out for make each of them dearer.
+        """
         options = request.options
         lengths = [1 + len(text) // 4 for text in request.texts]
         kept = getattr(options.strategy, "size", 1) * (1 + (options.rank == "both_ways"))
+        kept *= 1 + len(options.banned) // BANNED + len(options.required) // REQUIRED
         items = [(text, options) for text in request.texts]
         yield SplitRequest(items, [length * kept for length in lengths], sum(lengths))
 
@@ -325,86 +322,3 @@ class GenerateHandler:
                     raise InputError(f"the rules leave no text for {items[place][0]!r:.80}")
                 found[place] = answers
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """A question to an index."""
-
-    query: str
-    top_k: int = 5
-    where: Mapping[str, str | Sequence[str]] | None = None
-    min_score: float | None = None
-    candidates: int = 50
-    explain: bool = False
-
-
-class SearchableIndex(Protocol):
-    """An index of questions and answers."""
-
-    def find(
-        self,
-        query: str,
-        *,
-        top_k: int,
-        where: Mapping[str, str | Sequence[str]] | None,
-        min_score: float | None,
-        candidates: int,
-        explain: bool,
-    ) -> SearchResult:
-        """The best hits, best first, and time by stage."""
-
-    def refresh(self) -> bool:
-        """Load what other processes have changed."""
-
-
-class SearchHandler:
-    """Searches an index, and regularly loads what other processes have changed in it.
-
-    Args:
-        name: The name of the index.
-        index: Safe to use from many threads.
-    """
-
-    def __init__(self, name: str, index: SearchableIndex) -> None:
-        self.name, self.index = name, index
-        self._next_refresh = 0.0
-        self._lock = threading.Lock()
-
-    join = staticmethod(one_answer_per_item)
-
-    def split(self, request: SearchRequest) -> Iterator[SplitRequest]:
-        """The query is one item: an index batches its own work."""
-        yield SplitRequest([request], [SEARCH_COST])
-
-    def compute(self, items: Sequence[SearchRequest]) -> list[SearchResult]:
-        """What each query found; a blank query finds nothing."""
-        self._refresh_if_due()
-        return [self._search(request) for request in items]
-
-    def _search(self, request: SearchRequest) -> SearchResult:
-        if not request.query.strip():
-            return SearchResult(request.query, [], [])
-        return self.index.find(
-            request.query,
-            top_k=request.top_k,
-            where=request.where,
-            min_score=request.min_score,
-            candidates=request.candidates,
-            explain=request.explain,
-        )
-
-    def _refresh_if_due(self) -> None:
-        """Load changes; if that fails, the index is served as it was."""
-        if time.monotonic() < self._next_refresh or not self._lock.acquire(blocking=False):
-            return
-        try:
-            self.index.refresh()
-        except (SoftqueryError, OSError) as error:
-            fields = {"index": self.name, "error": type(error).__name__}
-            log(
-                logging.WARNING, "an index could not be refreshed; its last state is served", fields
-            )
-        finally:
-            self._next_refresh = time.monotonic() + REFRESH
-            self._lock.release()

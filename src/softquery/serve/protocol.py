@@ -28,10 +28,38 @@ PROBE_SECONDS = 0.25
 """Seconds between two looks at whether a client that has ended its side is still there."""
 PROBE = b"HTTP/1.1 100 Continue\r\n\r\n"
 """What is sent to such a client: an interim response, which clients of HTTP/1.1 pass over."""
+BEGINNING = b"HTTP/1.1 "
+"""What every answer begins with; a client of HTTP/1.0, which knows no interim responses, is sent
+one byte of it at a time."""
 
 
 class BadRequest(Exception):  # noqa: N818  (the parser turns it into a 400)
     """A head that is refused, or one too many requests on a connection."""
+
+
+class BegunTransport:
+    """The transport of an answer whose first bytes may be sent before the others are known.
+
+    Args:
+        transport: The transport of the connection.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._num_sent = 0
+
+    def begin(self) -> None:
+        """Send the next byte of the beginning."""
+        self._transport.write(BEGINNING[self._num_sent : self._num_sent + 1])
+        self._num_sent = min(self._num_sent + 1, len(BEGINNING))
+
+    def write(self, data: bytes) -> None:
+        """Send what has not been sent."""
+        skipped, self._num_sent = self._num_sent, max(0, self._num_sent - len(data))
+        self._transport.write(data[skipped:])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
@@ -39,7 +67,8 @@ class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
 
     A client may end its side of the connection after its request, and still gets the answer. One
     that closed the connection altogether looks the same until something is sent to it; so a client
-    that ended its side is sent an interim response now and then while its request is computed.
+    that ended its side is sent an interim response now and then while its request is computed, or,
+    if it speaks HTTP/1.0, the first bytes of its answer, which are always the same.
     """
 
     check_seconds = CHECK_SECONDS
@@ -54,6 +83,7 @@ class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
         self._running: Any = None
         """The request that is being answered; `cycle` is the one that was read last."""
         self._next_probe: asyncio.TimerHandle | None = None
+        self._num_probes = 0
         self._next_check = self.loop.call_later(self.check_seconds, self._check)
 
     def data_received(self, data: bytes) -> None:
@@ -134,7 +164,17 @@ class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
         if connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             self.transport.abort()
             return
-        running = self._running
-        if not running.response_started and running.scope["http_version"] == "1.1":
-            self.transport.write(PROBE)
+        self._num_probes += 1
+        if not self._running.response_started:
+            self._send_probe(self._running)
         self._next_probe = self.loop.call_later(PROBE_SECONDS, self._probe)
+
+    def _send_probe(self, running: Any) -> None:
+        """Send something to which the client's system objects if nobody is there to read it."""
+        if running.scope["http_version"] == "1.1":
+            self.transport.write(PROBE)
+        elif self._num_probes & (self._num_probes - 1) == 0:
+            # The 1st, 2nd, 4th, 8th … time: there are nine bytes for all the time of a request.
+            if not isinstance(running.transport, BegunTransport):
+                running.transport = BegunTransport(running.transport)
+            running.transport.begin()

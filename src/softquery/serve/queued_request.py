@@ -42,8 +42,8 @@ class BatchHandler(Protocol):
     def compute(self, items: Sequence[Any]) -> Sequence[Any]:
         """Compute a batch of items, which may come from several requests: one answer per item."""
 
-    def join(self, request: Any, answers: list[Any]) -> list[Any]:
-        """The answers to a request from the answers to its items."""
+    def join(self, request: Any, answers: list[Any]) -> "list[Any] | SplitRequest":
+        """The answers to a request from the answers to its items, or further items to compute."""
 
 
 class TooManyTokens(SoftqueryError):  # noqa: N818  (it says what the request has)
@@ -55,6 +55,22 @@ class TooManyTokens(SoftqueryError):  # noqa: N818  (it says what the request ha
 
     def __init__(self, most: int) -> None:
         super().__init__(f"more than {most:,} tokens to compute, which is the most of one request")
+
+
+class TooManyWeights(TooManyTokens):
+    """The alignments of a request would be too large.
+
+    Args:
+        weights: How many weights they would have.
+        most: The most weights of one request.
+    """
+
+    def __init__(self, weights: int, most: int) -> None:
+        SoftqueryError.__init__(
+            self,
+            f"the alignments would have {weights:,} weights, and those of one request may have "
+            f"{most:,}; send a shorter query or a smaller top_k",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +122,42 @@ class QueuedRequest:
         if self.slices is None:
             self.slices = iter(self.handler.split(self.request))
         for found in self.slices:
-            self.items += found.items
-            self.costs += found.costs
-            self.cost += sum(found.costs)
-            self.num_tokens += found.num_tokens
-            self.num_truncated += found.num_truncated
+            self.add(found)
             if self.cost > max_tokens:
                 raise TooManyTokens(max_tokens)
             if time.perf_counter() > end:
                 return False
-        self.num_open = len(self.items)
-        self.answers = [None] * self.num_open
         return True
+
+    def add(self, found: SplitRequest) -> None:
+        """Take in a slice, or the items that follow from the answers to earlier ones."""
+        self.cost += sum(found.costs)
+        self.num_tokens += found.num_tokens
+        self.num_truncated += found.num_truncated
+        self.num_open += len(found.items)
+        self.answers += [None] * len(found.items)
+        self.costs += found.costs
+        self.items += found.items
 
     def fail(self, error: BaseException) -> None:
         """End with an error, unless the request has ended already."""
         with suppress(InvalidStateError):
             self.future.set_exception(error)
 
-    def finish(self) -> None:
-        """End with the answers, unless the client has left."""
+    def finish(self) -> SplitRequest | None:
+        """End with the answers, unless the client has left or there are further items."""
         if self.future.cancelled():
-            return
+            return None
         try:
             answers = self.handler.join(self.request, self.answers)
         except Exception as error:
             self.fail(error)
-            return
+            return None
+        if isinstance(answers, SplitRequest):
+            return answers
         with suppress(InvalidStateError):
             self.future.set_result(EngineResult(answers, self.num_tokens, self.num_truncated))
+        return None
 
 
 QueuedItem = tuple[QueuedRequest, int]

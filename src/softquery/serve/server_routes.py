@@ -19,9 +19,10 @@ from softquery.explain.colours import ramp_css
 from softquery.runtime import Matcher
 from softquery.runtime.vectors.text_vectors import own_vectors
 from softquery.search import Index
-from softquery.serve.bodies import Json, ResponseBody, refusals
+from softquery.serve.bodies import ResponseBody, refusals
 from softquery.serve.catalogue import Catalogue, ServedModel
 from softquery.serve.faults import Dialect
+from softquery.serve.json_responses import Json
 from softquery.serve.service import Service
 from softquery.serve.settings import Limits, Settings
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from softquery.search import SearchResult
 from softquery.serve.catalogue import Catalogue, ServedModel, Verb
 from softquery.serve.engine import Engine, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded
-from softquery.serve.handlers import Floats, GenerationRequest, MatchRequest, SearchRequest
+from softquery.serve.handlers import Floats, GenerationRequest, MatchRequest
 from softquery.serve.queued_request import EngineResult, TooManyTokens
+from softquery.serve.search_handler import SearchRequest
 from softquery.serve.settings import Limits
 from softquery.serve.telemetry import Metrics
 
@@ -129,6 +130,8 @@ class Service:
         if request.candidates > self.limits.max_texts:
             most = f"one request may compare {self.limits.max_texts:,}"
             raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates; {most}")
+        self._check_conditions(request.where or {})
+        request = replace(request, max_weights=self.limits.max_tokens)
         found: SearchResult = (await self.ask(served, "search", request)).answers[0]
         for stage, seconds in found.seconds.items():
             self.metrics.observe_stage(f"search {stage}", served.name, seconds)
@@ -160,6 +163,14 @@ class Service:
             raise Fault(FaultKind.VALIDATION, f"{number:,} texts; one request may hold {most:,}")
         if any(len(text) > longest for text in texts):
             raise Fault(FaultKind.VALIDATION, f"a text is longer than {longest:,} characters")
+
+    def _check_conditions(self, where: Mapping[str, str | Sequence[str]]) -> None:
+        """Refuse more values of conditions, or longer ones, than one request may hold."""
+        values = [each for value in where.values() for each in _strings(value)]
+        if len(values) > self.limits.max_texts:
+            most = f"one request may hold {self.limits.max_texts:,}"
+            raise Fault(FaultKind.VALIDATION, f"where: {len(values):,} values; {most}")
+        self.check_texts(values)
 
     async def _match(
         self,

@@ -178,9 +178,15 @@ def test_a_client_that_sends_no_more_is_answered(healthy, raw):
     assert b"connection: close" in answer
 
 
-def test_a_client_that_sends_no_more_and_waits_long_is_answered(running):
-    """An interim response finds out whether it is still there; http.client passes it over."""
+@pytest.mark.parametrize("version", [10, 11], ids=["HTTP/1.0", "HTTP/1.1"])
+def test_a_client_that_sends_no_more_and_waits_long_is_answered(running, monkeypatch, version):
+    """An interim response finds out whether it is still there; http.client passes it over.
+
+    HTTP/1.0 has none; there the beginning of the answer does.
+    """
     texts = [f"{'a cat sat ' * 80}{number}" for number in range(200)]
+    monkeypatch.setattr(http.client.HTTPConnection, "_http_vsn", version)
+    monkeypatch.setattr(http.client.HTTPConnection, "_http_vsn_str", f"HTTP/1.{version % 10}")
     connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=30)
     kind = {"content-type": "application/json"}
     connection.request("POST", "/rerank", json.dumps({"query": "a cat", "texts": texts}), kind)

@@ -144,6 +144,16 @@ def test_candidates_by_both_ways(kinds):
     assert kinds.ask("/v1/generate", {"texts": ["Ja."], "rank": "both_ways"}).status == 400
 
 
+@pytest.mark.parametrize(("banned", "required", "times"), [(0, 0, 1), (1000, 0, 5), (99, 20, 3)])
+def test_words_to_look_out_for_cost_more(banned, required, times):
+    how = GenerateRequest(banned=("a",) * banned, required=("b",) * required)
+    plain, rich = (
+        next(GenerateHandler("poet", None).split(GenerationRequest(["春风又绿"], each))).costs
+        for each in (GenerateRequest(), how)
+    )
+    assert list(rich) == [times * plain[0]]
+
+
 @pytest.mark.parametrize(
     ("beam", "rank", "cost"), [(1, "likelihood", 2), (5, "likelihood", 10), (5, "both_ways", 20)]
 )

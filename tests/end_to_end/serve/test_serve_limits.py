@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from one_step import OneStepSearch
 from serving import Process, in_thread, wait_for
 
 from softquery.errors import SoftqueryError
@@ -31,6 +32,9 @@ class SlowIndex:
         self.go = threading.Event()
         self.asked = []
         self.refreshed = 0
+
+    def steps(self, query, **options):
+        return OneStepSearch(lambda: self.find(query, **options))
 
     def find(self, query, *, top_k, **options):
         self.asked.append(query)

@@ -5,6 +5,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+from one_step import OneStepSearch
 from serving import in_thread
 
 from softquery.answers import Generated
@@ -33,6 +34,9 @@ class Faq:
 
     def refresh(self):
         return False
+
+    def steps(self, query, **options):
+        return OneStepSearch(lambda: self.find(query, **options))
 
     def find(self, query, *, top_k, explain, **options):
         rows = [

@@ -103,12 +103,51 @@ def test_alignments(asked):
         ({"query": "a", "where": ["category"]}, "where"),
         ({"query": "a", "candidates": 81}, "81 candidates; one request may compare 80"),
         ({"query": "a" * 20_001}, "longer than 20,000 characters"),
+        ({"query": "a", "where": {"id": ["x"] * 81}}, "where: 81 values; one request may hold 80"),
+        ({"query": "a", "where": {"id": "x" * 20_001}}, "longer than 20,000 characters"),
     ],
 )
 def test_bad_bodies(asked, body, said):
     reply = asked.ask("/v1/search", body)
     assert reply.status == 400
     assert said in reply.json()["error"]["message"]
+
+
+LONG = "password account locked email " * 600
+
+
+def test_a_search_beyond_the_token_budget_is_refused(settings, catalogue_of_shop):
+    """Every candidate costs the tokens of the query and its own."""
+    small = replace(settings, limits=Limits(max_tokens=5_000))
+    with in_thread(small, catalogue_of_shop) as client:
+        reply = client.ask("/v1/search", {"query": LONG})
+        assert reply.status == 413
+        assert reply.json()["error"]["message"].startswith("more than 5,000 tokens to compute")
+        assert client.ask("/v1/search", {"query": LONG, "candidates": 5, "top_k": 1}).status == 200
+        explained = {"query": LONG, "candidates": 9, "top_k": 9, "min_score": 0, "explain": True}
+        reply = client.ask("/v1/search", explained)
+        assert reply.status == 413
+        said = reply.json()["error"]["message"]
+        assert re.fullmatch(
+            r"the alignments would have [\d,]+ weights, and those of one request may have 5,000; "
+            "send a shorter query or a smaller top_k",
+            said,
+        )
+
+
+def test_a_large_search_is_computed_in_units(asked, catalogue_of_shop):
+    before = num_batches(asked)
+    found = asked.ask("/v1/search", {"query": LONG, "candidates": 80, "min_score": 0, "top_k": 20})
+    assert num_batches(asked) >= before + 4
+    (english, _) = catalogue_of_shop.indexes
+    hits = english.model.search(LONG, candidates=80, min_score=0, top_k=20)
+    assert found.json()["hits"] == hits
+
+
+def num_batches(client):
+    text = client.ask("/metrics").body.decode()
+    (count,) = re.findall(r'softquery_batch_tokens_count{model="faq-en"} (\S+)', text)
+    return float(count)
 
 
 def test_models_and_indexes_share_a_matcher(catalogue_of_shop):

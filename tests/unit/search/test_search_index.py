@@ -241,7 +241,7 @@ def test_a_file_and_other_names(model, tmp_path):
 
 @pytest.mark.parametrize("missing", ["usearch", "bm25s"])
 def test_the_extra_is_named_where_it_is_missing(missing, rows, index, model, tmp_path, monkeypatch):
-    from softquery.search import index as module
+    from softquery.search import index_checks as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == missing else True)
     with pytest.raises(MissingExtra, match=r'pip install "softquery\[search\]"'):

@@ -1,6 +1,9 @@
 """Bodies while they arrive: too slow, too large, and given up in favour of others."""
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -8,7 +11,12 @@ import pytest
 pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
 
 from softquery.serve import body_reading
-from softquery.serve.body_reading import ArrivingBodies, BodyReader
+from softquery.serve.body_reading import (
+    ArrivingBodies,
+    BodyReader,
+    check_structure,
+    without_strings,
+)
 from softquery.serve.faults import Fault, FaultKind
 
 
@@ -65,3 +73,56 @@ def test_the_oldest_body_makes_room_for_others():
         assert arriving.size == 0
 
     asyncio.run(read_three())
+
+
+CHECKED = """
+from softquery.serve.body_reading import check_structure
+try:
+    check_structure({body}, max_texts=1_000, max_tokens=300_000)
+except Exception as fault:
+    print(fault)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """b"[" * 10_001 + b'"' + b'\\\\"' * 995_000""",
+        """b"[" * 10_001 + b'"' + b"\\\\" * 1_980_000""",
+        """b"[" * 10_001 + b'"' * 1_980_001""",
+        """b'"[' * 1_000_000""",
+    ],
+)
+def test_strings_that_never_end_are_looked_through_once(body):
+    """A pattern would look for the end of each again: for 20 seconds at a twentieth of the size."""
+    program = [sys.executable, "-c", CHECKED.format(body=body)]
+    found = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
+    assert found.stdout == "the body has more values than a request may hold\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "left"),
+    [
+        (b"[1, 2]", b"[1, 2]"),
+        (b'["[", "]"]', b"[, ]"),
+        (rb'["\"[", "\\", ["\\\"["]]', b"[, , []]"),
+        (rb'["a", "\"[', b"[, "),
+        (rb'["a", "\\"[', b"[, ["),
+        (b'["', b"["),
+    ],
+)
+def test_what_stands_inside_strings_is_left_out(body, left):
+    assert without_strings(body) == left
+
+
+def test_a_long_text_full_of_brackets_is_no_structure():
+    text = '[{,"\\\\' * 50_000
+    body = json.dumps({"texts": [text]}).encode()
+    check_structure(body, max_texts=10, max_tokens=10)
+
+
+def test_structure_cannot_hide_in_another_encoding():
+    """Python's parser also reads UTF-16, in which an escaped quote has other bytes."""
+    body = json.dumps(['"', [[]] * 20_000]).encode("utf-16-le")
+    with pytest.raises(Fault, match="more values than a request may hold"):
+        check_structure(body, max_texts=1_000, max_tokens=300_000)

@@ -258,3 +258,32 @@ def test_every_stage_is_observed(engine, handler, observer):
     while len(observer.stages) < 3 and time.monotonic() < end:
         time.sleep(0.01)
     assert observer.stages == [("wait", "double"), ("tokenise", "double"), ("compute", "double")]
+
+
+class FollowingHandler(DoublingHandler):
+    """Doubles numbers, then twice the sum of what it got."""
+
+    def join(self, request, answers):
+        if len(answers) == len(request):
+            return SplitRequest([sum(answers)] * 2, [request[0]] * 2)
+        return answers
+
+
+def test_further_items_may_follow_from_answers(engine):
+    handler = FollowingHandler()
+    result = engine.submit(handler, [3, 4]).result(20)
+    assert result.answers == [6, 8, 28, 28]
+    assert handler.batches == [[3, 4], [14, 14]]
+    assert (result.num_tokens, engine.num_requests) == (7, 0)
+
+
+def test_others_have_their_turn_between_a_request_and_what_follows_from_it(engine):
+    slow, other = FollowingHandler("slow"), DoublingHandler("other")
+    slow.hold.clear()
+    first = engine.submit(slow, [1])
+    assert slow.begun.wait(20)
+    second = engine.submit(other, [5])
+    time.sleep(0.2)  # longer than a unit
+    slow.hold.set()
+    assert second.result(20).answers == [10]
+    assert first.result(20).answers == [2, 4, 4]

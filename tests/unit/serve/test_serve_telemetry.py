@@ -4,12 +4,10 @@ import io
 import json
 import logging
 
-import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
 
-from softquery.serve.bodies import Json
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
 from softquery.serve.telemetry import LOGGER, log, set_up_logs
 
@@ -65,12 +63,6 @@ def test_what_an_exception_says_is_written_only_when_asked(written, log_text):
     assert line["error"] == "ValueError"
     assert line["where"][-1].endswith("test_what_an_exception_says_is_written_only_when_asked")
     assert ("secret" in written.getvalue()) == log_text
-
-
-def test_numbers_of_numpy_and_halves_of_characters_are_written():
-    found = Json({"score": np.float32(0.5), "row": np.arange(2), "text": "\ud800ü"}).body
-    assert found == b'{"score":0.5,"row":[0,1],"text":"\\ud800\xc3\xbc"}'
-    assert json.loads(found)["text"] == "\ud800ü"
 
 
 @pytest.mark.parametrize("dialect", Dialect)

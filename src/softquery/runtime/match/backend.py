@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Read = Sequence[Sequence[Any]]
 """Sentences as a backend takes them: ids, or words where its model spells them."""
+BATCH = 13
+"""The most pairs or sentences that a graph in ONNX sees at a time. A pair costs the same in any
+batch, so that small batches of like lengths are padded less: eight for a hundred candidates."""
+TOKENS = 2000
+"""The most tokens of either side, padding included, unless one row alone has more."""
 
 
 class Alignment(NamedTuple):

@@ -9,13 +9,8 @@ from softquery.bundle import Bundle
 from softquery.runtime.batches import Floats, even_batches, ids_feed, padded_rows
 from softquery.runtime.graphs import OnnxGraphs, laid_out, stored_weights
 from softquery.runtime.inner.onnx import ContextLayers, InnerSentences
-from softquery.runtime.match.backend import Alignment, Read
+from softquery.runtime.match.backend import BATCH, TOKENS, Alignment, Read
 
-BATCH = 13
-"""The most pairs or sentences that a graph sees at a time. A pair costs the same in any batch, so
-that small batches of like lengths are padded less: eight for a hundred candidates."""
-TOKENS = 2000
-"""The most tokens of either side, padding included, unless one row alone has more."""
 LOGITS, ALIGNED = "logits", ("logits", "first_to_second", "second_to_first")
 """What `compare` gives, and what it gives where the model aligns words."""
 

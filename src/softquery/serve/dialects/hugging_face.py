@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from softquery.answers import Answer, Tagged
 from softquery.runtime import GenerateRequest
-from softquery.serve.bodies import Json, RequestBody, as_list, refusals
+from softquery.serve.bodies import RequestBody, as_list, refusals
 from softquery.serve.catalogue import Verb
 from softquery.serve.dialects.hugging_face_bodies import (
     GENERATED,
@@ -43,7 +43,8 @@ from softquery.serve.dialects.tei import (
     labels_with_scores,
 )
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
-from softquery.serve.handlers import GenerationRequest
+from softquery.serve.handlers import GenerationRequest, num_characters
+from softquery.serve.json_responses import Json
 from softquery.serve.service import Service
 
 Body = TypeVar("Body", bound=RequestBody)
@@ -70,8 +71,12 @@ class Tasks:
     async def tag(self, body: TagTask) -> Json:
         """The spans of a text, or its words if the tags stand for none; a list for each text."""
         _, answers = await self.service.predict("tag", body.model, as_list(body.inputs))
-        found = [tag_elements(each, body.parameters or TagParameters()) for each in answers]
-        return Json(found[0] if isinstance(body.inputs, str) else found)
+
+        def content() -> Any:
+            found = [tag_elements(each, body.parameters or TagParameters()) for each in answers]
+            return found[0] if isinstance(body.inputs, str) else found
+
+        return Json(content, size=num_characters(body.inputs))
 
     async def read(self, body: ReadTask) -> Json:
         """The answer to a question, as a span of its context."""

@@ -16,9 +16,7 @@ from pydantic import AliasChoices, ConfigDict, Field
 
 from softquery.serve.bodies import (
     Count,
-    Json,
     Model,
-    RawJson,
     RequestBody,
     ResponseBody,
     TextOrTexts,
@@ -26,10 +24,10 @@ from softquery.serve.bodies import (
     as_list,
     refusals,
     usage,
-    vectors_as_json,
 )
 from softquery.serve.faults import Dialect
 from softquery.serve.handlers import Floats
+from softquery.serve.json_responses import Json, RawJson, vectors_as_json
 from softquery.serve.service import Service
 
 

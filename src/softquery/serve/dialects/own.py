@@ -13,7 +13,6 @@ from softquery.runtime.generate.request import Rank
 from softquery.serve.bodies import (
     LIMIT,
     Count,
-    Json,
     Model,
     RequestBody,
     ResponseBody,
@@ -24,7 +23,9 @@ from softquery.serve.bodies import (
 )
 from softquery.serve.catalogue import Verb
 from softquery.serve.faults import Dialect
-from softquery.serve.handlers import GenerationRequest, SearchRequest
+from softquery.serve.handlers import GenerationRequest, num_characters
+from softquery.serve.json_responses import Json
+from softquery.serve.search_handler import SearchRequest
 from softquery.serve.service import Service
 
 Index = Annotated[
@@ -262,8 +263,12 @@ class Own:
         record: Callable[[Any, Any], dict[str, Any]],
     ) -> Json:
         served, answers = await self.service.predict(verb, model, texts)
-        found = [record(answer, text) for answer, text in zip(answers, texts, strict=True)]
-        return Json({"model": served.name, "answers": found})
+
+        def content() -> dict[str, Any]:
+            found = [record(answer, text) for answer, text in zip(answers, texts, strict=True)]
+            return {"model": served.name, "answers": found}
+
+        return Json(content, size=num_characters(texts))
 
 
 def _with_text(answer: Any, text: str) -> dict[str, Any]:

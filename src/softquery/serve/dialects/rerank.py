@@ -13,7 +13,6 @@ from pydantic import Field
 from softquery.serve.bodies import (
     LIMIT,
     Count,
-    Json,
     Model,
     RequestBody,
     ResponseBody,
@@ -23,6 +22,7 @@ from softquery.serve.bodies import (
     usage,
 )
 from softquery.serve.faults import Dialect
+from softquery.serve.json_responses import Json
 from softquery.serve.service import ScoredTexts, Service
 
 

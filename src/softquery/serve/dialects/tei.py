@@ -18,9 +18,7 @@ from softquery.errors import counted
 from softquery.serve.bodies import (
     LIMIT,
     Count,
-    Json,
     Model,
-    RawJson,
     RequestBody,
     ResponseBody,
     Text,
@@ -28,11 +26,11 @@ from softquery.serve.bodies import (
     Texts,
     as_list,
     refusals,
-    vectors_as_json,
 )
 from softquery.serve.catalogue import ServedModel
 from softquery.serve.dialects.rerank import JinaRanked, JinaRerank, jina_response
 from softquery.serve.faults import Dialect, Fault, FaultKind
+from softquery.serve.json_responses import Json, RawJson, vectors_as_json
 from softquery.serve.service import ScoredTexts, Service, cosines
 
 Direction = Annotated[

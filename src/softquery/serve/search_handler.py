@@ -1,0 +1,162 @@
+"""Searches as the engine computes them: recall first, then rows in batches, then alignments."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from softquery.errors import SoftqueryError
+from softquery.search import SearchResult
+from softquery.search.search_steps import SearchStep
+from softquery.serve.queued_request import SplitRequest, TooManyWeights
+from softquery.serve.telemetry import log
+
+REFRESH = 1.0
+"""Seconds after which an index is checked for changes again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A question to an index."""
+
+    query: str
+    top_k: int = 5
+    where: Mapping[str, str | Sequence[str]] | None = None
+    min_score: float | None = None
+    candidates: int = 50
+    explain: bool = False
+    max_weights: int = 300_000
+    """The most weights that the alignments of all hits may have together."""
+
+
+class SteppedSearch(Protocol):
+    """A search that is computed in steps; see `softquery.search.search_steps`."""
+
+    num_tokens: int
+    is_truncated: bool
+    num_weights: int
+
+    def recall(self) -> Iterable[None]:
+        """Find the rows to compare, in several parts."""
+
+    def comparisons(self) -> Sequence[SearchStep]:
+        """The query with all rows that were recalled."""
+
+    def alignments(self) -> Sequence[SearchStep]:
+        """What is left to be done when all rows have been compared."""
+
+    def result(self) -> SearchResult:
+        """The hits, and time by stage."""
+
+
+class SearchableIndex(Protocol):
+    """An index of questions and answers."""
+
+    def steps(
+        self,
+        query: str,
+        *,
+        top_k: int,
+        where: Mapping[str, str | Sequence[str]] | None,
+        min_score: float | None,
+        candidates: int,
+        explain: bool,
+    ) -> SteppedSearch:
+        """A search for the best hits."""
+
+    def refresh(self) -> bool:
+        """Load what other processes have changed."""
+
+
+class RunningSearch:
+    """A search between its steps; the answer to each of them."""
+
+    def __init__(self, search: SteppedSearch) -> None:
+        self.search = search
+        self.is_compared = False
+
+    def items(self, steps: Sequence[SearchStep], num_tokens: int = 0) -> SplitRequest:
+        """Steps as items; if there are none, an item that does nothing, so that it goes on."""
+        runs = [step.run for step in steps] or [_nothing]
+        return SplitRequest(
+            [(self, run) for run in runs],
+            [step.tokens for step in steps] or [0],
+            num_tokens=num_tokens,
+            num_truncated=num_tokens and int(self.search.is_truncated),
+        )
+
+
+def _nothing() -> None:
+    """The step of a search that has none."""
+
+
+class SearchHandler:
+    """Searches an index, and regularly loads what other processes have changed in it.
+
+    Args:
+        name: The name of the index.
+        index: Safe to use from many threads.
+    """
+
+    def __init__(self, name: str, index: SearchableIndex) -> None:
+        self.name, self.index = name, index
+        self._next_refresh = 0.0
+        self._lock = threading.Lock()
+
+    def split(self, request: SearchRequest) -> Iterator[SplitRequest]:
+        """Recall; an item is a batch of rows. A blank query finds nothing."""
+        self._refresh_if_due()
+        if not request.query.strip():
+            return
+        search = self.index.steps(
+            request.query,
+            top_k=request.top_k,
+            where=request.where,
+            min_score=request.min_score,
+            candidates=request.candidates,
+            explain=request.explain,
+        )
+        for _ in search.recall():
+            yield SplitRequest([], [])
+        yield RunningSearch(search).items(search.comparisons(), max(1, search.num_tokens))
+
+    def compute(
+        self, items: Sequence[tuple[RunningSearch, Callable[[], None]]]
+    ) -> list[RunningSearch]:
+        """Do one step after the other."""
+        for _, run in items:
+            run()
+        return [running for running, _ in items]
+
+    def join(
+        self, request: SearchRequest, answers: list[RunningSearch]
+    ) -> list[SearchResult] | SplitRequest:
+        """What the query found; before that, the alignments of the hits."""
+        if not answers:
+            return [SearchResult(request.query, [], [])]
+        running = answers[0]
+        if not running.is_compared:
+            running.is_compared = True
+            steps = running.search.alignments()
+            if running.search.num_weights > request.max_weights:
+                raise TooManyWeights(running.search.num_weights, request.max_weights)
+            if steps:
+                return running.items(steps)
+        return [running.search.result()]
+
+    def _refresh_if_due(self) -> None:
+        """Load changes; if that fails, the index is served as it was."""
+        if time.monotonic() < self._next_refresh or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self.index.refresh()
+        except (SoftqueryError, OSError) as error:
+            fields = {"index": self.name, "error": type(error).__name__}
+            log(
+                logging.WARNING, "an index could not be refreshed; its last state is served", fields
+            )
+        finally:
+            self._next_refresh = time.monotonic() + REFRESH
+            self._lock.release()
