@@ -29,7 +29,7 @@ KILLED = -signal.SIGKILL
 SLOW_TEACHER = """
 import time
 from softquery.cli import main
-from softquery.running import teacher
+from softquery.running.distilling import teacher
 teacher.SHARD = 64
 plain = teacher._write
 def write(path, array):

@@ -1,6 +1,8 @@
 """`softquery distill`."""
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,46 +70,65 @@ def distill(
     The teacher's vectors are computed once and kept until the run is complete. An interrupted run
     (Ctrl-C, kill, power cut) goes on with --resume to the same bytes.
     """
+    _require_training()
+    from softquery.running.distilling.distill import distill as run_distillation
+    from softquery.running.distilling.lessons import LessonFiles
+    from softquery.running.distilling.open_teacher import open_teachers
+    from softquery.running.run_options import RunOptions
+
+    run = _student_run(student, settings or [], seed)
+    files = LessonFiles(texts=texts, parallel=parallel or [], pairs=pairs or [])
+    _check_files(files.all())
+    counting = _numbers(weights) if weights else None
+    named = " + ".join(Path(each).name for each in teacher) + (f" ({weights})" if weights else "")
+    with _resumable(output), TrainingBar(run.counted) as bar:
+        options = RunOptions(
+            data=texts[0].parent,
+            output=output,
+            observer=bar,
+            say=bar.say,
+            resume=resume,
+            rename=parse_rename(columns),
+        )
+        opened = open_teachers(teacher, counting)
+        bundle = run_distillation(run, opened, files, options, teacher_name=named)
+    _show(bundle, as_json)
+
+
+def _require_training() -> None:
     with needs_extra("train", needed_for="distilling"):
         import jaxtyping  # noqa: F401
         import lightning_fabric  # noqa: F401
         import torch  # noqa: F401
+
+
+def _student_run(name: str, settings: Sequence[str], seed: int | None) -> Any:
+    """The student of that name, with what the command line changes."""
     from softquery.recipes import override
-    from softquery.recipes.students import student as student_named
-    from softquery.running.distill import distill as run_distillation
-    from softquery.running.lessons import LessonFiles
-    from softquery.running.open_teacher import open_teachers
-    from softquery.running.run_folder import partial_folder
-    from softquery.running.run_options import RunOptions
+    from softquery.recipes.students import student
 
     changes = [] if seed is None else [f"training.seed={seed}"]
-    run: Any = override(student_named(student), [*(settings or []), *changes])
-    files = LessonFiles(texts=texts, parallel=parallel or [], pairs=pairs or [])
-    for path in files.all():
+    return override(student(name), [*settings, *changes])
+
+
+def _check_files(paths: Sequence[Path]) -> None:
+    for path in paths:
         if not path.is_file():
             raise InputError("no such file", source=path)
-    counting = _numbers(weights) if weights else None
-    named = " + ".join(Path(each).name for each in teacher)
-    if counting is not None:
-        named += f" ({weights})"
+
+
+@contextmanager
+def _resumable(output: Path) -> Iterator[None]:
+    """Say how an interrupted run goes on, where something of it is left."""
+    from softquery.running.run_folder import partial_folder
+
     try:
-        with TrainingBar(run.counted) as bar:
-            options = RunOptions(
-                data=texts[0].parent,
-                output=output,
-                observer=bar,
-                say=bar.say,
-                resume=resume,
-                rename=parse_rename(columns),
-            )
-            opened = open_teachers(teacher, counting)
-            bundle = run_distillation(run, opened, files, options, teacher_name=named)
+        yield
     except KeyboardInterrupt:
         if partial_folder(output).exists():
             note("softquery: interrupted; go on with --resume")
             sys.exit(INTERRUPTED)
         raise
-    _show(bundle, as_json)
 
 
 def _numbers(text: str) -> list[float]:

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from softquery.errors import InputError
 from softquery.interop import import_sentence_transformers
-from softquery.running.open_teacher import open_teacher
+from softquery.running.distilling.open_teacher import open_teacher
 
 GIANT = 20 << 30
 

@@ -6,9 +6,9 @@ import torch
 
 from softquery.errors import InputError
 from softquery.recipes.students import StudentPairs
-from softquery.running.lessons import LessonFiles, read_lessons
-from softquery.running.mined_negatives import mine_negatives
-from softquery.running.teacher import DistinctTexts, JoinedTeachers, VectorFile
+from softquery.running.distilling.lessons import LessonFiles, read_lessons
+from softquery.running.distilling.mined_negatives import mine_negatives
+from softquery.running.distilling.teacher import DistinctTexts, JoinedTeachers, VectorFile
 
 
 def written(path, *lines):

@@ -19,7 +19,7 @@ from softquery.export import export_sentence_encoder
 from softquery.interop import import_sentence_transformers
 from softquery.interop.sentence_modules import MODULES
 from softquery.plain_files import check_plain, read_plain
-from softquery.running.teacher import (
+from softquery.running.distilling.teacher import (
     DistinctTexts,
     Floats,
     JoinedTeachers,

@@ -10,7 +10,7 @@ from torch import nn
 
 from softquery.models import PooledEncoder
 from softquery.recipes.students import DistillRun
-from softquery.running.teacher import Teacher, checked
+from softquery.running.distilling.teacher import Teacher, checked
 from softquery.text import (
     BERT_RESERVED,
     CONTINUATION,

@@ -19,7 +19,15 @@ from softquery.data import Slot, TaughtTexts, bucketed, in_order
 from softquery.files import fingerprint
 from softquery.models import PooledEncoder
 from softquery.recipes.students import DistillRun
-from softquery.running.lessons import LessonFiles, Lessons, prepare_lessons, read_lessons
+from softquery.running.distilling.lessons import LessonFiles, Lessons, prepare_lessons, read_lessons
+from softquery.running.distilling.student import fill_table, piece_vectors
+from softquery.running.distilling.teacher import (
+    Teacher,
+    principal_axes,
+    shard_path,
+    write_shards,
+    write_targets,
+)
 from softquery.running.run_card import distill_card
 from softquery.running.run_folder import (
     clear_up,
@@ -29,14 +37,6 @@ from softquery.running.run_folder import (
     partial_folder,
 )
 from softquery.running.run_options import RunOptions
-from softquery.running.student import fill_table, piece_vectors
-from softquery.running.teacher import (
-    Teacher,
-    principal_axes,
-    shard_path,
-    write_shards,
-    write_targets,
-)
 from softquery.runtime.torch_device import evaluating
 from softquery.runtime.torch_models import config_of
 from softquery.tasks import Contrast, SentenceDistillation

@@ -18,10 +18,10 @@ from softquery.data import Sentences, TaughtTexts
 from softquery.errors import InputError, counted
 from softquery.files import read_rows, read_texts
 from softquery.recipes.students import DistillRun
-from softquery.running.mined_negatives import mine_negatives
+from softquery.running.distilling.mined_negatives import mine_negatives
+from softquery.running.distilling.student import student_pipeline
+from softquery.running.distilling.teacher import DistinctTexts, Teacher
 from softquery.running.run_options import Say
-from softquery.running.student import student_pipeline
-from softquery.running.teacher import DistinctTexts, Teacher
 from softquery.text import TextPipeline
 
 LONGEST = 2_000

@@ -1,0 +1,1 @@
+"""From a large sentence encoder to a small one: teachers, lessons, students."""
