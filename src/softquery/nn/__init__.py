@@ -1,4 +1,4 @@
-"""Bricks of models: embeddings, characters, recurrence, Transformer blocks, softmax, dropout."""
+"""Bricks of models: embeddings, characters, recurrence, composers, Transformer blocks, softmax."""
 
 from softquery.nn.attention_layers import (
     MeetingScore,
@@ -14,6 +14,13 @@ from softquery.nn.character_encoders import (
     CharacterLstm,
     Highway,
     SpellingConfig,
+)
+from softquery.nn.composers import (
+    Composer,
+    ComposerName,
+    WindowComposer,
+    make_composer,
+    with_neighbours,
 )
 from softquery.nn.crf import (
     Crf,
@@ -122,6 +129,8 @@ __all__ = [
     "CellState",
     "CharacterCnn",
     "CharacterLstm",
+    "Composer",
+    "ComposerName",
     "Crf",
     "DecoderBlock",
     "DecoderOutput",
@@ -172,6 +181,7 @@ __all__ = [
     "VariationalDropout",
     "Way",
     "Weights",
+    "WindowComposer",
     "WordEmbedding",
     "WordHead",
     "WordSoftmax",
@@ -183,6 +193,7 @@ __all__ = [
     "log_likelihood",
     "log_partition",
     "log_uniform",
+    "make_composer",
     "max_pool",
     "mean_pool",
     "path_score",
@@ -190,4 +201,5 @@ __all__ = [
     "reverse_within",
     "sentence_keys",
     "sinusoids",
+    "with_neighbours",
 ]
