@@ -23,15 +23,17 @@ from softquery.data import PairBatch, Tokens
 from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.pair_output import EncodedSentence, PairOutput
 from softquery.nn import (
+    WINDOWS,
     BiRecurrent,
     Cell,
+    Composer,
     ComposerName,
     Embedded,
     Lexicon,
     TokenEmbedder,
     VariationalDropout,
+    WindowComposer,
     WordEmbedding,
-    make_composer,
     max_pool,
     mean_pool,
 )
@@ -78,6 +80,26 @@ class EsimConfig:
         check_dropout(self, "dropout")
         if self.embedding_dropout is not None:
             check_dropout(self, "embedding_dropout")
+
+
+def make_composer(
+    name: ComposerName, input_size: int, hidden_size: int, *, dropout: float = 0.0
+) -> Composer:
+    """What reads [B, T, P] after the comparison: [B, T, E], zeros at padding (Section 3.3).
+
+    Args:
+        name: `"lstm"` and `"gru"` read from both ends; `"feedforward"` sees each token alone;
+            `"convolution"` sees it between its neighbours.
+        input_size: P.
+        hidden_size: Width of one direction, or of each layer.
+        dropout: Between the layers of those without recurrence.
+
+    >>> [make_composer(name, 8, 4).output_size for name in ("lstm", "gru", "convolution")]
+    [8, 8, 4]
+    """
+    if name == "lstm" or name == "gru":
+        return BiRecurrent(input_size, hidden_size, cell=name)
+    return WindowComposer(input_size, hidden_size, window=WINDOWS[name], dropout=dropout)
 
 
 def align(own: EncodedSentence, other: EncodedSentence) -> Attended:

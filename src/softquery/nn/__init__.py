@@ -16,10 +16,10 @@ from softquery.nn.character_encoders import (
     SpellingConfig,
 )
 from softquery.nn.composers import (
+    WINDOWS,
     Composer,
     ComposerName,
     WindowComposer,
-    make_composer,
     with_neighbours,
 )
 from softquery.nn.crf import (
@@ -119,6 +119,7 @@ from softquery.nn.transformer import (
 )
 
 __all__ = [
+    "WINDOWS",
     "Activation",
     "AdaptiveSoftmax",
     "BiLm",
@@ -193,7 +194,6 @@ __all__ = [
     "log_likelihood",
     "log_partition",
     "log_uniform",
-    "make_composer",
     "max_pool",
     "mean_pool",
     "path_score",

@@ -1,8 +1,8 @@
 """Composers: what reads a sentence after its words were compared with the other's, before pooling.
 
 ESIM's inference composition (Chen et al. 2017, Section 3.3) is a BiLSTM. It is paid once per pair,
-the encoder once per text, so that this is where a matcher's time goes. Here are thinner ones behind
-one seam: a composer maps [B, T, P] and a mask to [B, T, E], and padding changes nothing.
+the encoder once per text, so that this is where a matcher's time goes. Here are thinner ones. A
+composer maps [B, T, P] and a mask to [B, T, E], and padding changes nothing.
 
 B sentences, T tokens, P input width, H `hidden_size`, E `output_size` (2 H for both directions of a
 recurrence, else H), W tokens of a window.
@@ -81,23 +81,3 @@ class WindowComposer(nn.Module):
 
 
 Composer = BiRecurrent | WindowComposer
-
-
-def make_composer(
-    name: ComposerName, input_size: int, hidden_size: int, *, dropout: float = 0.0
-) -> Composer:
-    """A composer by its name.
-
-    Args:
-        name: `"lstm"` and `"gru"` read from both ends; `"feedforward"` sees each token alone;
-            `"convolution"` sees it between its neighbours.
-        input_size: Width of a token.
-        hidden_size: Width of one direction, or of each layer.
-        dropout: Between the layers of those without recurrence.
-
-    >>> [make_composer(name, 8, 4).output_size for name in ("lstm", "gru", "convolution")]
-    [8, 8, 4]
-    """
-    if name == "lstm" or name == "gru":
-        return BiRecurrent(input_size, hidden_size, cell=name)
-    return WindowComposer(input_size, hidden_size, window=WINDOWS[name], dropout=dropout)

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from softquery.nn import WindowComposer, make_composer, with_neighbours
+from softquery.models.esim import make_composer
+from softquery.nn import WindowComposer, with_neighbours
 
 LENGTHS = torch.tensor([5, 2, 1, 0])
 MASK = torch.arange(5) < LENGTHS.unsqueeze(1)
