@@ -2,7 +2,7 @@
 
 With the projection folded (see `fold_projection`), the part of [a; ã; a − ã; a ⊙ ã] that is linear
 in a and in ã belongs to `encode`, because ã is a mixture of the other sentence's b. A pair pays
-only for the alignment, W4 (a ⊙ ã) and the composer (`softquery.export.graph.composers`).
+only for the alignment, W4 (a ⊙ ã) and the composer (`softquery.export.graph.composition`).
 
 B pairs, T tokens of either side, S projection size, D width of the states (twice the hidden size)
 and of what a biLM lays beside them. An encoding is [T, D + 2 S]: states (D), W1' a + bias (S),
@@ -26,7 +26,7 @@ from softquery.export.graph.blocks import (
     sentence_steps,
 )
 from softquery.export.graph.builder import Graph
-from softquery.export.graph.composers import pooled_composition
+from softquery.export.graph.composition import pooled_composition
 
 FOLDED = ("own", "aligned", "product")
 
