@@ -14,57 +14,18 @@ import tempfile
 import time
 from pathlib import Path
 
-import torch
+from benchmarks.match.random_matchers import random_matcher
 
 import softquery
 from softquery.bench.sample_sentences import sentences
-from softquery.bundle import BundleConfig, read_bundle, write_bundle
-from softquery.export.match import export_matcher
-from softquery.files import Row, write_json
-from softquery.models import Esim, EsimConfig
-from softquery.runtime.torch_models import config_of
-from softquery.text import TextConfig, build_pipeline
+from softquery.files import write_json
 
 WIDTHS = (128, 200, 300)
-VOCABULARY = 27_599
 HERE = Path(__file__).parent
 TRAINED = {
     "nli-en": ("snli_100k", {128: "n128", 200: "n200", 300: "n300"}),
     "match-en": ("qqp_20k", {128: "m128", 200: "m200", 300: "m300"}),
 }
-
-
-def random_matcher(width: int, folder: Path) -> Path:
-    """An exported int8 ESIM of that width and of the shipped vocabulary's size."""
-    texts = sentences(1000)
-    fill = (f"filler{number}" for number in range(VOCABULARY))
-    pipeline = build_pipeline([*texts, *fill], TextConfig(max_tokens=256, boundaries=True))
-    config = EsimConfig(
-        vocab_size=pipeline.vocab_size, output_size=3, embedding_size=150, hidden_size=width
-    )
-    torch.manual_seed(1)
-    model = Esim(config)
-    plain = write_bundle(
-        folder / f"plain-{width}",
-        config=BundleConfig(
-            kind="matcher",
-            model={"name": "esim", "config": config_of(model)},
-            task={"name": "match", "labels": ["a", "b", "c"]},
-            text=pipeline.config.to_dict(),
-            library_version=softquery.__version__,
-        ),
-        tokenizer_json=pipeline.tokenizer.to_str(),
-        weights={name: value.numpy() for name, value in model.state_dict().items()},
-        metrics={},
-        card="# random\n\nRandom weights, for timing.\n",
-    )
-    rows = [
-        Row({"sentence1": one, "sentence2": other, "label": "a"}, number, "rows")
-        for number, (one, other) in enumerate(zip(texts[:200], texts[200:400], strict=True), 1)
-    ]
-    output = folder / f"int8-{width}"
-    export_matcher(read_bundle(plain), output, int8=True, limit=100, rows=rows)
-    return output
 
 
 def timed(matcher: softquery.Matcher, seconds: float) -> dict[str, list[float]]:
@@ -116,7 +77,10 @@ def main() -> None:
     times: dict[int, dict[str, list[float]]] = {width: {"pair": [], "rank": []} for width in WIDTHS}
     with tempfile.TemporaryDirectory() as folder:
         matchers = {
-            width: softquery.load(random_matcher(width, Path(folder)), threads=options.threads)
+            width: softquery.load(
+                random_matcher(Path(folder) / str(width), hidden_size=width),
+                threads=options.threads,
+            )
             for width in WIDTHS
         }
         for _ in range(options.rounds):

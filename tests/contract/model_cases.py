@@ -111,6 +111,12 @@ CASES = [
         )
     ),
     *(
+        _esim(composer=composer, projection_size=4, composer_size=12)  # at 5, units may all be off
+        for composer in ("lstm", "gru", "feedforward", "convolution")
+    ),
+    _esim(composer="convolution", projection_size=7, composer_size=16, output_size=1),
+    _esim(cell="gru", composer="convolution", composer_size=12, output_size=2),
+    *(
         _siamese(pooling=pooling, head=head, output_size=output_size)
         for pooling, (head, output_size) in product(
             ("mean", "max", "attentive"), (("cosine", 2), ("features", 3))

@@ -22,10 +22,18 @@ def test_cases_have_names_of_their_own():
 def test_every_choice_of_a_config_is_tried(name):
     config, _ = MATCHERS[name]
     for setting, kind in get_type_hints(config).items():
-        if get_origin(kind) is Literal:
+        if choices := choices_of(kind):
             default = getattr(config(), setting)
             tried = {case.settings.get(setting, default) for case in CASES if case.name == name}
-            assert tried == set(get_args(kind)), setting
+            assert tried == choices, setting
+
+
+def choices_of(kind):
+    """The values of a `Literal`, and None where it may be left out."""
+    if get_origin(kind) is Literal:
+        return set(get_args(kind))
+    literals = [each for each in get_args(kind) if get_origin(each) is Literal]
+    return {*get_args(literals[0]), None} if literals else set()
 
 
 @pytest.mark.parametrize("name", MATCHERS)

@@ -56,6 +56,9 @@ def gru_cell(x, state, weight, hidden_size):
     return new_h, None
 
 
+CELLS = {"lstm": lstm_cell, "gru": gru_cell}
+
+
 def read_one_way(sequence, weight, cell, hidden_size):
     state, outputs = (np.zeros(hidden_size), np.zeros(hidden_size)), []
     for x in sequence:
@@ -97,10 +100,34 @@ def pool(states):
     return np.concatenate([sum(states) / len(states), np.max(states, axis=0)])
 
 
+def window_composer(sequence, weights, window):
+    """Two rectified layers, each a sum over the places of a window: one token after another."""
+    for number in range(2):
+        weight = weights[f"composer.layers.{number}.weight"]
+        width, reach, outputs = len(sequence[0]), window // 2, []
+        for t in range(len(sequence)):
+            total = weights[f"composer.layers.{number}.bias"].copy()
+            for place in range(window):
+                neighbour = t + place - reach
+                if 0 <= neighbour < len(sequence):
+                    total += weight[:, place * width : (place + 1) * width] @ sequence[neighbour]
+            outputs.append(np.maximum(total, 0))
+        sequence = outputs
+    return sequence
+
+
+def compose(local, weights, config):
+    """The composer over one side, which ends where the sentence does."""
+    name, size = config.composer or config.cell, config.composer_size or config.hidden_size
+    if name in ("feedforward", "convolution"):
+        return window_composer(local, weights, {"feedforward": 1, "convolution": 3}[name])
+    return read_both_ways(local, weights, "composer", CELLS[name], size)
+
+
 def esim_in_loops(model, first, second):
     weights = {name: value.double().numpy() for name, value in model.state_dict().items()}
     config = model.config
-    cell = {"lstm": lstm_cell, "gru": gru_cell}[config.cell]
+    cell = CELLS[config.cell]
     table = weights["embedder.table.weight"]
     a, b = (
         read_both_ways([table[word] for word in side], weights, "encoder", cell, config.hidden_size)
@@ -116,7 +143,7 @@ def esim_in_loops(model, first, second):
             )
             for token, mixed in zip(own, align(own, other), strict=True)
         ]
-        pooled.append(pool(read_both_ways(local, weights, "composer", cell, config.hidden_size)))
+        pooled.append(pool(compose(local, weights, config)))
     v = np.concatenate(pooled)  # Eq. 20
     hidden = np.tanh(weights["classifier.1.weight"] @ v + weights["classifier.1.bias"])
     return weights["classifier.4.weight"] @ hidden + weights["classifier.4.bias"]
@@ -156,6 +183,25 @@ def test_esim_equals_the_equations_of_the_paper(cell, parts):
         logits = model(pair_batch(PAIRS)).logits
     wanted = np.stack([esim_in_loops(model, first, second) for first, second in PAIRS])
     assert np.ptp(wanted, axis=0).min() > 1e-2  # the pairs differ, so that agreement says something
+    np.testing.assert_allclose(logits.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("composer", ["lstm", "gru", "feedforward", "convolution"])
+def test_every_composer_equals_its_loops(composer):
+    torch.manual_seed(12)
+    config = EsimConfig(
+        vocab_size=10,
+        embedding_size=5,
+        hidden_size=4,
+        projection_size=6,
+        composer=composer,
+        composer_size=7,
+    )
+    model = scattered(Esim(config)).eval()
+    with torch.inference_mode():
+        logits = model(pair_batch(PAIRS)).logits
+    wanted = np.stack([esim_in_loops(model, first, second) for first, second in PAIRS])
+    assert np.ptp(wanted, axis=0).min() > 1e-2
     np.testing.assert_allclose(logits.numpy(), wanted, rtol=1e-5, atol=1e-5)
 
 

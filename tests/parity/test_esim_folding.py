@@ -17,10 +17,19 @@ FIRST = [[2, 3, 4, 5, 6], [7], [8, 9], [3, 3, 3], []]
 SECOND = [[4, 5], [2, 9, 8, 7, 6, 5], [3], [3, 3, 3], [5, 6]]
 
 
-@pytest.fixture(params=["lstm", "gru"])
+APART = {"projection_size": 10, "composer_size": 14}
+"""Of the encoder's 24."""
+SETTINGS = [
+    {"cell": "lstm"},
+    {"cell": "gru"},
+    *({"composer": name, **APART} for name in ("lstm", "gru", "feedforward", "convolution")),
+]
+
+
+@pytest.fixture(params=SETTINGS, ids=lambda given: "-".join(map(str, given.values())))
 def model(request):
     torch.manual_seed(11)
-    config = EsimConfig(vocab_size=10, embedding_size=20, hidden_size=24, cell=request.param)
+    config = EsimConfig(vocab_size=10, embedding_size=20, hidden_size=24, **request.param)
     made = Esim(config).double().eval()
     for name, parameter in made.named_parameters():
         if "bias" in name:

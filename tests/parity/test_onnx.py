@@ -27,6 +27,12 @@ CASES = [
     *({"name": "esim", "parts": parts} for parts in SUBSETS),
     {"name": "esim", "parts": ("product", "difference"), "cell": "gru"},
     *(
+        {"name": "esim", "composer": composer, "projection_size": 7, "composer_size": 9}
+        for composer in ("lstm", "gru", "feedforward", "convolution")
+    ),
+    {"name": "esim", "composer": "convolution", "parts": ("aligned", "product"), "outputs": 1},
+    {"name": "esim", "cell": "gru", "composer": "feedforward", "projection_size": 16},
+    *(
         {"name": "siamese", "pooling": pooling, "head": head, "outputs": outputs}
         for pooling, (head, outputs) in product(
             ("mean", "max", "attentive"),

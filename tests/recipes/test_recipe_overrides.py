@@ -124,7 +124,7 @@ def test_what_does_not_fit_is_told_in_one_line(setting, message):
         ("esin", r"unknown recipe 'esin'; did you mean 'esim'\?"),
         ("siamese_graded", r"did you mean 'siamese-graded'\?"),
         ("ESIM-ZH", r"did you mean 'esim-zh'\?"),
-        ("", r"unknown recipe '' \(known: esim, esim-snli"),
+        ("", r"unknown recipe '' \(known: esim, esim-fast, esim-snli"),
     ],
 )
 def test_an_unknown_recipe_names_the_nearest(name, message):

@@ -55,8 +55,7 @@ def export_classifier(
     def form(some: Weights) -> Form:
         return Form.around(bundle, config, some, lambda each: make(each, settings, largest))
 
-    is_lstm = settings.get("cell", "lstm") == "lstm"
-    smaller = [form(quantise(weights, recurrent=is_lstm))] if int8 else []
+    smaller = [form(quantise(weights))] if int8 else []
     return trial.run(output, form(weights), smaller, limit)
 
 

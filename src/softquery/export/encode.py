@@ -65,8 +65,7 @@ def export_sentence_encoder(
     def form(some: Weights) -> Form:
         return Form.around(bundle, config, some, lambda each: [make(each, settings, limits)])
 
-    is_lstm = settings.get("cell", "lstm") == "lstm"
-    smaller = [form(quantise(weights, recurrent=is_lstm))] if int8 else []
+    smaller = [form(quantise(weights))] if int8 else []
     return trial.run(output, form(weights), smaller, limit)
 
 

@@ -18,7 +18,7 @@ from softquery.export.quantise import quantise
 from softquery.export.ranges import WatchedModule, measure_ranges
 from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed, entry_of
 from softquery.files import Row
-from softquery.nn import Embedded
+from softquery.nn import Composer, Embedded, WindowComposer
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import check_spelling, has_inner, inner_places
 from softquery.runtime.match.evaluate import evaluate_matcher
@@ -70,8 +70,7 @@ def export_matcher(
     def form(some: Weights) -> Form:
         return Form.around(bundle, config, some, lambda each: system.graphs(each, settings, ranges))
 
-    is_lstm = settings.get("cell", "lstm") == "lstm"
-    smaller = [form(quantise(weights, recurrent=is_lstm))] if int8 else []
+    smaller = [form(quantise(weights))] if int8 else []
     return trial.run(output, form(weights), smaller, limit)
 
 
@@ -105,9 +104,17 @@ def _watched_esim(model: Any) -> list[WatchedModule]:
         watched.append(WatchedModule("states", model.embedder, _beside_states, "output"))
     return [
         *watched,
-        WatchedModule("local", model.composer),
+        *_watched_composer(model.composer),
         WatchedModule("pooled", model.classifier),
     ]
+
+
+def _watched_composer(composer: Composer) -> list[WatchedModule]:
+    """The composer as a whole, or its layers where it has no recurrence."""
+    if isinstance(composer, WindowComposer):
+        names = ("local", "composed")
+        return [WatchedModule(*each) for each in zip(names, composer.layers, strict=True)]
+    return [WatchedModule("local", composer)]
 
 
 def _part(place: int, count: int) -> Callable[[Any], Sequence[Tensor]]:

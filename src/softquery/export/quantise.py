@@ -11,16 +11,14 @@ SMALLEST = 4096
 """Matrices with fewer entries stay float32: nothing is won there."""
 
 
-def quantise(
-    weights: dict[str, NDArray[Any]], *, recurrent: bool = True
-) -> dict[str, NDArray[Any]]:
+def quantise(weights: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Store every large matrix, and every large set of filters, as int8 with scales.
 
     Both directions of an LSTM are taken as a whole or not at all, as ONNX Runtime's int8 LSTM asks.
+    GRUs stay float32: there is no int8 GRU.
 
     Args:
         weights: By torch's names.
-        recurrent: Whether LSTM matrices are taken along; ONNX Runtime has no int8 GRU.
 
     >>> stored = quantise({"w": np.full((64, 64), 0.5, dtype=np.float32)})
     >>> stored["w"].dtype.name, int(stored["w"][0, 0]), stored["w:scale"].shape
@@ -30,7 +28,7 @@ def quantise(
     thin = {
         _layer(name)
         for name, values in weights.items()
-        if _is_recurrent(name) and (values.size < SMALLEST or not recurrent)
+        if _is_recurrent(name) and (values.size < SMALLEST or _is_gru(name, values))
     }
     for name, values in weights.items():
         is_large = values.dtype.kind == "f" and values.ndim >= 2 and values.size >= SMALLEST
@@ -46,6 +44,11 @@ def quantise(
 
 def _is_recurrent(name: str) -> bool:
     return ".weight_ih_l0" in name or ".weight_hh_l0" in name
+
+
+def _is_gru(name: str, values: NDArray[Any]) -> bool:
+    """Whether it is the recurrent matrix of three gates."""
+    return ".weight_hh_l0" in name and len(values) == 3 * values.shape[1]
 
 
 def _layer(name: str) -> str:

@@ -3,11 +3,15 @@
 Chen, Zhu, Ling, Wei, Jiang, Inkpen: "Enhanced LSTM for Natural Language Inference", ACL 2017. The
 sequential model of the paper; section and equation numbers below are the paper's.
 
+Encoder, projection and composer have widths of their own, because the encoder is paid once per text
+and the rest once per pair; the paper's are all alike.
+
 B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size (and what
-an embedder adds), C outputs.
+an embedder adds), E width of a composed state, C outputs.
 """
 
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -19,12 +23,16 @@ from softquery.data import PairBatch, Tokens
 from softquery.models.config_checks import check_dropout, check_positive
 from softquery.models.pair_output import EncodedSentence, PairOutput
 from softquery.nn import (
+    WINDOWS,
     BiRecurrent,
     Cell,
+    Composer,
+    ComposerName,
     Embedded,
     Lexicon,
     TokenEmbedder,
     VariationalDropout,
+    WindowComposer,
     WordEmbedding,
     max_pool,
     mean_pool,
@@ -43,8 +51,16 @@ class EsimConfig:
     """Number of classes, or 1 for a graded score."""
     embedding_size: int = 300
     hidden_size: int = 300
-    """Width of one LSTM direction."""
+    """Width of one LSTM direction of the encoder."""
+    projection_size: int = 0
+    """Width of the projection F, which the composer reads; 0 for `hidden_size`."""
+    composer_size: int = 0
+    """Width of one direction of a recurrent composer, or of each layer of another; 0 for
+    `hidden_size`."""
     cell: Cell = "lstm"
+    """Of the encoder, and of the composer where `composer` names none."""
+    composer: ComposerName | None = None
+    """What reads the comparisons; None for a recurrence of the encoder's `cell`, the paper's."""
     dropout: float = 0.5
     embedding_dropout: float | None = None
     """Dropout of the embeddings; that of the rest where it is not given."""
@@ -55,9 +71,35 @@ class EsimConfig:
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise ValueError(f"parts must be some of {PARTS}, got {self.parts}")
         check_positive(self, "output_size", "embedding_size", "hidden_size")
+        for name in ("projection_size", "composer_size"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.composer is not None and self.composer not in get_args(ComposerName):
+            known = get_args(ComposerName)
+            raise ValueError(f"composer must be one of {known}, got {self.composer!r}")
         check_dropout(self, "dropout")
         if self.embedding_dropout is not None:
             check_dropout(self, "embedding_dropout")
+
+
+def make_composer(
+    name: ComposerName, input_size: int, hidden_size: int, *, dropout: float = 0.0
+) -> Composer:
+    """What reads [B, T, P] after the comparison: [B, T, E], zeros at padding (Section 3.3).
+
+    Args:
+        name: `"lstm"` and `"gru"` read from both ends; `"feedforward"` sees each token alone;
+            `"convolution"` sees it between its neighbours.
+        input_size: P.
+        hidden_size: Width of one direction, or of each layer.
+        dropout: Between the layers of those without recurrence.
+
+    >>> [make_composer(name, 8, 4).output_size for name in ("lstm", "gru", "convolution")]
+    [8, 8, 4]
+    """
+    if name == "lstm" or name == "gru":
+        return BiRecurrent(input_size, hidden_size, cell=name)
+    return WindowComposer(input_size, hidden_size, window=WINDOWS[name], dropout=dropout)
 
 
 def align(own: EncodedSentence, other: EncodedSentence) -> Attended:
@@ -96,6 +138,9 @@ class Esim(nn.Module):
     """Soft alignment both ways between two sentences, then inference over what was aligned.
 
     Differs from paper: dropout before the two BiLSTMs is variational (one mask per sentence).
+    Differs from paper: projection and composer may be thinner than the encoder, and the composer
+    may be a GRU, a feed-forward network or a convolution (`softquery.nn.composers`); the hidden
+    layer of the classifier is as wide as the composer's. With the defaults, all are the paper's.
 
     `encode` reads one sentence alone; `compare` does everything that needs both. A side that is
     compared many times is encoded once.
@@ -118,17 +163,21 @@ class Esim(nn.Module):
         )
         self.encoder = BiRecurrent(embedder.output_size, config.hidden_size, cell=config.cell)
         width = self.encoder.output_size + embedder.added_size
+        projection_size = config.projection_size or config.hidden_size
+        composer_size = config.composer_size or config.hidden_size
         self.project = nn.Sequential(
-            nn.Linear(len(config.parts) * width, config.hidden_size), nn.ReLU()
+            nn.Linear(len(config.parts) * width, projection_size), nn.ReLU()
         )
         self.dropout = VariationalDropout(config.dropout)
-        self.composer = BiRecurrent(config.hidden_size, config.hidden_size, cell=config.cell)
+        self.composer = make_composer(
+            config.composer or config.cell, projection_size, composer_size, dropout=config.dropout
+        )
         self.classifier = nn.Sequential(
             nn.Dropout(config.dropout),
-            nn.Linear(4 * self.composer.output_size, config.hidden_size),
+            nn.Linear(4 * self.composer.output_size, composer_size),
             nn.Tanh(),
             nn.Dropout(config.dropout),
-            nn.Linear(config.hidden_size, config.output_size),
+            nn.Linear(composer_size, config.output_size),
         )
         for module in (*self.project, *self.classifier):
             if isinstance(module, nn.Linear):
@@ -180,7 +229,7 @@ class Esim(nn.Module):
         aligned: Float[Tensor, "B T D"],
         mask: Bool[Tensor, "B T"],
     ) -> Float[Tensor, "B T E"]:
-        """The projection F and the second BiLSTM (Section 3.3).
+        """The projection F and the composer, the paper's second BiLSTM (Section 3.3).
 
         Eqs. 16-17 show F in the tree's form; the sequential model reads it by Eqs. 1-2.
         """

@@ -1,4 +1,4 @@
-"""Bricks of models: embeddings, characters, recurrence, Transformer blocks, softmax, dropout."""
+"""Bricks of models: embeddings, characters, recurrence, composers, Transformer blocks, softmax."""
 
 from softquery.nn.attention_layers import (
     MeetingScore,
@@ -14,6 +14,13 @@ from softquery.nn.character_encoders import (
     CharacterLstm,
     Highway,
     SpellingConfig,
+)
+from softquery.nn.composers import (
+    WINDOWS,
+    Composer,
+    ComposerName,
+    WindowComposer,
+    with_neighbours,
 )
 from softquery.nn.crf import (
     Crf,
@@ -113,6 +120,7 @@ from softquery.nn.transformer import (
 )
 
 __all__ = [
+    "WINDOWS",
     "Activation",
     "AdaptiveSoftmax",
     "BiLm",
@@ -123,6 +131,8 @@ __all__ = [
     "CellState",
     "CharacterCnn",
     "CharacterLstm",
+    "Composer",
+    "ComposerName",
     "Crf",
     "DecoderBlock",
     "DecoderOutput",
@@ -174,6 +184,7 @@ __all__ = [
     "VariationalDropout",
     "Way",
     "Weights",
+    "WindowComposer",
     "WordEmbedding",
     "WordHead",
     "WordSoftmax",
@@ -192,4 +203,5 @@ __all__ = [
     "reverse_within",
     "sentence_keys",
     "sinusoids",
+    "with_neighbours",
 ]

@@ -26,6 +26,7 @@ AnyRun = Run | ElmoRun | BertRun | Word2VecRun
 
 RECIPES: dict[str, Callable[[], AnyRun]] = {
     "esim": match.esim,
+    "esim-fast": match.esim_fast,
     "esim-snli": match.esim_snli,
     "decomposable-snli": match.decomposable_snli,
     "esim-elmo": match.esim_elmo,

@@ -23,6 +23,26 @@ def esim() -> Run:
     )
 
 
+def esim_fast() -> Run:
+    """ESIM with a wide encoder and a thin composition without recurrence, for ranking many texts.
+
+    Differs from paper: projection and composer have 128 units, and the composer is a convolution of
+    two layers; dropout 0.3 (0.2 on embeddings), as in `esim-snli`.
+    """
+    return replace(
+        esim(),
+        name="esim-fast",
+        summary="ESIM with a thin composition, to rank many texts faster (any labels)",
+        model=EsimConfig(
+            projection_size=128,
+            composer="convolution",
+            composer_size=128,
+            dropout=0.3,
+            embedding_dropout=0.2,
+        ),
+    )
+
+
 def esim_snli() -> Run:
     """ESIM on SNLI, natural language inference with three classes.
 

@@ -18,12 +18,19 @@ class Width(NamedTuple):
     setting: str
     weight: str
     axis: int
+    like: str = ""
+    """The setting whose value holds where this one is 0 or missing."""
 
 
 _RECURRENT = Width("hidden_size", "encoder.forwards.weight_hh_l0", 1)
 _WORDS = Width("embedding_size", "embedder.table.weight", 1)
 WIDTHS: dict[str, tuple[Width, ...]] = {
-    "esim": (_WORDS, _RECURRENT),
+    "esim": (
+        _WORDS,
+        _RECURRENT,
+        Width("projection_size", "project.0.weight", 0, like="hidden_size"),
+        Width("composer_size", "classifier.1.weight", 0, like="hidden_size"),
+    ),
     "siamese": (_WORDS, _RECURRENT),
     "decomposable": (_WORDS, Width("hidden_size", "projection.weight", 0)),
     "attentive": (_WORDS, _RECURRENT),
@@ -98,7 +105,7 @@ def widths(model: Mapping[str, Any], shapes: Shapes) -> Iterator[tuple[str, obje
     for width in WIDTHS.get(name, ()):
         shape = shapes.get(prefix + width.weight, ())
         if width.axis < len(shape):
-            yield width.setting, settings.get(width.setting), shape[width.axis]
+            yield width.setting, _said(settings, width), shape[width.axis]
     for setting, before in LAYERS.get(name, ()):
         if count := _num_layers(shapes, prefix + before):
             yield setting, settings.get(setting), count
@@ -107,6 +114,13 @@ def widths(model: Mapping[str, Any], shapes: Shapes) -> Iterator[tuple[str, obje
         yield "embedding_size", said, shape[1]
     if name == "tagger":
         yield from _tagger_widths(settings.get("hidden_sizes"), shapes)
+
+
+def _said(settings: Mapping[str, Any], width: Width) -> object:
+    said = settings.get(width.setting, 0 if width.like else None)
+    if width.like and type(said) is int and said == 0:
+        return settings.get(width.like)
+    return said
 
 
 def _num_layers(shapes: Shapes, before: str) -> int:

@@ -1,8 +1,10 @@
 """Stored encodings: what a comparison needs of a text, computed once.
 
-An encoding is [T, D] for a model that aligns words (ESIM: D = 4 S) and [D] for one that does not.
-In int8 every token has one scale for each quarter of its encoding. For ESIM these quarters are the
-forward states, the backward states and the two folded projections, whose ranges differ.
+An encoding is [T, D] for a model that aligns words and [D] for one that does not. For ESIM, D is
+twice the encoder's size and twice the projection's. In int8 every token has one scale for each
+quarter of its encoding, or one for all of it where D cannot be quartered. Where an ESIM's encoder
+and projection are of one size, the quarters are the forward states, the backward states and the two
+folded projections, whose ranges differ; elsewhere some quarters hold two of them.
 
 T tokens of all rows, D width.
 """

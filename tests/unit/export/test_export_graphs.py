@@ -116,6 +116,55 @@ def test_decomposable_attention_is_int8_in_every_linear_layer(tmp_path, labelled
     assert [operators(graph)["MatMulIntegerToFloat"] for graph in graphs] == [7, 3]
 
 
+APART = {"projection_size": 72, "composer_size": 80}
+
+
+@pytest.mark.parametrize(("composer", "window"), [("feedforward", 1), ("convolution", 3)])
+def test_a_composer_without_recurrence_is_one_product_per_layer(
+    composer, window, tmp_path, labelled_rows
+):
+    bundle = make_bundle(tmp_path / "plain", composer=composer, **APART)
+    plain = exported(bundle, tmp_path / "float32").bundle
+    small = exported(bundle, tmp_path / "int8", int8=True, limit=100, rows=labelled_rows).bundle
+    found, kinds = (operators(graph_of(path, "compare")) for path in (plain, small))
+    for each in (found, kinds):
+        assert not {"Conv", "LSTM", "GRU", "DynamicQuantizeLSTM"} & set(each)
+        assert each["Pad"] == (4 if window == 3 else 0)  # two layers of either side
+    # Scores and two mixtures of either side are products of states, which are never int8.
+    assert found["MatMul"] == 5 + 2 + 2 * 2 + 2
+    # W4 and two layers of either side, and the classifier; its last layer is too small.
+    assert kinds["MatMulIntegerToFloat"] == 2 + 2 * 2 + 1
+    assert large_floats(graph_of(small, "compare")) == []
+    shapes = [tuple(each.dims) for name, each in weights_of(graph_of(small, "compare")).items()
+              if name.startswith("composer.") and name.endswith(".weight")]  # fmt: skip
+    assert shapes == [(window * 72, 80), (window * 80, 80)]
+
+
+@pytest.mark.parametrize("composer", ["lstm", "gru", "feedforward", "convolution"])
+def test_int8_of_any_composer_does_not_depend_on_the_batch(composer, tmp_path, labelled_rows):
+    from small_bundles import random_pairs
+    from softquery.runtime import load
+
+    bundle = make_bundle(tmp_path / "plain", composer=composer, **APART)
+    report = exported(bundle, tmp_path / "int8", int8=True, limit=100, rows=labelled_rows)
+    assert report.precision == "int8"
+    assert report.difference <= 1e-4
+    matcher, pairs = load(report.bundle, threads=2), random_pairs(60, seed=9, longest=40)
+    together = matcher.logits(pairs)
+    alone = np.concatenate([matcher.logits([pair]) for pair in pairs])
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
+    exact = load(bundle, backend="torch", device="cpu").logits(pairs)
+    assert np.corrcoef(together.ravel(), exact.ravel())[0, 1] > 0.9  # of random weights, scaled up
+
+
+def test_a_gru_beside_an_lstm_stays_float32(tmp_path, labelled_rows):
+    bundle = make_bundle(tmp_path / "plain", composer="gru")
+    path = exported(bundle, tmp_path / "int8", int8=True, limit=100, rows=labelled_rows).bundle
+    assert operators(graph_of(path, "encode"))["DynamicQuantizeLSTM"] == 1
+    assert operators(graph_of(path, "compare"))["GRU"] == 2
+    assert large_floats(graph_of(path, "compare")) == ["composer.W", "composer.R"]
+
+
 def test_int8_weights_are_stored_once(precisions):
     cell, folder = precisions
     plain, small = (load_file(folder / kind / "model.safetensors") for kind in ("float32", "int8"))

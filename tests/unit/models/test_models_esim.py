@@ -21,6 +21,36 @@ def test_the_defaults_are_the_papers():
     config = EsimConfig()
     assert (config.hidden_size, config.embedding_size, config.output_size) == (300, 300, 3)
     assert (config.dropout, config.cell, config.parts) == (0.5, "lstm", PARTS)
+    assert (config.projection_size, config.composer_size, config.composer) == (0, 0, None)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_left_out_sizes_and_composer_are_the_encoders(cell):
+    torch.manual_seed(4)
+    plain = Esim(EsimConfig(**SIZES, cell=cell))
+    torch.manual_seed(4)
+    told = Esim(EsimConfig(**SIZES, cell=cell, composer=cell, projection_size=5, composer_size=5))
+    assert plain.state_dict().keys() == told.state_dict().keys()
+    for name, value in plain.state_dict().items():
+        assert torch.equal(value, told.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(
+    ("composer", "composed"), [("lstm", 14), ("gru", 14), ("feedforward", 7), ("convolution", 7)]
+)
+def test_every_part_has_its_width(composer, composed):
+    model = Esim(EsimConfig(**SIZES, projection_size=3, composer=composer, composer_size=7))
+    assert (model.encoder.output_size, model.composer.output_size) == (10, composed)
+    project, hidden, last = model.project[0], model.classifier[1], model.classifier[4]
+    assert (project.in_features, project.out_features) == (40, 3)
+    assert (hidden.in_features, hidden.out_features) == (4 * composed, 7)
+    assert last.in_features == 7
+
+
+@pytest.mark.parametrize("name", ["projection_size", "composer_size"])
+def test_sizes_that_may_be_left_out_are_not_negative(name):
+    with pytest.raises(ValueError, match=f"{name} must not be negative, got -1"):
+        EsimConfig(**{name: -1})
 
 
 def test_the_four_parts_stand_in_the_papers_order():

@@ -99,6 +99,17 @@ def test_every_width_of_the_table_is_one_of_the_weights(name):
     assert wrong == [setting for setting in expected if "[" not in setting]
 
 
+@pytest.mark.parametrize("setting", ["projection_size", "composer_size"])
+@pytest.mark.parametrize("value", [63, 10**30, -64, 0.0, "64", None, False])
+def test_a_width_of_its_own_is_checked_where_it_is_given(bundle, setting, value):
+    change(bundle, setting, to=value)
+    message = rf"config\.json: {setting} is .*, but model\.safetensors is made for 64$"
+    with pytest.raises(BundleError, match=message):
+        softquery.load(bundle)
+    change(bundle, setting, to=0)  # as wide as the encoder
+    assert softquery.load(bundle).predict([("w1 w2", "w3")])
+
+
 def test_a_bert_under_a_head_is_looked_into():
     model, shapes = built("bert")
     inside = {f"encoder.{name}": shape for name, shape in shapes.items()}

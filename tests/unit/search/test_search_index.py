@@ -81,12 +81,31 @@ def test_hits_are_the_rows_with_scores(index, rows):
         json.dumps(hit)
 
 
-@pytest.mark.parametrize(
+PRECISIONS = pytest.mark.parametrize(
     ("encodings", "error"), [("none", 1e-6), ("float16", 1e-3), ("int8", 0.01)]
 )
+
+
+@PRECISIONS
 def test_scores_are_those_of_the_matcher(encodings, error, rows, model, tmp_path):
+    check_scores(rows, model, tmp_path, encodings, error)
+
+
+@PRECISIONS
+@pytest.mark.parametrize("projection_size", [5, 10])  # of which the widths make quarters, or not
+def test_a_thin_composition_is_stored_as_well(encodings, error, projection_size, rows, tmp_path):
+    from small_bundles import exported, make_bundle
+
+    sizes = {"projection_size": projection_size, "composer": "convolution", "composer_size": 9}
+    plain = make_bundle(tmp_path / "plain", size=8, outputs=2, **sizes)
+    model = exported(plain, tmp_path / "model").bundle
+    index = check_scores(rows, model, tmp_path, encodings, 2 * error)
+    assert index.matcher.encodings(["w1 w2"])[0].shape == (2, 2 * 8 + 2 * projection_size)
+
+
+def check_scores(rows, model, folder, encodings, error):
     settings = IndexSettings(encodings=encodings, recall_weight=0.0, min_score=0.0)
-    index = Index.build(rows, tmp_path / "faq.sq", model=model, settings=settings)
+    index = Index.build(rows, folder / "faq.sq", model=model, settings=settings)
     query = "w3 w41 w82"
     questions = [row["question"] for row in rows]
     wanted = {each["text"]: each["score"] for each in index.matcher.rank(query, questions)}
@@ -94,6 +113,7 @@ def test_scores_are_those_of_the_matcher(encodings, error, rows, model, tmp_path
     assert len(hits) >= 3
     for hit in hits:
         assert hit["score"] == pytest.approx(wanted[hit["question"]], abs=error)
+    return index
 
 
 def test_what_recall_put_last_scores_less_than_the_matcher_says(index, rows):

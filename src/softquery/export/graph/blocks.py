@@ -31,7 +31,9 @@ class MatchRanges:
     product: float = 1.0
     """Of ESIM's a ⊙ ã."""
     local: float = 1.0
-    """Of ESIM's projection, which the second BiLSTM reads."""
+    """Of ESIM's projection, which the composer reads."""
+    composed: float = 1.0
+    """Of what the second layer of a composer without recurrence reads."""
     pooled: float = 1.0
     """Of what the classifier reads."""
 

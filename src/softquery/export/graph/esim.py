@@ -2,10 +2,11 @@
 
 With the projection folded (see `fold_projection`), the part of [a; ã; a − ã; a ⊙ ã] that is linear
 in a and in ã belongs to `encode`, because ã is a mixture of the other sentence's b. A pair pays
-only for the alignment, W4 (a ⊙ ã) and the second BiLSTM.
+only for the alignment, W4 (a ⊙ ã) and the composer (`softquery.export.graph.composition`).
 
-B pairs, P and H tokens, S hidden size, D = 2 S width of the states and of what a biLM lays beside
-them. An encoding is [T, D + 2 S]: states (D), W1' a + bias (S), W2' a (S).
+B pairs, T tokens of either side, S projection size, D width of the states (twice the hidden size)
+and of what a biLM lays beside them. An encoding is [T, D + 2 S]: states (D), W1' a + bias (S),
+W2' a (S).
 """
 
 from collections.abc import Collection
@@ -20,13 +21,12 @@ from softquery.export.graph.blocks import (
     is_real,
     laid_beside,
     masked_softmax,
-    max_pool,
-    mean_pool,
     part_of,
     rows_of,
     sentence_steps,
 )
 from softquery.export.graph.builder import Graph
+from softquery.export.graph.composition import pooled_composition
 
 FOLDED = ("own", "aligned", "product")
 
@@ -94,10 +94,7 @@ def compare_graph(weights: dict[str, NDArray[Any]], ranges: MatchRanges) -> Grap
         sides_of = (sides[place], sides[1 - place])
         local = _local(graph, *sides_of, weights_of, limit=ranges.product)
         everyone = graph.node("Expand", lengths[place], pairs)
-        steps = graph.node("Transpose", local, perm=[1, 0, 2])
-        states = graph.recurrent(steps, everyone, "composer", limit=ranges.local, signed=False)
-        composed = rows_of(graph, states)
-        pooled += [mean_pool(graph, composed, everyone), max_pool(graph, composed, everyone)]
+        pooled += pooled_composition(graph, local, real[place], everyone, ranges)
     everything = graph.node("Concat", *pooled, axis=1)
     hidden = graph.node("Tanh", graph.linear(everything, "classifier.1", limit=ranges.pooled))
     logits = graph.linear(hidden, "classifier.4", limit=1)

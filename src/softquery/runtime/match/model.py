@@ -1,5 +1,6 @@
 """A matching bundle that answers."""
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -36,6 +37,8 @@ Sentence = tuple[int, ...] | tuple[str, ...]
 """Ids, or words where the model spells them."""
 CHUNK = 256
 """Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
+CACHE_BYTES = 64 * 1024 * 1024
+"""Memory of the encodings that a matcher keeps; 1,700 sentences of twelve words for `match-en`."""
 
 
 class Matcher:
@@ -44,12 +47,15 @@ class Matcher:
     Args:
         bundle: The model folder.
         backend: What computes its logits.
-        cache_size: How many sentences' encodings are kept for `rank` and `encodings`.
+        cache_bytes: How much memory the encodings may take that are kept for `rank` and
+            `encodings`; 0 keeps none.
     """
 
     chunk = CHUNK
 
-    def __init__(self, bundle: Bundle, backend: MatchBackend, *, cache_size: int = 1024) -> None:
+    def __init__(
+        self, bundle: Bundle, backend: MatchBackend, *, cache_bytes: int = CACHE_BYTES
+    ) -> None:
         self.bundle = bundle
         check_task(bundle)
         self.pipeline = fitting_pipeline(bundle)
@@ -57,7 +63,7 @@ class Matcher:
         self.labels: tuple[str, ...] = tuple(self.task.get("labels", ()))
         self.calibration = fitting_calibration(bundle)
         self.backend = backend
-        self._cache = EncodingCache(cache_size)
+        self._cache = EncodingCache(cache_bytes)
 
     @property
     def is_graded(self) -> bool:
@@ -278,15 +284,15 @@ def _shown_tokens(text: str, encoded: Encoded, *, written: bool) -> tuple[str, .
 
 
 class EncodingCache:
-    """The encodings that were used last. Safe from many threads.
+    """The encodings that were used last, as many as fit. Safe from many threads.
+
+    An encoding counts with its numbers and with the sentence that it is found by.
 
     Args:
-        size: How many are kept.
         most_bytes: How much memory they may take together; one that is larger is not kept.
     """
 
-    def __init__(self, size: int, most_bytes: int = 64 * 1024 * 1024) -> None:
-        self.size = size
+    def __init__(self, most_bytes: int = CACHE_BYTES) -> None:
         self.most_bytes = most_bytes
         self.num_bytes = 0
         self._kept: OrderedDict[Sentence, Floats] = OrderedDict()
@@ -301,16 +307,24 @@ class EncodingCache:
             return found
 
     def put(self, sentence: Sentence, encoding: Floats) -> None:
-        """Keep an encoding and let go of the one unused for longest."""
+        """Keep an encoding and let go of those unused for longest."""
+        if kept_bytes(sentence, encoding) > self.most_bytes:
+            return
         with self._lock:
-            before = self._kept.pop(sentence, None)
-            self.num_bytes += encoding.nbytes - (0 if before is None else before.nbytes)
+            if sentence in self._kept:
+                self.num_bytes -= kept_bytes(sentence, self._kept.pop(sentence))
             self._kept[sentence] = encoding
-            while self._kept and (len(self._kept) > self.size or self.num_bytes > self.most_bytes):
-                self.num_bytes -= self._kept.popitem(last=False)[1].nbytes
+            self.num_bytes += kept_bytes(sentence, encoding)
+            while self.num_bytes > self.most_bytes:
+                self.num_bytes -= kept_bytes(*self._kept.popitem(last=False))
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def kept_bytes(sentence: Sentence, encoding: Floats) -> int:
+    """What an entry of the cache takes."""
+    return sys.getsizeof(sentence) + encoding.nbytes
 
 
 def load_matcher(
