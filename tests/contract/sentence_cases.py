@@ -68,10 +68,11 @@ CASES = [
     *(
         SentenceCase(name="pooled-encoder", settings={"body": body, "pools": pools})
         for body, pools in product(
-            ("static", "recurrent", "transformer"), (("query", "max"), ("mean",))
+            ("static", "recurrent", "convolution", "transformer"), (("query", "max"), ("mean",))
         )
     ),
     SentenceCase(name="pooled-encoder", settings={"body": "recurrent", "cell": "gru"}),
     SentenceCase(name="pooled-encoder", settings={"body": "recurrent", "num_queries": 4}),
     SentenceCase(name="pooled-encoder", settings={"body": "transformer", "embedding_size": 8}),
+    SentenceCase(name="pooled-encoder", settings={"body": "convolution", "embedding_size": 8}),
 ]

@@ -172,7 +172,8 @@ DISTILL = [
     Case(
         title="a student that is not known",
         command=f"{BY_FOLDER} --student bilst",
-        said="unknown student 'bilst'; did you mean 'bilstm'? (known: static, bilstm, transformer)",
+        said="unknown student 'bilst'; did you mean 'bilstm'? (known: static, bilstm, "
+        "convolution, transformer)",
     ),
     Case(
         title="an output that exists",

@@ -68,7 +68,7 @@ def test_a_static_student_comes_near_its_teacher_and_can_be_opened(work, tmp_pat
     assert "teacher" in (tmp_path / "student" / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("student", ["bilstm", "transformer"])
+@pytest.mark.parametrize("student", ["bilstm", "convolution", "transformer"])
 def test_every_student_learns(work, tmp_path, student):
     more = ["--student", student, "--set", "model.hidden_size=8", "--set", "model.num_heads=2"]
     answer = softquery(*command(work, tmp_path / "student", *more, "--json"))

@@ -21,6 +21,8 @@ CASES = [
     {"body": "recurrent", "num_queries": 8},
     {"body": "static", "pools": ("query",), "num_queries": 2},
     {"body": "recurrent", "pools": ("mean",), "text": {"boundaries": True}},
+    {"body": "convolution", "pools": EVERY},
+    {"body": "convolution", "embedding_size": 12, "num_layers": 3},
     {"body": "transformer", "pools": EVERY},
     {"body": "transformer", "embedding_size": 12, "text": {"boundaries": True}},
 ]

@@ -50,7 +50,7 @@ def distill(
         ),
     ] = None,
     student: Annotated[
-        str, typer.Option(help="static (minutes on a CPU), bilstm, or transformer.")
+        str, typer.Option(help="static (minutes on a CPU), bilstm, convolution, or transformer.")
     ] = "static",
     settings: Annotated[
         list[str] | None,

@@ -1,6 +1,6 @@
 """A vector for a sentence.  Query: learned vectors.  Key, value: the tokens' states.  Score: dot.
 
-A table of sub-words, a body that reads them (nothing at all, a BiLSTM, or a thin Transformer), and
+A table of sub-words, a body that reads them (nothing, a BiLSTM, convolutions or a Transformer), and
 pooling by learned queries (Lin et al. 2017, Section 2.1) beside the largest or the mean value of
 each feature. A linear layer makes the vector, whose length is one.
 Vectors are compared by cosine; the first 64, 128 or 256 numbers serve by themselves where training
@@ -32,10 +32,12 @@ from softquery.nn import (
     WordEmbedding,
     max_pool,
     mean_pool,
+    with_neighbours,
 )
 
-Body = Literal["static", "recurrent", "transformer"]
-"""What reads the table's vectors: nothing, a BiLSTM, or blocks of self-attention."""
+Body = Literal["static", "recurrent", "convolution", "transformer"]
+"""What reads the table's vectors: nothing, a BiLSTM, layers over a window of tokens, or blocks of
+self-attention."""
 SentencePool = Literal["query", "max", "mean"]
 """How the states of a sentence become one vector."""
 
@@ -51,10 +53,10 @@ class PooledEncoderConfig:
     body: Body = "recurrent"
     embedding_size: int = 256
     hidden_size: int = 320
-    """Width of one LSTM direction, or of the Transformer's states; unused where nothing reads."""
+    """Width of one LSTM direction, or of the states of layers; unused where nothing reads."""
     cell: Cell = "lstm"
     num_layers: int = 3
-    """Blocks of a Transformer."""
+    """Blocks of a Transformer, or convolutions."""
     num_heads: int = 4
     pools: tuple[SentencePool, ...] = ("query", "max")
     """Laid side by side."""
@@ -126,6 +128,41 @@ class PooledEncoder(nn.Module):
         return SentenceOutput(F.normalize(vectors, dim=-1), weights)
 
 
+class ConvolutionBody(nn.Module):
+    """Convolutions of width three around residual connections, normalised before each.
+
+    A token sees as many others to each side as there are layers. Each is a linear layer over
+    [x_{t-1}; x_t; x_{t+1}]: one matrix product for all tokens, not one per token.
+
+    Args:
+        input_size: Width of a token's vector; it is projected where the layers are of another.
+        size: Width of the layers.
+        num_layers: How many.
+        dropout: Dropout of what each layer adds.
+    """
+
+    WINDOW = 3
+
+    def __init__(self, input_size: int, size: int, *, num_layers: int, dropout: float) -> None:
+        super().__init__()
+        self.output_size = size
+        self.widen = nn.Linear(input_size, size) if input_size != size else None
+        self.norms = nn.ModuleList(LayerNorm(size) for _ in range(num_layers))
+        self.layers = nn.ModuleList(nn.Linear(self.WINDOW * size, size) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, states: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T E"]:
+        """States that have seen their neighbours; zeros at padding."""
+        real = mask.unsqueeze(-1)
+        states = states if self.widen is None else self.widen(states)
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            near = with_neighbours(norm(states) * real, self.WINDOW)
+            states = states + self.dropout(torch.relu(layer(near)))
+        return states * real
+
+
 class TransformerBody(nn.Module):
     """Blocks of self-attention with normalisation before each sublayer, and one at the top.
 
@@ -169,11 +206,18 @@ class TransformerBody(nn.Module):
         return normed
 
 
-def _body(config: PooledEncoderConfig) -> BiRecurrent | TransformerBody | None:
+def _body(config: PooledEncoderConfig) -> BiRecurrent | ConvolutionBody | TransformerBody | None:
     if config.body == "static":
         return None
     if config.body == "recurrent":
         return BiRecurrent(config.embedding_size, config.hidden_size, cell=config.cell)
+    if config.body == "convolution":
+        return ConvolutionBody(
+            config.embedding_size,
+            config.hidden_size,
+            num_layers=config.num_layers,
+            dropout=config.dropout,
+        )
     return TransformerBody(
         config.embedding_size,
         config.hidden_size,

@@ -149,6 +149,17 @@ def bilstm() -> DistillRun:
     )
 
 
+def convolution() -> DistillRun:
+    """Three convolutions: a thinner reader than a BiLSTM, and faster on one text."""
+    return replace(
+        bilstm(),
+        name="convolution",
+        summary="Three convolutions of 256 over sub-words of 256: fast on one text",
+        model=PooledEncoderConfig(body="convolution", embedding_size=256, hidden_size=256),
+        optim=Optim(lr=3e-3, betas=(0.9, 0.98), clip_norm=1.0),
+    )
+
+
 def transformer() -> DistillRun:
     """Three thin blocks of self-attention: more exact per parameter, and slower."""
     return replace(
@@ -163,6 +174,7 @@ def transformer() -> DistillRun:
 STUDENTS: dict[str, Callable[[], DistillRun]] = {
     "static": static,
     "bilstm": bilstm,
+    "convolution": convolution,
     "transformer": transformer,
 }
 """By the name that `softquery distill --student` takes."""

@@ -44,6 +44,7 @@ WIDTHS: dict[str, tuple[Width, ...]] = {
         _WORDS,
         Width("output_size", "output.weight", 0),
         Width("hidden_size", "body.forwards.weight_hh_l0", 1),
+        Width("hidden_size", "body.layers.0.weight", 0),
     ),
     "tagger": (_WORDS,),
     "seq2seq": (
@@ -58,6 +59,7 @@ WIDTHS: dict[str, tuple[Width, ...]] = {
         Width("hidden_size", "blocks.0.feed_forward.narrow.weight", 0),
         Width("inner_size", "blocks.0.feed_forward.widen.weight", 0),
         Width("max_length", "embedding.positions.weight", 0),
+        Width("embedding_size", "embedding.words.weight", 1, like="hidden_size"),
     ),
     "mpnet": (
         Width("hidden_size", "embedding.words.weight", 1),
@@ -75,6 +77,7 @@ LAYERS: dict[str, tuple[tuple[str, str], ...]] = {
     "bert": (("num_layers", "blocks."),),
     "mpnet": (("num_layers", "blocks."),),
     "bidaf": (("num_layers", "modelling."),),
+    "pooled-encoder": (("num_layers", "body.layers."), ("num_layers", "body.blocks.")),
     "elmo": (("num_layers", "forwards.layers."),),
     "seq2seq": (("num_layers", "layers."),),
     "transformer": (("num_encoder_layers", "encoder."), ("num_decoder_layers", "decoder.")),
@@ -109,9 +112,6 @@ def widths(model: Mapping[str, Any], shapes: Shapes) -> Iterator[tuple[str, obje
     for setting, before in LAYERS.get(name, ()):
         if count := _num_layers(shapes, prefix + before):
             yield setting, settings.get(setting), count
-    if name == "bert" and len(shape := shapes.get(f"{prefix}embedding.words.weight", ())) == 2:
-        said = settings.get("embedding_size") or settings.get("hidden_size")
-        yield "embedding_size", said, shape[1]
     if name == "tagger":
         yield from _tagger_widths(settings.get("hidden_sizes"), shapes)
 

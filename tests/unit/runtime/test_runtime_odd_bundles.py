@@ -66,7 +66,7 @@ SIZES = {
 """What tells one width from another; of other models both widths differ."""
 
 
-def built(name):
+def built(name, **settings):
     """The settings of a model, and the shapes of its weights."""
     from softquery.models import REGISTRY
     from softquery.models.mpnet import Mpnet, MpnetConfig
@@ -76,7 +76,7 @@ def built(name):
         config, module = MpnetConfig, Mpnet
     else:
         config, module = REGISTRY[name].config, REGISTRY[name].module
-    sizes = SIZES.get(name, {"embedding_size": 12, "hidden_size": 16})
+    sizes = {**SIZES.get(name, {"embedding_size": 12, "hidden_size": 16}), **settings}
     words = [field for field in config.__dataclass_fields__ if field.endswith("vocab_size")]
     heads = {"num_heads": 2} if "num_heads" in config.__dataclass_fields__ else {}
     model = module(config(**{**dict.fromkeys(words, 20), **heads, **sizes}))
@@ -84,12 +84,30 @@ def built(name):
     return {"name": name, "config": config_of(model)}, shapes
 
 
-@pytest.mark.parametrize("name", sorted(WIDTHS))
-def test_every_width_of_the_table_is_one_of_the_weights(name):
-    model, shapes = built(name)
+BODIES = [{"body": body} for body in ("static", "recurrent", "convolution", "transformer")]
+BUILT = [(name, {}) for name in sorted(WIDTHS)] + [("pooled-encoder", body) for body in BODIES]
+
+
+def rows_of_table(name, shapes):
+    """The rows that speak of a model's weights."""
+    wide = [width for width in WIDTHS[name] if width.weight in shapes]
+    deep = [row for row in LAYERS.get(name, ()) if any(key.startswith(row[1]) for key in shapes)]
+    return wide, deep
+
+
+def test_every_row_of_the_tables_speaks_of_some_weights():
+    for name in WIDTHS:
+        rows = [rows_of_table(name, built(name, **more)[1]) for each, more in BUILT if each == name]
+        assert {row for wide, _ in rows for row in wide} == set(WIDTHS[name])
+        assert {row for _, deep in rows for row in deep} == set(LAYERS.get(name, ()))
+
+
+@pytest.mark.parametrize(("name", "settings"), BUILT)
+def test_every_width_of_the_table_is_one_of_the_weights(name, settings):
+    model, shapes = built(name, **settings)
     found = [(setting, said) for setting, said, width in widths(model, shapes) if said == width]
-    expected = [width.setting for width in WIDTHS[name]]
-    expected += [setting for setting, _ in LAYERS.get(name, ())]
+    wide, deep = rows_of_table(name, shapes)
+    expected = [*(width.setting for width in wide), *(setting for setting, _ in deep)]
     expected += ["hidden_sizes[0]", "hidden_sizes[1]"] if name == "tagger" else []
     assert [setting for setting, _ in found] == expected
     for setting, said in found:

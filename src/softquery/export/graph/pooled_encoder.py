@@ -13,12 +13,15 @@ from onnx import TensorProto
 from softquery.export.graph.attentive import learned_query
 from softquery.export.graph.blocks import is_real, masked_softmax, max_pool, mean_pool, rows_of
 from softquery.export.graph.builder import Graph
+from softquery.export.graph.composition import with_neighbours
 from softquery.export.graph.transformer import encoder_block, lowered_rows, normalised
 from softquery.runtime.encode.onnx import ENCODE, VECTORS
 from softquery.runtime.graph_weights import SCALE
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 TABLE = "embedder.table"
+WINDOW = 3
+"""Tokens that a convolution sees."""
 SMALLEST = 1e-12
 """Below which a vector's length counts as this, as in torch."""
 Weights = dict[str, NDArray[Any]]
@@ -65,6 +68,19 @@ def _recurrent(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str
     return rows_of(graph, found)
 
 
+def _convolution(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str) -> str:
+    """States that have seen their neighbours, zeros at padding."""
+    states = graph.table(ids, TABLE)
+    if graph.has("body.widen.weight"):
+        states = graph.linear(states, "body.widen")
+    for layer in range(settings["num_layers"]):
+        normed = normalised(graph, dict(settings), states, f"body.norms.{layer}")
+        near = with_neighbours(graph, _real_rows(graph, normed, lengths), WINDOW, np.float32)
+        added = graph.node("Relu", graph.linear(near, f"body.layers.{layer}"))
+        states = graph.node("Add", states, added)
+    return _real_rows(graph, states, lengths)
+
+
 def _transformer(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str) -> str:
     """States after all blocks, normalised, zeros at padding."""
     config = {**settings, "norm": "pre", "activation": "gelu"}
@@ -97,6 +113,7 @@ def learned_queries(graph: Graph, states: str, lengths: str) -> str:
 BODIES: dict[str, Callable[[Graph, Mapping[str, Any], str, str], str]] = {
     "static": _static,
     "recurrent": _recurrent,
+    "convolution": _convolution,
     "transformer": _transformer,
 }
 """From ids to states [B, T, D], by the name of what reads them."""
