@@ -127,7 +127,9 @@ def antonyms(part: Part) -> Iterator[Row]:
     for offset, synset in part.synsets.items():
         for word, other in synset.opposites:
             homes = part.senses.get(other, [])
-            there = next((home for home in homes if (other, word) in part.synsets[home].opposites), "")
+            there = next(
+                (home for home in homes if (other, word) in part.synsets[home].opposites), ""
+            )
             if part.is_main(word, offset, "antonyms") and part.is_main(other, there, "antonyms"):
                 yield (*sorted((word, other)), part.part)
 
