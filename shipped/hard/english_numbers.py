@@ -18,7 +18,7 @@ MONTH_BEFORE = re.compile(
     r"(?:uary|rch|ril|may|june|july|ust|ember|ober|at|by|until|in|since)\s$", re.IGNORECASE
 )
 MONEY = re.compile(r"(?<![\w$])\$(\d{1,5})(?![\w,]|\.\d)")
-CLOCK = re.compile(r"\b(1[0-2]|[1-9])(?::([0-5]\d))? ?([ap])\.?m\b\.?", re.IGNORECASE)
+CLOCK = re.compile(r"\b(1[0-2]|[1-9])(?::([0-5]\d))? ?([ap])(?:m\b|\.m\.)", re.IGNORECASE)
 OF_DAY = re.compile(
     r"(?<![\w:.])([01]?\d|2[0-3]):([0-5]\d)(?![\w:]|\.\d| ?[ap]\.?m)", re.IGNORECASE
 )
@@ -44,10 +44,8 @@ def spell(number: int) -> str:
 
 
 VALUES = {spell(number): number for number in range(2, 100)}
-SPELT = re.compile(
-    rf"(?<![\w'-])({'|'.join(sorted(VALUES, key=len, reverse=True))})(?![\w'-])(?!\s*(?:{UNITS})\b)",
-    re.IGNORECASE,
-)
+WORDS = "|".join(sorted(VALUES, key=len, reverse=True))
+SPELT = re.compile(rf"(?<![\w'-])({WORDS})(?![\w'-])(?!\s*(?:{UNITS})\b)", re.IGNORECASE)
 
 
 def another(number: int, chance: random.Random) -> int:

@@ -53,12 +53,16 @@ def difference(one: str, other: str) -> tuple[str, str]:
 
 
 def change(one: str, other: str) -> Change | None:
-    """The pair of words that a change is about, or None where it is about no word of content."""
+    """The pair of words that a change is about; None where a word comes or goes.
+
+    Numbers go by value and other words by stem; function words count only where there is nothing
+    else, as in "is not" and "isn't".
+    """
     parts = []
     for part in difference(one, other):
         told = [token for token in part.split() if token not in EMPTY]
         parts.append(" ".join(str(VALUES.get(token, stem(token))) for token in told))
-    if parts[0] == parts[1]:  # the same number in words and digits
+    if parts[0] == parts[1]:  # the same number in words and digits, or function words alone
         parts = list(difference(one, other))
     return frozenset(parts) if all(parts) and parts[0] != parts[1] else None
 
@@ -88,6 +92,7 @@ class ProbeGuard:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self.sentences: set[str] = set()
+        self.known: dict[str, str | None] = {}
         self.changes: set[Change] = set()
         frames: list[str] = []
         shared = json.loads((folder / "words-en.json").read_text(encoding="utf-8"))
@@ -126,7 +131,9 @@ class ProbeGuard:
         """Why an edit is refused, a probe's sentence, frame or words; None where it is not."""
         if change(*edit.changed) in self.changes or change(edit.first, edit.second) in self.changes:
             return "words"
-        return self.refuses_text(edit.first) or self.refuses_text(edit.second)
+        if edit.first not in self.known:  # one text has many edits
+            self.known = {edit.first: self.refuses_text(edit.first)}
+        return self.known[edit.first] or self.refuses_text(edit.second)
 
     def refuses_text(self, text: str) -> str | None:
         """Why a text is refused."""

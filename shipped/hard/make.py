@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -98,10 +98,12 @@ class Maker:
         pools: dict[str, dict[str, list[Pair]]] = defaultdict(lambda: defaultdict(list))
         seen: set[tuple[str, str]] = set()
         usable = [text for text in dict.fromkeys(texts) if self.is_usable(text)]
-        for place, text in enumerate(usable):
+        recent: deque[tuple[str, list[Pair]]] = deque(maxlen=NUM_JOINED[1])
+        for text in usable:
             chance = random.Random(f"{self.seed} {text}")
-            joined = usable[place : place + chance.randint(*NUM_JOINED)]
-            for pair in (*self.of_text(text, chance), *self.of_long(joined, chance)):
+            recent.append((text, list(self.of_text(text, chance))))
+            joined = list(recent)[-chance.randint(*NUM_JOINED) :]
+            for pair in (*recent[-1][1], *self.of_long(joined, chance)):
                 both = (pair.sentence1, pair.sentence2)
                 if both not in seen and both[::-1] not in seen:
                     seen.add(both)
@@ -144,17 +146,18 @@ class Maker:
             more = [("more_detail", each) for each in english_words.more_detail(text, chance)]
             by_label.update({"neutral": more} if more else {})
 
-    def of_long(self, texts: Sequence[str], chance: random.Random) -> Iterator[Pair]:
+    def of_long(
+        self, texts: Sequence[tuple[str, list[Pair]]], chance: random.Random
+    ) -> Iterator[Pair]:
         """One text of several in which one sentence is edited, or one sentence about them."""
         if len(texts) < NUM_JOINED[0] or chance.random() < 0.5:
             return
         place = chance.randrange(len(texts))
-        made = [
-            pair for pair in self.of_text(texts[place], chance) if pair.sentence1 == texts[place]
-        ]
+        text, pairs = texts[place]
+        made = [pair for pair in pairs if pair.sentence1 == text]
         for label in sorted({pair.label for pair in made}):
             chosen = chance.choice([pair for pair in made if pair.label == label])
-            long = self.joined(texts, place, chosen)
+            long = self.joined([text for text, _ in texts], place, chosen)
             if long.sentence1 != long.sentence2:
                 yield long
 
