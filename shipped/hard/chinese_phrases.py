@@ -20,7 +20,7 @@ GIVES = re.compile(
     rf"表扬|照顾|喜欢|爱|讨厌|相信|理解)({ONE})(?!们|的|家|俩|自己)"
 )
 THAN = re.compile(
-    r"([一-龥]{1,4})比([一-龥]{1,4}?)(?=(?:更|还|要)?(?:高|大|贵|便宜|快|好|"
+    r"([一-龥]{1,4})(?<!比)比(?!比)([一-龥]{1,4}?)(?=(?:更|还|要)?(?:高|大|贵|便宜|快|好|"
     r"远|近|早|晚|多|少|强|重|长)(?:[，。了]|$|一点|得多))"
 )
 TAKEN = re.compile(
@@ -52,7 +52,7 @@ def which_way(text: str, chance: random.Random) -> Iterator[Edit]:
     for found in FROM_TO.finditer(text):
         one, to, other = found.groups()
         if one != other and not re.search(
-            r"[0-9点早晚时开今明昨小出乘坐接下找移直呢达]", one + other
+            r"[0-9点早晚时开今明昨小出乘坐接下找移直呢达带换打回帮火]", one + other
         ):
             yield edit(text, found, f"从{other}{to}{one}", CLASH)
             yield edit(text, found, f"从{one}出发{to}{other}", SAME)
@@ -78,7 +78,7 @@ def compared(text: str, chance: random.Random) -> Iterator[Edit]:
         if (
             one != other
             and other[0] != "较"
-            and not re.search(r"[这那以之我就对性]$|^[的较]|[相好]$", one + other)
+            and not re.search(r"[这那以之就对性]$|^[的较]|[相好]$|觉得|认为|还是", one + other)
         ):
             yield edit(text, found, f"{other}比{one}", CLASH)
 

@@ -73,7 +73,6 @@ QUANTIFIERS: Table = {
     "每天": [("偶尔", OTHER), ("天天", SAME)],
     "每次": [("有一次", OTHER)],
     "一些": [("所有", OTHER), ("若干", SAME)],
-    "有些": [("所有", OTHER)],
     "大部分": [("所有", OTHER), ("大多数", SAME)],
     "大多数": [("所有", OTHER), ("大部分", SAME)],
     "很多": [("极少", CLASH), ("许多", SAME)],
@@ -90,7 +89,6 @@ QUANTIFIERS: Table = {
     "几乎": [("完全不", OTHER)],
     "以上": [("以下", CLASH)],
     "以内": [("以外", CLASH)],
-    "不到": [("超过", CLASH)],
 }
 MODALS: Table = {
     "必须": [("可以", OTHER), ("不必", CLASH), ("一定要", SAME), ("务必", SAME)],
@@ -100,7 +98,6 @@ MODALS: Table = {
     "也许": [("肯定", OTHER), ("或许", SAME)],
     "肯定": [("也许", OTHER), ("一定", SAME)],
     "打算": [("拒绝", CLASH), ("计划", SAME)],
-    "需要": [("不需要", CLASH)],
     "允许": [("强制", OTHER), ("准许", SAME)],
 }
 YES_NO = re.compile(
@@ -132,10 +129,16 @@ def changed_name(text: str, chance: random.Random) -> Iterator[Edit]:
 def opposite(text: str, chance: random.Random) -> Iterator[Edit]:
     """安静的房间 → 吵闹的房间."""
     for found in OPPOSITE.finditer(text):
-        if re.search(r"[不没没无未非别]$", text[: found.start()]):
+        before = text[: found.start()]
+        if re.search(r"[不没无未非别]$", before) or is_within(found.group(), before):
             continue
         for new in OPPOSITES[found.group()]:
             yield edit(text, found, new, CLASH)
+
+
+def is_within(word: str, before: str) -> bool:
+    """Whether a word ends another one and starts the next, as 以上 in 可以上网."""
+    return word.startswith("以") and before.endswith(tuple("可所难足得予加"))
 
 
 def synonym(text: str, chance: random.Random) -> Iterator[Edit]:
@@ -214,14 +217,15 @@ def drop_not(text: str, chance: random.Random) -> Iterator[Edit]:
 def quantifier(text: str, chance: random.Random) -> Iterator[Edit]:
     """所有景点 → 部分景点."""
     for each, found in from_table(text, QUANTIFIERS, PATTERNS["quantity"]):
-        if not re.search(r"[不没]$", text[: found.start()]) and text[found.end() :]:
+        before = text[: found.start()]
+        if not re.search(r"[不没]$", before) and not is_within(found.group(), before):
             yield each
 
 
 def modality(text: str, chance: random.Random) -> Iterator[Edit]:
     """必须预约 → 可以预约."""
     for each, found in from_table(text, MODALS, PATTERNS["modal"]):
-        safe = not re.search(r"[不没无还只]$", text[: found.start()]) and not YES_NO.search(text)
+        safe = not re.search(r"[不没无还只很]$", text[: found.start()]) and not YES_NO.search(text)
         after = text[found.end() :]
         if safe and after.strip("。！!.，,？?的") and not re.match(r"[性的不]|什么", after):
             yield each
