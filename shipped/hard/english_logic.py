@@ -67,6 +67,7 @@ UNLESS = re.compile(
     re.IGNORECASE,
 )
 PERFECT = re.compile(r" (?:been|gone|done|taken|made|seen|come|\w{2,}ed)\b", re.IGNORECASE)
+ABLE = re.compile(r"\b(?:you|we|they|he|she|it|who|guy|man|woman|people) can\b")
 QUESTION = re.compile(r"\?")
 BASE = {"has": "have", "does": "do"}
 CONTRACTED = {
@@ -270,7 +271,7 @@ def quantifier(text: str, chance: random.Random) -> Iterator[Edit]:
             continue
         if re.search(
             rf"\b(?:how|so|too|as|for|{'each' if word == 'each' else 'very'}) {word}|"
-            rf"{word} (?:other|time|one)\b|^only\b|the only|{word}[.,?!]|{word}$|each$",
+            rf"{word} (?:other|time|one)\b|^only\b|the only|to many|many to|{word}[.,?!]|{word}$|each$",
             text,
             re.IGNORECASE,
         ):
@@ -301,6 +302,11 @@ def modality(text: str, chance: random.Random) -> Iterator[Edit]:
         }:
             continue
         fits = each.changed[1] != "has to" or re.search(r"\b(?:he|she|it|man|woman) must\b", text)
+        if word == "can" and not ABLE.search(text):
+            continue
+        inverted = rf"(?:'ll|would|will|only) {word}|{word} (?:it|you|i|we|they|he|she|there)\b"
+        if re.search(inverted, text):
+            continue
         if re.match(r"(?:what|when|where|who|how|which|why)\b", text, re.IGNORECASE):
             continue
         if re.search(rf"{word} (?:the|a|an|my|this|[A-Z]\w*|b)\b", text):

@@ -12,7 +12,7 @@ ADJECTIVES = (
 )
 WHO = (
     rf"(?:(?:an?|the|one|two|three|some|his|her|their) )(?:(?:{ADJECTIVES}) )?"
-    rf"(?:{'|'.join(LISTS['animate'])})(?: (?:in|wearing) (?:an? |the )?(?:\w+ )?\w+)??"
+    rf"(?:{'|'.join(LISTS['animate'])})(?: (?:in|wearing) (?:an? |the )?(?:\w+ )?(?!is\b|are\b)\w+)??"
 )
 DOES = re.compile(
     rf"^({WHO}) ((?:is|are) )?({'|'.join(LISTS['verbs'])}) ({WHO})"
@@ -20,6 +20,9 @@ DOES = re.compile(
     r"under|over|next to) [^,]*)?\.?$)",
     re.IGNORECASE,
 )
+DOING = re.compile(rf"({WHO}) (is|are) \w+ing\b", re.IGNORECASE)
+PUT_IN_A_ROLE = 0.2
+"""How often the one whom a text is about is put in another role."""
 NAME = r"(?:[A-Z][\w']+(?: [A-Z][\w']+){0,2}|the [a-z]+|my [a-z]+)"
 FROM_TO = re.compile(
     rf"\b([Ff]rom) ({NAME}) (to) ({NAME})(?=,(?! [A-Z])|[.?!]|$| on\b| at\b| for\b| by\b| and\b)"
@@ -41,6 +44,8 @@ PLURALS = {
     "students",
     "kids",
 }
+SINGLE = [who for who in LISTS["animate"] if who not in PLURALS and who not in {"person", "guy"}]
+TO_A_CITY = re.compile(rf"\bto ({'|'.join(LISTS['cities'])})(?=[.?!]|$| on\b| at\b| by\b)")
 NOT_NAMES = re.compile(
     r"^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|^(?:Jan|Feb|Mar|Apr|May|Jun|"
     r"Jul|Aug|Sep|Oct|Nov|Dec)|\b(?:morning|evening|afternoon|day|week|side|"
@@ -94,6 +99,23 @@ def who_does_it(text: str, chance: random.Random) -> Iterator[Edit]:
         yield Edit(text, turned, Relation(effect))
         yield Edit(text, wrong, Relation(effect))
         yield Edit(text, passive, SAME)
+
+
+def put_in_a_role(text: str, chance: random.Random) -> Iterator[Edit]:
+    """Whom a text is about, doing something to someone else: few texts have two."""
+    found = DOING.match(text)
+    if found and chance.random() < PUT_IN_A_ROLE:
+        who, doing = f"the {chance.choice(SINGLE)}", chance.choice(sorted(LISTS["verbs"]))
+        yield from who_does_it(f"{found.group(1)} {found.group(2)} {doing} {who}.", chance)
+
+
+def route(text: str, chance: random.Random) -> Iterator[Edit]:
+    """To Norwich, with a place to start from, there and back."""
+    for found in TO_A_CITY.finditer(text):
+        start = chance.choice([city for city in LISTS["cities"] if city not in text])
+        longer = f"{text[: found.start()]}from {start} {found.group()}{text[found.end() :]}"
+        if not re.search(r"\bfrom\b", text):
+            yield from which_way(longer, chance)
 
 
 def which_way(text: str, chance: random.Random) -> Iterator[Edit]:
@@ -165,4 +187,4 @@ def whose(text: str, chance: random.Random) -> Iterator[Edit]:
             yield Edit(text, f"{before}{start('the')} {other} of {small(my)} {one}{after}", SAME)
 
 
-ROLES = (who_does_it, which_way, compared, preferred, either_order, whose)
+ROLES = (who_does_it, put_in_a_role, which_way, route, compared, preferred, either_order, whose)

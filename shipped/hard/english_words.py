@@ -20,6 +20,7 @@ from .edits import (
 )
 
 LISTS = read_lists("english.json")
+MASS = {"clothing", "furniture", "food", "bread", "meat", "metal", "fabric"}
 PLACES = ("cities", "countries", "states", "nationalities", "companies")
 NAMES = {name: re.compile(any_of(LISTS[name]).pattern) for name in (*PLACES, "persons")}
 IN_A_NAME = re.compile(r"(?:\b[A-Z][\w.'&]*|\d) $")
@@ -82,6 +83,13 @@ def plural(noun: str) -> str:
     return noun + ("es" if re.search(r"(?:s|sh|ch|x)$", noun) else "s")
 
 
+def kind_named(noun: str, *, several: bool) -> str:
+    """A broader noun as it stands after an article or a number: clothing comes in pieces."""
+    if noun in MASS:
+        return f"piece{'s' if several else ''} of {noun}"
+    return plural(noun) if several else noun
+
+
 def inflected(rows: list[list[str]]) -> list[list[str]]:
     """Pairs of words, verbs and nouns in all their forms."""
     pairs = []
@@ -97,9 +105,9 @@ def inflected(rows: list[list[str]]) -> list[list[str]]:
 OPPOSITES = both_ways(LISTS["opposites"] + inflected(read_rows("antonyms_en.tsv")))
 SYNONYMS = both_ways(LISTS["synonyms"] + inflected(read_rows("synonyms_en.tsv")))
 KINDS = {
-    one: other
-    for pair in read_rows("hypernyms_en.tsv")
-    for one, other in (pair[:2], [plural(pair[0]), plural(pair[1])])
+    named: kind_named(broad, several=several)
+    for noun, broad, _ in read_rows("hypernyms_en.tsv")
+    for named, several in ((noun, False), (plural(noun), True))
 }
 OPPOSITE, SYNONYM, KIND = any_of(OPPOSITES), any_of(SYNONYMS), any_of(KINDS)
 ALIASES = {one: other for one, other in LISTS["aliases"]}
