@@ -12,7 +12,8 @@ ADJECTIVES = (
 )
 WHO = (
     rf"(?:(?:an?|the|one|two|three|some|his|her|their) )(?:(?:{ADJECTIVES}) )?"
-    rf"(?:{'|'.join(LISTS['animate'])})(?: (?:in|wearing) (?:an? |the )?(?:\w+ )?(?!is\b|are\b)\w+)??"
+    rf"(?:{'|'.join(LISTS['animate'])})"
+    r"(?: (?:in|wearing) (?:an? |the )?(?:\w+ )?(?!is\b|are\b)\w+)??"
 )
 DOES = re.compile(
     rf"^({WHO}) ((?:is|are) )?({'|'.join(LISTS['verbs'])}) ({WHO})"

@@ -47,8 +47,8 @@ NOT_A_MODIFIER = {
 def forms(verb: str) -> list[str]:
     """A verb as he, yesterday and now have it.
 
-    >>> forms("deny"), forms("accept")[2]
-    (['deny', 'denies', 'denied', 'denying'], 'accepting')
+    >>> forms("deny")
+    ['deny', 'denies', 'denied', 'denying']
     """
     stem = verb + verb[-1] if verb in LISTS["doubled"] else verb
     if verb.endswith("e"):

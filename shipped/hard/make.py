@@ -11,8 +11,9 @@ from . import (
     chinese_phrases,
     chinese_words,
     english_dates,
+    english_degrees,
     english_harmless,
-    english_logic,
+    english_negation,
     english_numbers,
     english_roles,
     english_words,
@@ -40,9 +41,9 @@ ON_TOP = 0.3
 RULES: dict[str, Rules] = {
     "en": {
         "numbers": english_numbers.NUMBERS, "dates": english_dates.DATES,
-        "names": english_words.NAME_RULES, "negation": english_logic.NEGATIONS,
+        "names": english_words.NAME_RULES, "negation": english_negation.NEGATIONS,
         "antonyms": english_words.ANTONYMS, "roles": english_roles.ROLES,
-        "quantifiers": english_logic.QUANTIFIED, "modality": english_logic.MODALITY,
+        "quantifiers": english_degrees.QUANTIFIED, "modality": english_degrees.MODALITY,
         "inserted": english_harmless.INSERTED, "kinds": english_words.KINDS_OF,
         "details": english_words.DETAILS,
     },

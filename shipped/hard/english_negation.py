@@ -1,10 +1,10 @@
-"""English words that turn a statement round or weaken it: not, no, all, some, must, may."""
+"""English negation: not, no, never and unless, put in, taken out or only written otherwise."""
 
 import random
 import re
 from collections.abc import Iterator
 
-from .edits import BROADER, CLASH, NARROWER, OTHER, SAME, Edit, Relation, any_of, edit
+from .edits import CLASH, SAME, Edit, any_of, edit
 
 AUXILIARY = r"is|are|was|were|can|could|will|would|should|must|has|have"
 SUBJECT = (
@@ -67,7 +67,6 @@ UNLESS = re.compile(
     re.IGNORECASE,
 )
 PERFECT = re.compile(r" (?:been|gone|done|taken|made|seen|come|\w{2,}ed)\b", re.IGNORECASE)
-ABLE = re.compile(r"\b(?:you|we|they|he|she|it|who|guy|man|woman|people) can\b")
 QUESTION = re.compile(r"\?")
 BASE = {"has": "have", "does": "do"}
 CONTRACTED = {
@@ -199,122 +198,6 @@ def none_of_it(text: str, chance: random.Random) -> Iterator[Edit]:
         yield edit(text, found, "do not have any", SAME)
 
 
-Table = dict[str, list[tuple[str, Relation]]]
-QUANTIFIERS: Table = {
-    "all of": [("some of", BROADER), ("none of", CLASH), ("every one of", SAME)],
-    "some of": [("all of", NARROWER), ("none of", CLASH)],
-    "most of": [("all of", NARROWER), ("some of", BROADER), ("none of", CLASH)],
-    "both of": [("neither of", CLASH), ("one of", BROADER)],
-    "all the": [("some of the", BROADER), ("none of the", CLASH), ("all of the", SAME)],
-    "everyone": [("someone", BROADER), ("no one", CLASH), ("everybody", SAME)],
-    "everybody": [("somebody", BROADER), ("nobody", CLASH), ("everyone", SAME)],
-    "someone": [("everyone", NARROWER), ("no one", CLASH), ("somebody", SAME)],
-    "somebody": [("everybody", NARROWER), ("nobody", CLASH), ("someone", SAME)],
-    "always": [("sometimes", BROADER), ("never", CLASH), ("at all times", SAME)],
-    "usually": [("always", NARROWER), ("never", CLASH)],
-    "sometimes": [("always", NARROWER), ("never", CLASH), ("at times", SAME)],
-    "at least": [("at most", OTHER), ("no fewer than", SAME), ("no less than", SAME)],
-    "at most": [("at least", OTHER), ("no more than", SAME)],
-    "more than": [("fewer than", CLASH), ("over", SAME)],
-    "fewer than": [("more than", CLASH)],
-    "exactly": [("more than", CLASH), ("precisely", SAME)],
-    "up to": [("at least", OTHER), ("at most", SAME)],
-    "only": [("not only", OTHER), ("just", SAME)],
-    "a lot of": [("very few", CLASH), ("plenty of", SAME)],
-    "lots of": [("very few", CLASH), ("plenty of", SAME)],
-    "plenty of": [("hardly any", CLASH), ("lots of", SAME)],
-    "several": [("no", CLASH), ("a number of", SAME)],
-    "many": [("hardly any", CLASH), ("a lot of", SAME)],
-    "every": [("only one", OTHER), ("each", SAME)],
-    "each": [("only one", OTHER), ("every", SAME)],
-}
-MODALS: Table = {
-    "must": [("may", BROADER), ("need not", CLASH), ("has to", SAME)],
-    "have to": [("do not have to", CLASH), ("might", OTHER), ("need to", SAME)],
-    "has to": [("does not have to", CLASH), ("might", OTHER), ("needs to", SAME)],
-    "will": [("might", BROADER), ("will certainly", SAME)],
-    "might": [("will certainly", NARROWER), ("may", SAME), ("could possibly", SAME)],
-    "want to": [("have to", OTHER), ("wish to", SAME), ("would like to", SAME)],
-    "need to": [("do not need to", CLASH), ("have to", SAME)],
-    "needs to": [("does not need to", CLASH), ("has to", SAME)],
-    "would like to": [("have to", OTHER), ("want to", SAME)],
-    "should": [("must", NARROWER), ("ought to", SAME)],
-    "can": [("must", OTHER), ("should", OTHER)],
-    "is allowed to": [("is forced to", OTHER), ("may", SAME)],
-    "are allowed to": [("are forced to", OTHER), ("may", SAME)],
-    "is going to": [("might", BROADER), ("will", SAME)],
-    "are going to": [("might", BROADER), ("will", SAME)],
-}
-
-
-def from_table(text: str, table: Table, pattern: re.Pattern[str]) -> Iterator[Edit]:
-    """Every replacement that a table of words and relations allows."""
-    for found in pattern.finditer(text):
-        for new, relation in table[found.group().lower()]:
-            yield edit(text, found, new, relation)
-
-
-NUMBERED = {"at least", "at most", "more than", "fewer than", "exactly", "up to"}
-QUANTIFIER, MODAL = any_of(QUANTIFIERS), any_of(MODALS)
-
-
-def quantifier(text: str, chance: random.Random) -> Iterator[Edit]:
-    """All of the shops → some of the shops."""
-    if CONTRACTIBLE.search(text) or re.search(r"\b(?:not|never|without|if)\b", text, re.IGNORECASE):
-        return
-    for each in from_table(text, QUANTIFIERS, QUANTIFIER):
-        word = each.changed[0].lower()
-        after = text[text.lower().find(word) + len(word) :]
-        if word in NUMBERED and not re.match(
-            r" (?:\d+\b|(?:two|three|four|five|six|seven|eight|nine|ten|a hundred)\b)", after
-        ):
-            continue
-        if re.search(
-            rf"\b(?:how|so|too|as|for|{'each' if word == 'each' else 'very'}) {word}|"
-            rf"{word} (?:other|time|one)\b|^only\b|the only|to many|many to|{word}[.,?!]|{word}$|each$",
-            text,
-            re.IGNORECASE,
-        ):
-            continue
-        yield each
-
-
-def modality(text: str, chance: random.Random) -> Iterator[Edit]:
-    """You must pay → you may pay; a polite request is no modality."""
-    if CONTRACTIBLE.search(text) or re.search(
-        r"\b(?:not|never|no|(?:can|could|will|would) (?:you|i|we)|if|i can|i will|"
-        r"i should|will (?:be|do|work))\b",
-        text,
-        re.IGNORECASE,
-    ):
-        return
-    for each in from_table(text, MODALS, MODAL):
-        word = each.changed[0].lower()
-        if "?" in text and word in {
-            "will",
-            "have to",
-            "has to",
-            "must",
-            "need to",
-            "want to",
-            "would like to",
-            "can",
-        }:
-            continue
-        fits = each.changed[1] != "has to" or re.search(r"\b(?:he|she|it|man|woman) must\b", text)
-        if word == "can" and not ABLE.search(text):
-            continue
-        inverted = rf"(?:'ll|would|will|only) {word}|{word} (?:it|you|i|we|they|he|she|there)\b"
-        if re.search(inverted, text):
-            continue
-        if re.match(r"(?:what|when|where|who|how|which|why)\b", text, re.IGNORECASE):
-            continue
-        if re.search(rf"{word} (?:the|a|an|my|this|[A-Z]\w*|b)\b", text):
-            continue
-        if fits and re.search(rf"[a-z] {word} [a-z]", text):
-            yield each
-
-
 def negated_and_contracted(text: str, chance: random.Random) -> Iterator[Edit]:
     """She is not reading = she isn't reading, of a text that has no negation."""
     for rule in (add_not, add_do_not):
@@ -332,5 +215,3 @@ NEGATIONS = (
     contracted,
     none_of_it,
 )
-QUANTIFIED = (quantifier,)
-MODALITY = (modality,)
