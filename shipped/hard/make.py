@@ -60,6 +60,8 @@ HARMLESS: dict[str, Sequence[Rule]] = {
 }  # fmt: skip
 LENGTHS = {"en": (4, 60), "zh": (5, 120)}
 """Fewest and most words, or characters, of a text."""
+RARE = 0.1
+"""A label with a smaller share of the commonest one's pairs is rare."""
 NUM_JOINED = (3, 6)
 """How many texts make a long one."""
 
@@ -231,12 +233,12 @@ def is_about(text: str) -> bool:
 def balanced(
     pools: Mapping[str, Mapping[str, list[Pair]]], count: int | None, chance: random.Random
 ) -> list[Pair]:
-    """As many pairs of each label as a family has of its rarest (twice as many of three)."""
+    """Of each family about as many pairs of one label as of another, and at most `count` in all."""
     kept: dict[str, list[Pair]] = {}
     for family, by_label in sorted(pools.items()):
         if len(by_label) < 2:
             continue
-        most = min(len(pairs) for pairs in by_label.values()) * (1 if len(by_label) == 2 else 2)
+        most = most_of_each([len(pairs) for pairs in by_label.values()])
         by_turn = [
             chance.sample(by_label[label], len(by_label[label]))[:most]
             for label in sorted(by_label)
@@ -251,6 +253,20 @@ def balanced(
         left -= share
     chance.shuffle(chosen)
     return chosen
+
+
+def most_of_each(counts: Sequence[int]) -> int:
+    """How many pairs of one label a family may have, from how many there are of each.
+
+    As many as of the rarest of two labels, twice as many as of the rarest of three; but a third
+    label that hardly ever comes up does not hold the others back.
+
+    >>> most_of_each([30, 20]), most_of_each([30, 30, 10]), most_of_each([90, 60, 2])
+    (20, 20, 60)
+    """
+    several = [count for count in counts if count >= RARE * max(counts)]
+    usual = several if len(several) > 1 else list(counts)
+    return min(usual) * (1 if len(usual) == 2 else 2)
 
 
 def in_turn(drawn: Sequence[Sequence[Pair]]) -> Iterator[list[Pair]]:

@@ -21,7 +21,7 @@ from hard import (
 from hard.check import check, is_contradicted
 from hard.edits import BROADER, CLASH, NARROWER, OTHER, SAME, Edit, read_rows
 from hard.guard import ProbeGuard, change, difference
-from hard.make import HARMLESS, RULES, Maker, is_statement
+from hard.make import HARMLESS, RULES, Maker, is_statement, most_of_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -224,6 +224,12 @@ def test_inference_has_details_and_kinds(guard):
     assert {"kinds", "details"} <= {pair.rule for pair in made}
     assert {pair.label for pair in made} == {"entailment", "neutral", "contradiction"}
     assert all(is_statement(pair.source) for pair in made)
+
+
+def test_a_label_that_hardly_comes_up_does_not_hold_the_others_back():
+    assert most_of_each([900, 600, 8]) == 600
+    assert most_of_each([900, 600, 200]) == 400
+    assert most_of_each([900, 5]) == 5
 
 
 def test_as_many_pairs_as_asked_for_at_most(guard):
