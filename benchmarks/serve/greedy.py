@@ -3,7 +3,8 @@
     python benchmarks serve greedy --minutes 10 --output greedy.json
 
 Clients that rank twenty short texts each load a server, in stretches that alternate: without and
-with one more client, which asks for as much as a request may hold, again and again, of every model.
+with one more client, which asks for as much as a request may hold, again and again, of every model
+and of an index of long questions.
 Percentiles are taken per stretch and averaged over the stretches of a kind; other work on the
 machine weighs on both kinds alike. The server's memory is read after each stretch.
 """
@@ -11,6 +12,7 @@ machine weighs on both kinds alike. The server's memory is read after each stret
 import argparse
 import http.client
 import json
+import random
 import re
 import socket
 import subprocess
@@ -21,8 +23,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from softquery import Index
 from softquery.bench.load_test import Load
 from softquery.bench.match import measured_in_process
 
@@ -36,9 +40,13 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("/v1/read", {"questions": QUESTIONS}),
     ("/embed", {"inputs": [f"{LONG[:900]} {place}" for place in range(900)], "model": "elmo-en"}),
     ("/v1/generate", {"texts": ["der Hund sitzt auf dem Baum " * 15] * 20, "beam": 20}),
+    ("/v1/search", {"index": "long", "query": LONG, "candidates": 900, "top_k": 100,
+                    "min_score": 0}),
+    ("/v1/search", {"index": "long", "query": LONG[:2000], "top_k": 20, "min_score": 0,
+                    "explain": True}),
     ("/v1/tag", {"texts": [LONG] * 95}),
     ("/v1/tag", {"texts": [1] * 300_000}),
-]
+]  # fmt: skip
 """What the greedy client asks in turn; the first is beyond the token budget, the last no text."""
 PATIENCE = 8.0
 """Seconds after which the greedy client hangs up and asks for the next."""
@@ -86,14 +94,23 @@ class GreedyClient:
             connection.close()
 
 
+def write_index(place: Path) -> Path:
+    """An index of fifteen hundred questions of sixty words."""
+    draw, words = random.Random(1), sorted(set(LONG.split()))
+    rows = [{"question": " ".join(draw.choices(words, k=60))} for _ in range(1500)]
+    Index.build(rows, place, model=MODELS[0])
+    return place
+
+
 @contextmanager
-def running(threads: int) -> Iterator[tuple[int, int]]:
+def running(threads: int, index: Path) -> Iterator[tuple[int, int]]:
     """A server's port and the number of its process."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     named = [word for model in MODELS for word in ("--model", model)]
     command = [sys.executable, "-m", "softquery", "serve", *named, "--port", str(port)]
-    process = subprocess.Popen([*command, "--threads", str(threads)], stderr=subprocess.DEVNULL)
+    command += ["--index", str(index), "--threads", str(threads)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         while not is_up(port):
             time.sleep(0.2)
@@ -125,7 +142,10 @@ def measured(*, minutes: float, clients: int, stretch: float, threads: int) -> d
     """Stretches without and with the greedy client, in turns."""
     loads: dict[str, list[Load]] = {"alone": [], "beside": []}
     memory: list[float] = []
-    with running(threads) as (port, pid):
+    with (
+        TemporaryDirectory() as scratch,
+        running(threads, write_index(Path(scratch) / "long.sq")) as (port, pid),
+    ):
         greedy = GreedyClient(port)
         task = {"port": port, "path": "/rerank", "clients": clients, "num_texts": 20}
         for path, body in REQUESTS:  # every model has its memory before it is measured
