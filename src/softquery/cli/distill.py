@@ -14,15 +14,32 @@ from softquery.cli.terminal.shared_options import needs_extra, parse_rename
 from softquery.errors import ConfigError, InputError
 
 
+Teachers = Annotated[
+    list[str],
+    typer.Argument(
+        help="A sentence-transformers folder, a model that encodes sentences (a name or a "
+        "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text. "
+        "Several teach together."
+    ),
+]
+Pairs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Rows with sentence1 and sentence2, which mean the same: they are told from all "
+        "others of a batch and from mined ones. Repeatable."
+    ),
+]
+Parallel = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Translations: the student reads `text` and learns the teacher's vector of "
+        "`taught`. Repeatable."
+    ),
+]
+
+
 def distill(
-    teacher: Annotated[
-        list[str],
-        typer.Argument(
-            help="A sentence-transformers folder, a model that encodes sentences (a name or a "
-            "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text. "
-            "Several teach together."
-        ),
-    ],
+    teacher: Teachers,
     texts: Annotated[
         list[Path],
         typer.Option(
@@ -35,20 +52,8 @@ def distill(
     weights: Annotated[
         str, typer.Option(help="How much each of several teachers counts: 0.4,0.6.")
     ] = "",
-    pairs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Rows with sentence1 and sentence2, which mean the same: they are told from all "
-            "others of a batch and from mined ones. Repeatable."
-        ),
-    ] = None,
-    parallel: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Translations: the student reads `text` and learns the teacher's vector of "
-            "`taught`. Repeatable."
-        ),
-    ] = None,
+    pairs: Pairs = None,
+    parallel: Parallel = None,
     student: Annotated[
         str, typer.Option(help="static (minutes on a CPU), bilstm, convolution, or transformer.")
     ] = "static",
