@@ -13,7 +13,6 @@ from softquery.cli.terminal.progress import TrainingBar
 from softquery.cli.terminal.shared_options import needs_extra, parse_rename
 from softquery.errors import ConfigError, InputError
 
-
 Teachers = Annotated[
     list[str],
     typer.Argument(
