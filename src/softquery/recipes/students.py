@@ -137,10 +137,10 @@ def static() -> DistillRun:
 
 
 def bilstm() -> DistillRun:
-    """A BiLSTM under a learned query and the largest values: the size of the shipped encoders."""
+    """A BiLSTM under a learned query and the largest values."""
     return DistillRun(
         name="bilstm",
-        summary="A BiLSTM of 320 over sub-words of 256: the shipped encoders' size",
+        summary="A BiLSTM of 320 over sub-words of 256",
         model=PooledEncoderConfig(),
         data=StudentTexts(batch_size=2048),
         optim=Optim(lr=6e-3, betas=(0.9, 0.98), clip_norm=1.0),

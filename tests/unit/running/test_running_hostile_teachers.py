@@ -118,6 +118,18 @@ def test_a_module_that_names_no_path_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_pipe_that_a_folder_does_not_name_is_not_one_of_its_files(tmp_path):
+    pytest.importorskip("transformers", reason="folders are made by it")
+    from sentence_folders import write_sentence_folder
+
+    folder = write_sentence_folder(tmp_path / "theirs")
+    os.mkfifo(folder / "notes.json")
+    names = [path.name for path in open_teacher(str(folder)).files]
+    assert "model.safetensors" in names
+    assert "notes.json" not in names  # a fingerprint of it would never end
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 def test_imports_do_not_wait_for_pipes(tmp_path):
     os.mkfifo(tmp_path / "modules.json")
     with pytest.raises(InputError, match="modules.json: cannot be read .is not a file"):

@@ -131,7 +131,8 @@ class ImportedTeacher:
         self.vocabulary, self.vectors = self._model.vocabulary, self._model.vectors
         self.encode = self._model.encode
         named = (".json", ".txt", ".safetensors")
-        self.files = sorted(path for path in folder.rglob("*") if path.suffix in named)
+        found = (path for path in folder.rglob("*") if path.suffix in named)
+        self.files = sorted(path for path in found if path.is_file())
 
 
 class OnnxTeacher:
