@@ -75,4 +75,6 @@ CASES = [
     SentenceCase(name="pooled-encoder", settings={"body": "recurrent", "num_queries": 4}),
     SentenceCase(name="pooled-encoder", settings={"body": "transformer", "embedding_size": 8}),
     SentenceCase(name="pooled-encoder", settings={"body": "convolution", "embedding_size": 8}),
+    SentenceCase(name="pooled-encoder", settings={"body": "convolution", "window": 5}),
+    SentenceCase(name="pooled-encoder", settings={"body": "static", "middle_size": 6}),
 ]

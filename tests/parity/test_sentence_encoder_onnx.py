@@ -23,6 +23,8 @@ CASES = [
     {"body": "recurrent", "pools": ("mean",), "text": {"boundaries": True}},
     {"body": "convolution", "pools": EVERY},
     {"body": "convolution", "embedding_size": 12, "num_layers": 3},
+    {"body": "convolution", "window": 5, "middle_size": 24},
+    {"body": "static", "pools": ("mean",), "middle_size": 24},
     {"body": "transformer", "pools": EVERY},
     {"body": "transformer", "embedding_size": 12, "text": {"boundaries": True}},
 ]

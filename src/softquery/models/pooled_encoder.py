@@ -57,11 +57,16 @@ class PooledEncoderConfig:
     cell: Cell = "lstm"
     num_layers: int = 3
     """Blocks of a Transformer, or convolutions."""
+    window: int = 3
+    """Tokens that a convolution sees, an odd number."""
     num_heads: int = 4
     pools: tuple[SentencePool, ...] = ("query", "max")
     """Laid side by side."""
     num_queries: int = 1
     """Learned queries, each of which mixes its own part of every state."""
+    middle_size: int = 0
+    """Width of a rectified layer over what was pooled, which the vector is made of besides; it is
+    paid once per text. 0 for none."""
     dropout: float = 0.0
     word_dropout: float = 0.0
     """Share of sub-words that the table reads as unknown in training."""
@@ -80,7 +85,12 @@ class PooledEncoderConfig:
             "num_layers",
             "num_heads",
             "num_queries",
+            "window",
         )
+        if self.window % 2 == 0:
+            raise ValueError(f"window must be an odd number, got {self.window}")
+        if self.middle_size < 0:
+            raise ValueError(f"middle_size must not be negative, got {self.middle_size}")
         if self.body == "transformer":
             check_heads(self.hidden_size, self.num_heads)
         check_dropout(self, "dropout", "word_dropout")
@@ -106,14 +116,16 @@ class PooledEncoder(nn.Module):
         self.body = _body(config)
         width = config.embedding_size if self.body is None else self.body.output_size
         self.query = LearnedQueries(width, config.num_queries) if "query" in config.pools else None
-        self.output = nn.Linear(width * len(config.pools), config.output_size)
+        pooled = width * len(config.pools)
+        self.middle = nn.Linear(pooled, config.middle_size) if config.middle_size else None
+        self.output = nn.Linear(pooled + config.middle_size, config.output_size)
 
     def forward(self, batch: TaughtBatch) -> SentenceOutput:
         """The vectors of a batch."""
         return self.encode(batch.tokens)
 
     def encode(self, tokens: Tokens) -> SentenceOutput:
-        """Vectors of sentences; one without tokens has that of the output layer's bias."""
+        """Vectors of sentences; one without tokens has that of the biases alone."""
         states = self.dropout(self.embedder(tokens.ids))
         if self.body is not None:
             states = self.body(states, tokens.mask)
@@ -124,31 +136,34 @@ class PooledEncoder(nn.Module):
                 pooled.append(mixed)
             else:
                 pooled.append((max_pool if pool == "max" else mean_pool)(states, tokens.mask))
+        if self.middle is not None:
+            pooled.append(torch.relu(self.middle(torch.cat(pooled, dim=-1))))
         vectors = self.output(torch.cat(pooled, dim=-1)).float()
         return SentenceOutput(F.normalize(vectors, dim=-1), weights)
 
 
 class ConvolutionBody(nn.Module):
-    """Convolutions of width three around residual connections, normalised before each.
+    """Convolutions around residual connections, normalised before each.
 
-    A token sees as many others to each side as there are layers. Each is a linear layer over
-    [x_{t-1}; x_t; x_{t+1}]: one matrix product for all tokens, not one per token.
+    Each is a linear layer over a token and its neighbours, [x_{t-1}; x_t; x_{t+1}] for a window of
+    three: one matrix product for all tokens, not one per token.
 
     Args:
         input_size: Width of a token's vector; it is projected where the layers are of another.
         size: Width of the layers.
         num_layers: How many.
+        window: Tokens that a layer sees.
         dropout: Dropout of what each layer adds.
     """
 
-    WINDOW = 3
-
-    def __init__(self, input_size: int, size: int, *, num_layers: int, dropout: float) -> None:
+    def __init__(
+        self, input_size: int, size: int, *, num_layers: int, window: int, dropout: float
+    ) -> None:
         super().__init__()
-        self.output_size = size
+        self.output_size, self.window = size, window
         self.widen = nn.Linear(input_size, size) if input_size != size else None
         self.norms = nn.ModuleList(LayerNorm(size) for _ in range(num_layers))
-        self.layers = nn.ModuleList(nn.Linear(self.WINDOW * size, size) for _ in range(num_layers))
+        self.layers = nn.ModuleList(nn.Linear(window * size, size) for _ in range(num_layers))
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -158,7 +173,7 @@ class ConvolutionBody(nn.Module):
         real = mask.unsqueeze(-1)
         states = states if self.widen is None else self.widen(states)
         for norm, layer in zip(self.norms, self.layers, strict=True):
-            near = with_neighbours(norm(states) * real, self.WINDOW)
+            near = with_neighbours(norm(states) * real, self.window)
             states = states + self.dropout(torch.relu(layer(near)))
         return states * real
 
@@ -216,6 +231,7 @@ def _body(config: PooledEncoderConfig) -> BiRecurrent | ConvolutionBody | Transf
             config.embedding_size,
             config.hidden_size,
             num_layers=config.num_layers,
+            window=config.window,
             dropout=config.dropout,
         )
     return TransformerBody(

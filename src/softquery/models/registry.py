@@ -89,7 +89,7 @@ REGISTRY: dict[str, ModelEntry] = {
         kind="sentence-encoder",
         structure=(
             "output_size", "body", "embedding_size", "hidden_size", "cell", "num_layers",
-            "num_heads", "pools",
+            "num_heads", "pools", "window", "middle_size",
         ),
     ),
     "bert-sentence-encoder": ModelEntry(

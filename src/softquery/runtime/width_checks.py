@@ -45,6 +45,7 @@ WIDTHS: dict[str, tuple[Width, ...]] = {
         Width("output_size", "output.weight", 0),
         Width("hidden_size", "body.forwards.weight_hh_l0", 1),
         Width("hidden_size", "body.layers.0.weight", 0),
+        Width("middle_size", "middle.weight", 0),
     ),
     "tagger": (_WORDS,),
     "seq2seq": (

@@ -20,8 +20,6 @@ from softquery.runtime.graph_weights import SCALE
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 TABLE = "embedder.table"
-WINDOW = 3
-"""Tokens that a convolution sees."""
 SMALLEST = 1e-12
 """Below which a vector's length counts as this, as in torch."""
 Weights = dict[str, NDArray[Any]]
@@ -42,10 +40,15 @@ def encode_graph(
     lengths = graph.input("lengths", TensorProto.INT32, ["B"])
     states = BODIES[settings["body"]](graph, settings, ids, lengths)
     pooled = [POOLS[pool](graph, states, lengths) for pool in settings["pools"]]
-    together = graph.node("Concat", *pooled, axis=1) if len(pooled) > 1 else pooled[0]
-    vectors = of_length_one(graph, graph.linear(together, "output"))
+    if graph.has("middle.weight"):
+        pooled.append(graph.node("Relu", graph.linear(_beside(graph, pooled), "middle")))
+    vectors = of_length_one(graph, graph.linear(_beside(graph, pooled), "output"))
     graph.output(vectors, VECTORS, FLOAT, ["B", settings["output_size"]])
     return graph
+
+
+def _beside(graph: Graph, parts: list[str]) -> str:
+    return graph.node("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
 def of_length_one(graph: Graph, vectors: str) -> str:
@@ -73,9 +76,10 @@ def _convolution(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: s
     states = graph.table(ids, TABLE)
     if graph.has("body.widen.weight"):
         states = graph.linear(states, "body.widen")
+    window = settings.get("window", 3)  # bundles from before it could be set have three
     for layer in range(settings["num_layers"]):
         normed = normalised(graph, dict(settings), states, f"body.norms.{layer}")
-        near = with_neighbours(graph, _real_rows(graph, normed, lengths), WINDOW, np.float32)
+        near = with_neighbours(graph, _real_rows(graph, normed, lengths), window, np.float32)
         added = graph.node("Relu", graph.linear(near, f"body.layers.{layer}"))
         states = graph.node("Add", states, added)
     return _real_rows(graph, states, lengths)
