@@ -13,12 +13,11 @@ import numpy as np
 
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
-from softquery.runtime import Matcher
 from softquery.search.encodings import EncodingWriter
 from softquery.search.entries import ID, QUESTION, Entries, Repeat, ordered_columns
 from softquery.search.index_files import FolderWriter
 from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
-from softquery.search.manifest import IndexSettings, Manifest, SegmentEntry
+from softquery.search.manifest import Manifest, SegmentEntry
 from softquery.search.segment import (
     EncodedRows,
     Segment,
@@ -55,12 +54,15 @@ class Changes:
     """Questions longer than the model's limit, of which it reads the beginning."""
     repeats: list[Repeat] = field(default_factory=list)
     """Rows whose question occurs more than once."""
+    rebuilt: int = 0
+    """Rows that were encoded again."""
+    dropped: dict[str, float] = field(default_factory=dict)
+    """Settings that meant something for the former matcher alone, with the values they had."""
 
 
-def new_manifest(
-    model: str, matcher: Matcher, models: IndexModels, entries: Entries, settings: IndexSettings
-) -> Manifest:
-    """The manifest of an index without rows; in `settings`, `"auto"` is resolved already."""
+def new_manifest(model: str, models: IndexModels, entries: Entries) -> Manifest:
+    """The manifest of an index without rows."""
+    settings = models.settings
     columns = ordered_columns((ID, QUESTION), entries.rows.values())
     for name in settings.word_columns:
         if name not in columns:
@@ -69,7 +71,7 @@ def new_manifest(
     return Manifest(
         generation=0,
         model=model,
-        fingerprint=fingerprint(matcher.bundle),
+        fingerprint=fingerprint(models.matcher.bundle),
         vector_source=settings.vectors,
         vector_fingerprint=vector_fingerprint(models.vectors),
         vector_size=models.vectors.size,
@@ -86,7 +88,7 @@ def build_rows(store: Store, models: IndexModels, entries: Entries, *, advance: 
     for start in range(0, len(rows), COMMIT_ROWS):
         part = rows[start : start + COMMIT_ROWS]
         is_temporary = len(rows) > COMMIT_ROWS
-        entry = _write(
+        entry = write_rows(
             store, models, part, advance, before=before + start, is_temporary=is_temporary
         )
         store.commit(new=[entry], gone=comparison.replaced_by(part))
@@ -101,7 +103,7 @@ def add_rows(store: Store, models: IndexModels, entries: Entries, *, advance: Ad
     comparison = _compare(store, entries)
     if comparison.rows:
         columns = ordered_columns(store.manifest.columns, comparison.rows)
-        entry = _write(store, models, comparison.rows, advance, columns=columns)
+        entry = write_rows(store, models, comparison.rows, advance, columns=columns)
         store.commit(new=[entry], gone=comparison.replaced_by(comparison.rows), columns=columns)
         _merge_if_due(store, models)
     return comparison.summary(entries, models)
@@ -199,7 +201,7 @@ def _places_of_question(store: Store, question: str) -> list[tuple[str, int]]:
     ]
 
 
-def _write(
+def write_rows(
     store: Store,
     models: IndexModels,
     rows: Sequence[Values],
@@ -209,6 +211,17 @@ def _write(
     columns: Sequence[str] | None = None,
     is_temporary: bool = False,
 ) -> SegmentEntry:
+    """Encode rows and write them as a segment, which counts once it is committed.
+
+    Args:
+        store: The index, which this process is writing.
+        models: Encode the rows.
+        rows: The rows.
+        advance: Called with the number of rows that are done.
+        before: How many were done before these.
+        columns: All columns, if there are new ones.
+        is_temporary: Whether the segment will soon be merged.
+    """
     return write_segment(
         store.new_segment(),
         _reported(models.encode_rows(rows), advance, before),

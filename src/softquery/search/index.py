@@ -15,10 +15,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from softquery.errors import BundleError, InputError
 from softquery.runtime import Matcher, load_matcher
-from softquery.runtime.bert.backend import is_bert
-from softquery.runtime.vectors.text_vectors import OWN_SOURCES, decided, open_vectors
+from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.building import (
     Changes,
     add_rows,
@@ -29,14 +27,22 @@ from softquery.search.building import (
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.index_checks import check_place, check_same, checked_ids, require_extra
-from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
+from softquery.search.index_checks import (
+    check_matcher,
+    check_place,
+    check_same,
+    check_vectors,
+    checked_ids,
+    require_extra,
+)
+from softquery.search.index_models import IndexModels, open_models, portable
 from softquery.search.manifest import (
     IndexSettings,
     Manifest,
     check_min_score,
     is_index,
 )
+from softquery.search.rebuilding import rebuild_rows
 from softquery.search.retrieval import SearchResult, Where, find
 from softquery.search.search_steps import SearchSteps
 from softquery.search.segment import Segment
@@ -94,14 +100,9 @@ class Index:
         folder = Path(output)
         require_extra()
         check_place(folder)
-        settings = settings or IndexSettings()
-        matcher, models = _open_models(str(model), settings, threads)
-        entries = read_entries(source, matcher.pipeline.config, columns=columns)
-        source_of_vectors = decided(settings.vectors, matcher)
-        if source_of_vectors not in OWN_SOURCES:
-            source_of_vectors = _portable(source_of_vectors)
-        settings = replace(settings, vectors=source_of_vectors)
-        fresh = new_manifest(_portable(model), matcher, models, entries, settings)
+        models = open_models(model, settings or IndexSettings(), threads)
+        entries = read_entries(source, models.matcher.pipeline.config, columns=columns)
+        fresh = new_manifest(portable(model), models, entries)
         if is_index(folder):
             check_same(folder, fresh)
         else:
@@ -136,14 +137,52 @@ class Index:
             matcher = model
         else:
             matcher = load_matcher(manifest.model if model is None else model, threads=threads)
-        if fingerprint(matcher.bundle) != manifest.fingerprint:
-            message = f"was built with another model than {matcher.bundle.path}; rebuild it"
-            raise InputError(message, source=store.folder)
+        chosen = None if model is None or isinstance(model, Matcher) else fspath(model)
+        check_matcher(store.folder, manifest, matcher, chosen)
         vectors = open_vectors(manifest.vector_source, matcher, threads=threads)
-        if vector_fingerprint(vectors) != manifest.vector_fingerprint:
-            message = f"was built with other vectors than {manifest.vector_source}; rebuild it"
-            raise InputError(message, source=store.folder)
+        check_vectors(store.folder, manifest, vectors)
         return cls(store, IndexModels(matcher, vectors, manifest.settings, threads=threads))
+
+    @classmethod
+    def rebuild(
+        cls,
+        path: str | PathLike[str],
+        *,
+        model: str | PathLike[str] | None = None,
+        vectors: str | None = None,
+        min_score: float | None = None,
+        threads: int | None = None,
+        advance: Advance = lambda done: None,
+    ) -> "Index":
+        """Encode all rows of an index again, with today's model of the same name or with another.
+
+        Rows, ids, columns and settings stay. A `min_score` that was chosen for another matcher's
+        scores is dropped, which `last_changes` tells. The index is as it was until the last row is
+        encoded; then it changes at once.
+
+        Args:
+            path: The folder.
+            model: Another matcher; the index's own by default, as it is installed now.
+            vectors: Another source of vectors, as `IndexSettings.vectors`; by default the same.
+            min_score: The score that a hit needs from now on.
+            threads: Threads of encoding and searching; None for all cores.
+            advance: Called with the number of rows that are done.
+
+        Raises:
+            InputError: There is no index, it is damaged, another process writes it, or its first
+                indexing was never finished.
+        """
+        require_extra()
+        if min_score is not None:
+            check_min_score(min_score)
+        store = Store(Path(path))
+        with store.writing():
+            models, changes = rebuild_rows(
+                store, model, vectors, min_score, threads=threads, advance=advance
+            )
+        index = cls(store, models)
+        index.last_changes = changes
+        return index
 
     def __len__(self) -> int:
         return self._store.manifest.num_rows
@@ -351,20 +390,3 @@ _KINDS = {
     "encodings": "encodings",
     "encoding": "encodings",
 }
-
-
-def _open_models(
-    model: str, settings: IndexSettings, threads: int | None
-) -> tuple[Matcher, IndexModels]:
-    matcher = load_matcher(model, threads=threads)
-    if is_bert(matcher.bundle):
-        needed = "an index needs a matcher that reads each by itself, such as ESIM"
-        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {needed}")
-    vectors = open_vectors(decided(settings.vectors, matcher), matcher, threads=threads)
-    return matcher, IndexModels(matcher, vectors, settings, threads=threads)
-
-
-def _portable(model: str | PathLike[str]) -> str:
-    """A name of the zoo as it is; a folder by its absolute path, valid in any working folder."""
-    name = fspath(model)
-    return str(Path(name).expanduser().resolve()) if Path(name).expanduser().is_dir() else name

@@ -150,6 +150,11 @@ class Manifest:
         """Rows that are not deleted."""
         return sum(each.num_rows - each.num_deleted for each in self.segments)
 
+    @property
+    def models(self) -> tuple[str, str, str]:
+        """What tells whether two states were written with the same models."""
+        return self.fingerprint, self.vector_source, self.vector_fingerprint
+
     def to_json(self) -> str:
         """The content of `manifest.json`."""
         facts = {"format": FORMAT, "library_version": __version__, **asdict(self)}
