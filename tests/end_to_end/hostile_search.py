@@ -12,6 +12,7 @@ from index_forging import seal
 
 BUILD = "index faq.csv --output new.sq --model model"
 ASKED = "search faq.sq 'a man eats'"
+QUERIES = "query\tdoc\nhow many men\t3\n"
 REBUILT = "index faq.sq --rebuild"
 ADDED = "index more.csv --output faq.sq --add"
 MANIFEST = "faq.sq/manifest.json"
@@ -371,6 +372,16 @@ SEARCH = [
         said="candidates must be from 1 to 10,000, got 1000000",
     ),
     Case(
+        title="`--stages` that nobody knows",
+        command=f"{ASKED} --stages words,colours",
+        said="no stage is called 'colours'; known: words, vectors, rerank",
+    ),
+    Case(
+        title="`--stages` without a name",
+        command=f"{ASKED} --stages ,",
+        said="stages names none; expected some of words, vectors, rerank",
+    ),
+    Case(
         title="`--explain` in an unknown form",
         command=f"{ASKED} --explain why.doc",
         said=f"why.doc: {ANY}",
@@ -499,6 +510,29 @@ EVALUATE_INDEX = [
         title="`--order` of an index",
         command="evaluate faq.sq --data test.tsv --order",
         said="--order compares pairs; an index reads one text",
+    ),
+    Case(
+        title="`--stages` that nobody knows",
+        command="evaluate faq.sq --data queries.tsv --stages words --stages colours",
+        damage=file("queries.tsv", QUERIES),
+        said="no stage is called 'colours'; known: words, vectors, rerank",
+    ),
+    Case(
+        title="`--stages` of a model",
+        command="evaluate model --data test.tsv --stages words",
+        said="--stages is for an index; model is none",
+    ),
+    Case(
+        title="`--errors` of several `--stages`",
+        command="evaluate faq.sq --data queries.tsv --stages words --stages rerank --errors w.tsv",
+        damage=file("queries.tsv", QUERIES),
+        said="--errors takes one --stages",
+    ),
+    Case(
+        title="several `--stages`, and no query that has an answer",
+        command="evaluate faq.sq --data queries.tsv --stages words --stages vectors",
+        damage=file("queries.tsv", "query\tdoc\nhow many men\t\n"),
+        said="no query has an answer in the index, so that nothing can be compared",
     ),
 ]
 

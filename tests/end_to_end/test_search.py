@@ -91,6 +91,31 @@ def test_evaluate(shop, language, tmp_path):
     assert all(word in shown.out for word in ("rerank", "recall@10", "milliseconds"))
 
 
+def test_stages(shop, language, tmp_path):
+    query, best, _ = QUERIES[language]
+    found = answered("search", shop, query, "--stages", "words,vectors")
+    assert found["stages"] == ["words", "vectors"]
+    assert best in [hit["id"] for hit in found["hits"]]
+    shown = softquery("search", shop, query, "--stages", "vectors")
+    assert shown.err == "by vectors; the score is a cosine\n"
+    queries = ("--data", EXAMPLES / f"shop_queries_{language}.tsv")
+    one = answered("evaluate", shop, *queries, "--stages", "words,vectors")
+    assert one["used"] == ["words", "vectors"]
+    assert one["mrr"] == one["stages"]["hybrid"]["mrr"]
+    subsets = ("--stages", "words", "--stages", "words,vectors", "--stages", "words,vectors,rerank")
+    report = answered("evaluate", shop, *queries, *subsets)
+    mrr = [each["mrr"] for each in report["compared"]]
+    assert mrr == sorted(mrr)
+    assert report["compared"][1]["mrr"] == one["mrr"]
+    assert report["recommended"] in (["words", "vectors"], ["words", "vectors", "rerank"])
+    told = softquery("evaluate", shop, *queries, *subsets)
+    assert told.code == 0
+    assert "ms p50" in told.out
+    assert " words" in told.out
+    last = told.err.splitlines()[-1]
+    assert last.startswith("recommended: --stages words,vectors")
+
+
 def test_duplicates_hold_nothing_that_a_spreadsheet_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("faq.csv").write_text(

@@ -24,6 +24,7 @@ from softquery.search.building import (
     compact,
     delete_rows,
     new_manifest,
+    rebuild_rows,
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
@@ -42,10 +43,10 @@ from softquery.search.manifest import (
     check_min_score,
     is_index,
 )
-from softquery.search.rebuilding import rebuild_rows
-from softquery.search.retrieval import SearchResult, Where, find
+from softquery.search.retrieval import SearchOptions, SearchResult, Where
 from softquery.search.search_steps import SearchSteps
 from softquery.search.segment import Segment
+from softquery.search.stages import RERANK, STAGES, Stages, checked_stages
 from softquery.search.store import Store, create
 
 Advance = Callable[[int], object]
@@ -221,6 +222,11 @@ class Index:
         threshold = self.matcher.calibration.threshold
         return 0.5 if threshold is None else threshold
 
+    @property
+    def stages(self) -> Stages:
+        """The stages that a search may use."""
+        return STAGES
+
     def search(
         self,
         query: str,
@@ -230,6 +236,7 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
+        stages: Iterable[str] | None = None,
     ) -> list[dict[str, Any]]:
         """The stored rows that answer a query, best first; none if no answer is good enough.
 
@@ -237,9 +244,12 @@ class Index:
             query: The question.
             top_k: The most hits to return.
             where: Columns that must have a value, or one of several: `{"category": "refunds"}`.
-            min_score: The score that a hit needs to be an answer; the index's own by default.
+            min_score: The score that a hit needs to be an answer; the index's own by default, and
+                none without `"rerank"`, whose scores it is meant for.
             candidates: How many rows are compared with the query.
             explain: Whether each hit has an `alignment`: which words attended to which.
+            stages: Some of `"words"`, `"vectors"` and `"rerank"`; all by default. What a score is
+                depends on them, see `softquery.search.stages`.
 
         Returns:
             Dicts with `id`, `question`, `answer`, the kept columns, and `score`.
@@ -251,6 +261,7 @@ class Index:
             min_score=min_score,
             candidates=candidates,
             explain=explain,
+            stages=stages,
         ).hits
 
     def find(
@@ -262,18 +273,18 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
+        stages: Iterable[str] | None = None,
     ) -> SearchResult:
-        """As `search`, but also returns the next best rows, and the time by stage."""
-        return find(
-            self._store.segments,
-            self._models,
+        """As `search`, but also returns the next best rows, the time by stage, and the stages."""
+        return self.steps(
             query,
             top_k=top_k,
-            where={} if where is None else where,
-            min_score=self.min_score if min_score is None else min_score,
+            where=where,
+            min_score=min_score,
             candidates=candidates,
             explain=explain,
-        )
+            stages=stages,
+        ).run()
 
     def steps(
         self,
@@ -284,18 +295,21 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
+        stages: Iterable[str] | None = None,
     ) -> SearchSteps:
         """As `find`, to be computed in steps between which others may have their turn."""
-        return SearchSteps(
-            self._store.segments,
-            self._models,
-            query,
+        used = checked_stages(stages, self.stages)
+        if min_score is None and RERANK in used:
+            min_score = self.min_score
+        options = SearchOptions(
             top_k=top_k,
             where={} if where is None else where,
-            min_score=self.min_score if min_score is None else min_score,
+            min_score=min_score,
             candidates=candidates,
             explain=explain,
+            stages=used,
         )
+        return SearchSteps(self._store.segments, self._models, query, options)
 
     def add(
         self,

@@ -76,7 +76,9 @@ class IndexModels:
 
     def vector(self, text: str) -> Floats:
         """The vector of a query: [D], of length one."""
-        found: Floats = self.vectors.of([text], self.matcher.encodings([text]))[0]
+        is_own = self.vectors.bundle is None  # another bundle reads the text by itself
+        encodings = self.matcher.encodings([text]) if is_own else []
+        found: Floats = self.vectors.of([text], encodings)[0]
         return found
 
     def query_words(self, text: str) -> QueryWords:

@@ -222,6 +222,12 @@ def check_min_score(value: object) -> None:
         raise ConfigError(f"min_score must be from 0 to 1, got {value!r:.60}")
 
 
+def check_number(value: object) -> None:
+    """Refuse a score that is no number; those of recall are no probabilities."""
+    if not _is_number(value):
+        raise ConfigError(f"min_score must be a number, got {value!r:.60}")
+
+
 def _is_number(value: object) -> bool:
     """Whether it is a finite number; an integer may be larger than any float."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
