@@ -135,11 +135,10 @@ class Index:
         store = Store(Path(path))
         manifest = store.manifest
         if isinstance(model, Matcher):
-            matcher = model
+            matcher, model = model, model.bundle.path
         else:
             matcher = load_matcher(manifest.model if model is None else model, threads=threads)
-        chosen = None if model is None or isinstance(model, Matcher) else fspath(model)
-        check_matcher(store.folder, manifest, matcher, chosen)
+        check_matcher(store.folder, manifest, matcher, None if model is None else fspath(model))
         vectors = open_vectors(manifest.vector_source, matcher, threads=threads)
         check_vectors(store.folder, manifest, vectors)
         return cls(store, IndexModels(matcher, vectors, manifest.settings, threads=threads))

@@ -81,5 +81,5 @@ def score_name(stages: Stages) -> str:
     if RERANK in stages:
         return "a probability"
     if len(stages) > 1:
-        return "a share of the best rank"
+        return "made of ranks, 1 for a row that leads both lists"
     return "BM25" if WORDS in stages else "a cosine"

@@ -157,7 +157,7 @@ class SearchHandler:
         try:
             self.index.refresh()
         except (SoftqueryError, OSError) as error:
-            fields = {"index": self.name, "error": type(error).__name__}
+            fields = {"index": self.name, "error": type(error).__name__, "reason": str(error)}
             log(
                 logging.WARNING, "an index could not be refreshed; its last state is served", fields
             )

@@ -7,6 +7,7 @@ import pytest
 
 from small_bundles import exported, make_bundle
 from softquery.errors import ConfigError, InputError, SoftqueryError
+from softquery.runtime import load_matcher
 from softquery.search import Index, IndexSettings
 from softquery.search import store as store_module
 
@@ -48,6 +49,16 @@ def test_a_replaced_model_is_refused_with_the_command(faq, own, newer):
     said = str(caught.value)
     assert said.startswith(f"{faq.path}: was made with another own (fingerprint ")
     assert said.endswith(f"; softquery index {faq.path} --rebuild makes it anew with today's")
+    for other in (newer, load_matcher(newer)):
+        with pytest.raises(InputError, match=f"--rebuild --model {newer} changes it to that"):
+            Index.open(faq.path, model=other)
+    for same in (own, load_matcher(own)):
+        with pytest.raises(InputError, match="--rebuild makes it anew with today's"):
+            Index.open(faq.path, model=same)
+
+
+def test_a_model_that_was_moved_and_changed(faq, own, newer):
+    shutil.rmtree(own)
     with pytest.raises(InputError, match=f"--rebuild --model {newer} changes it to that"):
         Index.open(faq.path, model=newer)
 
