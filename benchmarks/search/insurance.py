@@ -35,9 +35,9 @@ from softquery import Index, load
 from softquery.files import Row, find_split, read_rows, write_text
 from softquery.measure import mean_interval
 from softquery.measure.word_scores import unit_rows
-from softquery.search.index_evaluation import STAGES, evaluate_index, measures
+from softquery.search.index_evaluation import evaluate_index, measures
 from softquery.search.index_files import FolderWriter
-from softquery.search.retrieval import recall, rerank
+from softquery.search.retrieval import best_first, compared, recall
 from softquery.search.word_recall import SearchTokenizer, WordIndex, query_weights, write_words
 from softquery.text import TextConfig
 
@@ -259,7 +259,7 @@ def report(index: Index, asked: Sequence[Question]) -> None:
     found = evaluation.report()
     result = {
         "n": found["n"],
-        "all": {stage: chosen(found["stages"][stage]) for stage in STAGES},
+        "all": {stage: chosen(each) for stage, each in found["stages"].items()},
         "mrr_interval": found["mrr_interval"],
         "milliseconds": found["milliseconds"],
         "given": against_given(index, asked),
@@ -277,14 +277,16 @@ def against_given(index: Index, asked: Sequence[Question]) -> dict[str, dict[str
     place = {
         key: (n, row) for n, each in enumerate(index.segments) for row, key in enumerate(each.ids)
     }
-    lists: dict[str, list[dict[str, float]]] = {stage: [] for stage in STAGES}
+    lists: dict[str, list[dict[str, float]]] = {}
+    weight = index.models.settings.recall_weight
     for each in asked:
         masks = [np.zeros(len(segment), dtype=bool) for segment in index.segments]
         for key in (*each.answers, *each.negatives):
             if key in place:
                 masks[place[key][0]][place[key][1]] = True
         recalled = recall(index.segments, index.models, each.text, 50, masks)
-        ranked = rerank(index.segments, index.models, each.text, recalled.places)
+        judged = compared(index.segments, index.models, each.text, list(recalled.places))
+        ranked = best_first(recalled.places, judged, weight)
         found = {
             "words": recalled.by_words,
             "vectors": recalled.by_vectors,
@@ -294,7 +296,7 @@ def against_given(index: Index, asked: Sequence[Question]) -> dict[str, dict[str
         relevant = dict.fromkeys(each.answers, 1.0)
         for stage, places in found.items():
             keys = [index.segments[number].ids[row] for number, row in places]
-            lists[stage].append(measures(keys, relevant, CUTS))
+            lists.setdefault(stage, []).append(measures(keys, relevant, CUTS))
     result = {}
     for stage, every in lists.items():
         result[stage] = chosen(

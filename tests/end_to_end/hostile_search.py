@@ -12,6 +12,8 @@ from index_forging import seal
 
 BUILD = "index faq.csv --output new.sq --model model"
 ASKED = "search faq.sq 'a man eats'"
+QUERIES = "query\tdoc\nhow many men\t3\n"
+REBUILT = "index faq.sq --rebuild"
 ADDED = "index more.csv --output faq.sq --add"
 MANIFEST = "faq.sq/manifest.json"
 FAQ = [
@@ -244,6 +246,88 @@ INDEX = [
         left="the index as it was",
     ),
     Case(
+        title="`--add` to an index whose model was replaced",
+        command=ADDED,
+        damage=both(file("more.csv", "question\na\n"), changed(MANIFEST, "model", to="match-en")),
+        said=f"faq.sq: was made with another match-en (fingerprint {ANY}, today's is {ANY}); "
+        "softquery index faq.sq --rebuild makes it anew with today's",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` of nothing",
+        command="index --rebuild",
+        said="--rebuild takes one index: softquery index INDEX --rebuild",
+    ),
+    Case(
+        title="`--rebuild` of what is not there",
+        command="index none.sq --rebuild",
+        said="none.sq: no such index; build one with softquery index FILE --output INDEX",
+    ),
+    Case(
+        title="`--rebuild` of a file of questions",
+        command="index faq.csv --rebuild",
+        said="faq.csv: is not an index (it has no manifest.json)",
+    ),
+    Case(
+        title="`--rebuild` of an index of a newer softquery",
+        command=REBUILT,
+        damage=both(
+            changed(MANIFEST, "format", to=9), changed(MANIFEST, "library_version", to="9.0")
+        ),
+        said="faq.sq/manifest.json: was written by softquery 9.0, in a format (9) that this "
+        f"version ({ANY}) does not know",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` of an index that was never finished",
+        command=REBUILT,
+        damage=changed(MANIFEST, "unfinished", to=True),
+        said="faq.sq: was never finished: give the command that began it again, or remove it and "
+        "start over if its model was replaced",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` of texts that were changed",
+        command=REBUILT,
+        damage=broken("cells.bin"),
+        said=f"faq.sq/segments/{ANY}/cells.bin: is damaged (its checksum differs); "
+        "restore the index, or build it again",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` by a model that is gone",
+        command=REBUILT,
+        damage=changed(MANIFEST, "model", to="gone/model"),
+        said="gone/model: no such model folder",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` by a model that does not exist",
+        command=f"{REBUILT} --model match-xx",
+        said=f"no model called 'match-xx'; {ANY}shipped: {ANY}; local: none",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` by a model that matches nothing",
+        command=f"{REBUILT} --model elmo-en",
+        said=f"{ANY}elmo-en: expected a matcher, found kind 'embedder'",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` of an index that is a link",
+        command=REBUILT,
+        damage=linked("faq.sq"),
+        said=f"faq.sq: is a link; name the folder itself, {ANY}elsewhere",
+        left="the index as it was",
+    ),
+    Case(
+        title="`--rebuild` with what it does not change",
+        command=f"{REBUILT} --encodings float16",
+        said="--rebuild goes with --model, --vectors, --min-score, --duplicates, --threads and "
+        "--json alone",
+        left="the index as it was",
+    ),
+    Case(
         title="`--duplicates` in another form",
         command="index --output faq.sq --duplicates same.xlsx",
         said="same.xlsx: duplicates are written as .tsv or .jsonl",
@@ -288,6 +372,16 @@ SEARCH = [
         said="candidates must be from 1 to 10,000, got 1000000",
     ),
     Case(
+        title="`--stages` that nobody knows",
+        command=f"{ASKED} --stages words,colours",
+        said="no stage is called 'colours'; known: words, vectors, rerank",
+    ),
+    Case(
+        title="`--stages` without a name",
+        command=f"{ASKED} --stages ,",
+        said="stages names none; expected some of words, vectors, rerank",
+    ),
+    Case(
         title="`--explain` in an unknown form",
         command=f"{ASKED} --explain why.doc",
         said=f"why.doc: {ANY}",
@@ -300,7 +394,15 @@ SEARCH = [
     Case(
         title="an index of another model",
         command=f"{ASKED} --model match-en",
-        said=f"faq.sq: was built with another model than {ANY}match-en; rebuild it",
+        said=f"faq.sq: was made with another model than match-en (fingerprint {ANY}, that one's is "
+        f"{ANY}); softquery index faq.sq --rebuild --model match-en changes it to that",
+    ),
+    Case(
+        title="an index whose model was replaced",
+        command=ASKED,
+        damage=changed(MANIFEST, "model", to="match-en"),
+        said=f"faq.sq: was made with another match-en (fingerprint {ANY}, today's is {ANY}); "
+        "softquery index faq.sq --rebuild makes it anew with today's",
     ),
     Case(
         title="an index whose model is gone",
@@ -347,41 +449,41 @@ SEARCH = [
         command=ASKED,
         damage=emptied("cells.bin"),
         said=f"faq.sq/segments/{ANY}/cell_ends.bin: is damaged (its ends do not rise from 0 to 0); "
-        "restore the index, or rebuild it",
+        "restore the index, or build it again",
     ),
     Case(
         title="words that are gone, with a right checksum",
         command=ASKED,
         damage=emptied("words.json"),
         said=f"faq.sq/segments/{ANY}/words.json: is damaged (expected a list of words); "
-        "restore the index, or rebuild it",
+        "restore the index, or build it again",
     ),
     Case(
         title="texts that were changed",
         command=ASKED,
         damage=broken("cells.bin"),
         said=f"faq.sq/segments/{ANY}/cells.bin: is damaged (its checksum differs); "
-        "restore the index, or rebuild it",
+        "restore the index, or build it again",
     ),
     Case(
         title="vectors that were changed",
         command=ASKED,
         damage=broken("vectors.bin"),
         said=f"faq.sq/segments/{ANY}/vectors.bin: is damaged (its checksum differs); "
-        "restore the index, or rebuild it",
+        "restore the index, or build it again",
     ),
     Case(
         title="encodings that break off",
         command=ASKED,
         damage=shorter,
         said=f"faq.sq/segments/{ANY}/encodings.bin: is damaged (has {ANY} bytes, expected {ANY}); "
-        "restore the index, or rebuild it",
+        "restore the index, or build it again",
     ),
     Case(
         title="a file that is missing",
         command=ASKED,
         damage=without_a_file,
-        said=f"faq.sq/segments/{ANY}/cells.bin: is missing; restore the index, or rebuild it",
+        said=f"faq.sq/segments/{ANY}/cells.bin: is missing; restore the index, or build it again",
     ),
 ]
 
@@ -408,6 +510,29 @@ EVALUATE_INDEX = [
         title="`--order` of an index",
         command="evaluate faq.sq --data test.tsv --order",
         said="--order compares pairs; an index reads one text",
+    ),
+    Case(
+        title="`--stages` that nobody knows",
+        command="evaluate faq.sq --data queries.tsv --stages words --stages colours",
+        damage=file("queries.tsv", QUERIES),
+        said="no stage is called 'colours'; known: words, vectors, rerank",
+    ),
+    Case(
+        title="`--stages` of a model",
+        command="evaluate model --data test.tsv --stages words",
+        said="--stages is for an index; model is none",
+    ),
+    Case(
+        title="`--errors` of several `--stages`",
+        command="evaluate faq.sq --data queries.tsv --stages words --stages rerank --errors w.tsv",
+        damage=file("queries.tsv", QUERIES),
+        said="--errors takes one --stages",
+    ),
+    Case(
+        title="several `--stages`, and no query that has an answer",
+        command="evaluate faq.sq --data queries.tsv --stages words --stages vectors",
+        damage=file("queries.tsv", "query\tdoc\nhow many men\t\n"),
+        said="no query has an answer in the index, so that nothing can be compared",
     ),
 ]
 

@@ -43,6 +43,13 @@ SERVE = [
         damage=changed("faq.sq/manifest.json", "model", to="gone/model"),
     ),
     Case(
+        title="an index whose model was replaced",
+        command="serve --port 0 --model match-en --index faq.sq",
+        said="faq.sq: was made with another match-en (fingerprint …, today's is …); "
+        "softquery index faq.sq --rebuild makes it anew with today's",
+        damage=changed("faq.sq/manifest.json", "model", to="match-en"),
+    ),
+    Case(
         title="two indexes of one name",
         command="serve --port 0 --index faq.sq --index other/faq.sq",
         said="two --index values are called 'faq'; rename one: --index NAME=other/faq.sq",

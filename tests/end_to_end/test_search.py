@@ -2,11 +2,15 @@
 
 import csv
 import json
+import shutil
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from running import softquery
+from running import finish, softquery, start
+
+from softquery.zoo import resolve
 
 # Looked for and not imported: usearch must not be the first of the libraries to be loaded.
 pytestmark = pytest.mark.skipif(
@@ -87,6 +91,31 @@ def test_evaluate(shop, language, tmp_path):
     assert all(word in shown.out for word in ("rerank", "recall@10", "milliseconds"))
 
 
+def test_stages(shop, language, tmp_path):
+    query, best, _ = QUERIES[language]
+    found = answered("search", shop, query, "--stages", "words,vectors")
+    assert found["stages"] == ["words", "vectors"]
+    assert best in [hit["id"] for hit in found["hits"]]
+    shown = softquery("search", shop, query, "--stages", "vectors")
+    assert shown.err == "by vectors; the score is a cosine\n"
+    queries = ("--data", EXAMPLES / f"shop_queries_{language}.tsv")
+    one = answered("evaluate", shop, *queries, "--stages", "words,vectors")
+    assert one["used"] == ["words", "vectors"]
+    assert one["mrr"] == one["stages"]["hybrid"]["mrr"]
+    subsets = ("--stages", "words", "--stages", "words,vectors", "--stages", "words,vectors,rerank")
+    report = answered("evaluate", shop, *queries, *subsets)
+    mrr = [each["mrr"] for each in report["compared"]]
+    assert mrr == sorted(mrr)
+    assert report["compared"][1]["mrr"] == one["mrr"]
+    assert report["recommended"] in (["words", "vectors"], ["words", "vectors", "rerank"])
+    told = softquery("evaluate", shop, *queries, *subsets)
+    assert told.code == 0
+    assert "ms p50" in told.out
+    assert " words" in told.out
+    last = told.err.splitlines()[-1]
+    assert last.startswith("recommended: --stages words,vectors")
+
+
 def test_duplicates_hold_nothing_that_a_spreadsheet_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("faq.csv").write_text(
@@ -122,3 +151,71 @@ def test_changes(tmp_path, monkeypatch):
     assert [hit["answer"] for hit in found["hits"]] == ["Here."]
     assert answered("index", "--output", "faq.sq", "--min-score", 0.9)["min_score"] == 0.9
     assert answered("index", "--output", "faq.sq", "--compact")["segments"] == 1
+
+
+def replaced(place, name):
+    """Put a shipped model where another one was."""
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(resolve(name), place)
+
+
+QUERY = ("search", "faq.sq", "How do I pay by card?", "--min-score", 0)
+
+
+def test_rebuild_after_the_model_was_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    replaced(Path("mine"), "match-en")
+    Path("faq.csv").write_text(
+        "id,question,kind\n1,How do I pay?,pay\n2,Where is the shop?,shop\n3,Who are you?,shop\n",
+        encoding="utf-8",
+    )
+    words = ("--output", "faq.sq", "--model", "mine", "--min-score", 0.3)
+    assert softquery("index", "faq.csv", *words).code == 0
+    assert softquery("index", "--output", "faq.sq", "--delete", "3").code == 0
+    replaced(Path("mine"), "nli-en")
+    refused = softquery(*QUERY)
+    assert refused.code == 2
+    (line,) = refused.err.splitlines()
+    assert line.startswith("softquery: faq.sq: was made with another mine (fingerprint ")
+    assert line.endswith("; softquery index faq.sq --rebuild makes it anew with today's")
+    rebuilt = softquery("index", "faq.sq", "--rebuild")
+    assert rebuilt.code == 0
+    assert rebuilt.err.splitlines() == [
+        "2 encoded again",
+        "min_score 0.3 was chosen for the former model's scores and is dropped; the model's own is "
+        "0.5, --min-score sets another",
+    ]
+    assert {(hit["id"], hit["kind"]) for hit in answered(*QUERY)["hits"]} == {
+        ("1", "pay"),
+        ("2", "shop"),
+    }
+    report = answered(
+        "index", "--output", "faq.sq", "--rebuild", "--model", "match-en", "--min-score", 0.2
+    )
+    assert (report["model"], report["min_score"], report["rows"]) == ("match-en", 0.2, 2)
+    assert report["changes"]["rebuilt"] == 2
+
+
+def test_a_rebuild_that_is_killed_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = (
+        f"{number},How do I pay for {number} pens of {number % 97} francs?\n"
+        for number in range(4000)
+    )
+    Path("faq.csv").write_text("id,question\n" + "".join(rows), encoding="utf-8")
+    assert softquery("index", "faq.csv", "--output", "faq.sq").code == 0
+    before, manifest = answered(*QUERY)["hits"], Path("faq.sq/manifest.json").read_bytes()
+    process = start("index", "faq.sq", "--rebuild", "--model", "nli-en")
+    end = time.monotonic() + 60
+    while not list(Path("faq.sq/segments").glob(".*.tmp/encodings.bin")):  # it has begun to write
+        assert time.monotonic() < end
+        assert process.poll() is None, finish(process).err
+        time.sleep(0.005)
+    process.kill()
+    assert finish(process).code == -9
+    assert Path("faq.sq/manifest.json").read_bytes() == manifest
+    assert answered(*QUERY)["hits"] == before
+    report = answered("index", "faq.sq", "--rebuild", "--model", "nli-en")
+    assert (report["rows"], report["model"], report["segments"]) == (4000, "nli-en", 1)
+    assert len(list(Path("faq.sq/segments").iterdir())) == 1  # nothing was left behind
+    assert answered(*QUERY)["hits"] != before

@@ -45,6 +45,12 @@ def evaluate(
         typer.Option("--slice", help="Also by `length`, by `label`, or by a column. Repeatable."),
     ] = None,
     columns: PairColumns = "",
+    stages: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Search an index by words,vectors,rerank or some of them. Repeat it to compare."
+        ),
+    ] = None,
     order: Annotated[
         bool, typer.Option("--order", help="Also compare match(a, b) with match(b, a).")
     ] = False,
@@ -58,14 +64,15 @@ def evaluate(
 
     Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
     SQuAD's JSON or JSONL. An index is asked every `query`, which the row with the id or question
-    `doc` should answer.
+    `doc` should answer. With several `--stages`, one table compares them: metrics, milliseconds,
+    and which stages pay.
     """
     from softquery.search.manifest import is_index
 
     if errors is not None:
         _check_place(errors, data)
     cells: Cells = "raw" if raw else "shown"
-    wish = _Wish(data, parse_rename(columns), slices or [], order, errors, cells)
+    wish = _Wish(data, parse_rename(columns), slices or [], order, errors, cells, stages or [])
     result = _of_index(model, wish) if is_index(Path(model)) else _of_bundle(model, wish)
     _tell(result, f"{model} on {data}", errors, as_json)
 
@@ -79,10 +86,13 @@ class _Wish(NamedTuple):
     order: bool
     errors: Path | None
     cells: "Cells"
+    stages: list[str]
 
 
 def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
     """The report of a model, by its kind."""
+    if wish.stages:
+        raise ConfigError(f"--stages is for an index; {model} is none")
     from softquery.runtime.kinds import kind_of
     from softquery.runtime.loading import opened
     from softquery.runtime.task_rows import ParseOptions
@@ -128,18 +138,26 @@ def _of_text(bundle: "Bundle", noun: str, place: "Lazy", wish: _Wish) -> dict[st
 def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
     """How well an index finds what it should."""
     from softquery.files import read_rows
-    from softquery.search import Index, evaluate_index
+    from softquery.search import Index, compare_stages, evaluate_index
+    from softquery.search.stages import parse_stages
 
     if wish.order:
         raise ConfigError("--order compares pairs; an index reads one text")
     if wish.slices:
         raise ConfigError("--slice is for models, not for an index")
+    subsets = list(dict.fromkeys(map(parse_stages, wish.stages)))
+    if len(subsets) > 1 and wish.errors is not None:
+        raise ConfigError("--errors takes one --stages")
     columns, optional = ("query",), ("doc", "relevance")
     rows = list(read_rows(wish.data, columns=columns, optional=optional, rename=wish.rename))
     if not rows:
         raise InputError("holds no rows", source=wish.data)
+    opened = Index.open(index)
     with counting("queries") as advance:
-        evaluation = evaluate_index(Index.open(index), rows, advance=advance)
+        if len(subsets) > 1:
+            return compare_stages(opened, rows, subsets, advance=advance).report()
+        chosen = subsets[0] if subsets else None
+        evaluation = evaluate_index(opened, rows, stages=chosen, advance=advance)
     if wish.errors is not None:
         write_mistakes(wish.errors, evaluation.mistakes(), SEARCH_MISTAKES, wish.cells)
     return evaluation.report()
@@ -174,6 +192,8 @@ def _show(result: dict[str, Any], title: str) -> None:
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
     if "milliseconds" in result:
         _show_search(result)
+    if "compared" in result:
+        _show_comparison(result)
     if "order" in result:
         print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
 
@@ -192,6 +212,22 @@ def _show_search(result: Mapping[str, Any]) -> None:
     )
     answers = [(name, "" if value is None else value) for name, value in result["answers"].items()]
     print_table("answers", ("", ""), answers)
+
+
+def _show_comparison(result: Mapping[str, Any]) -> None:
+    """Subsets of the stages of a search beside each other, and which of them pay."""
+    heads = {"milliseconds_p50": "ms p50", "milliseconds_p95": "ms p95"}
+    rows = [{**each, "stages": ",".join(each["stages"])} for each in result["compared"]]
+    names = tuple(heads.get(name, name) for name in rows[0])
+    print_table("by stages", names, [tuple(each.values()) for each in rows])
+    for gain in result["gains"]:
+        low, high = gain["mrr_interval"]
+        verdict = "is worse than" if high < 0 else "is not surely better than"
+        subsets = (",".join(gain[name]) for name in ("stages", "faster"))
+        line = ("pays over" if gain["pays"] else verdict).join(f" {each} " for each in subsets)
+        bounds = f"95 % interval {low:+.3f} to {high:+.3f}"
+        note(f"{line.strip()}: mrr {gain['mrr']:+.3f} ({bounds})")
+    note(f"recommended: --stages {','.join(result['recommended'])}")
 
 
 def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:

@@ -17,19 +17,48 @@ if TYPE_CHECKING:
 
 FORMS = (".tsv", ".jsonl")
 DUPLICATE = ("first", "second", "first_question", "second_question", "score", "is_exact")
+REBUILT_WITH = "--model, --vectors, --min-score, --duplicates, --threads and --json"
 SHOWN = 5
 """Repeated questions that are named one by one."""
 
 
+Questions = Annotated[
+    Path | None,
+    typer.Argument(
+        help="Questions: .csv .tsv .jsonl .parquet, plain or .gz .xz; for --rebuild the index."
+    ),
+]
+MatcherName = Annotated[
+    str | None,
+    typer.Option(help="The matcher, match-en by default; only --rebuild changes it."),
+]
+VectorSource = Annotated[
+    str | None,
+    typer.Option(
+        help="Vectors for recall: auto (the default), words, states, or a bundle; only --rebuild "
+        "changes it."
+    ),
+]
+EncodingForm = Annotated[
+    str | None,
+    typer.Option(help="How encodings are stored: int8 (the default), float16 or none."),
+]
+WordColumns = Annotated[
+    str | None, typer.Option(help="Columns in which words are looked up, `question` by default.")
+]
+Rebuild = Annotated[
+    bool,
+    typer.Option(
+        "--rebuild",
+        help="Encode all rows of an index again: with today's model, or --model or --vectors.",
+    ),
+]
+
+
 def index(
-    source: Annotated[
-        Path | None,
-        typer.Argument(help="Questions: .csv .tsv .jsonl .parquet, plain or .gz .xz."),
-    ] = None,
+    source: Questions = None,
     output: Annotated[Path | None, typer.Option(help="The index, a folder.")] = None,
-    model: Annotated[
-        str, typer.Option(help="The matcher that reads and compares; fixed once it is built.")
-    ] = "match-en",
+    model: MatcherName = None,
     add: Annotated[
         bool, typer.Option("--add", help="Add rows to an index, replacing those of the same id.")
     ] = False,
@@ -39,15 +68,9 @@ def index(
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: question=title,answer=body.")
     ] = "",
-    vectors: Annotated[
-        str, typer.Option(help="Vectors for recall: auto, words, states, or a bundle.")
-    ] = "auto",
-    encodings: Annotated[
-        str, typer.Option(help="How encodings are stored: int8, float16 or none.")
-    ] = "int8",
-    words: Annotated[
-        str, typer.Option(help="Columns in which words are looked up: question,answer.")
-    ] = "question",
+    vectors: VectorSource = None,
+    encodings: EncodingForm = None,
+    words: WordColumns = None,
     min_score: Annotated[
         float | None, typer.Option(help="Hits below it are no answer; the model's by default.")
     ] = None,
@@ -57,6 +80,7 @@ def index(
     compact: Annotated[
         bool, typer.Option("--compact", help="Make one segment of all, without what is gone.")
     ] = False,
+    rebuild: Rebuild = False,
     threads: AllThreads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,7 +89,16 @@ def index(
     A first indexing that was interrupted goes on when the same command is given again. Without a
     file, an index is changed (--delete, --min-score, --compact), looked through (--duplicates) or
     described.
+
+    When its model was replaced by a newer one, `softquery index faq.sq --rebuild` makes the index
+    anew from the rows that it holds. Until that is done, it stays as it was.
     """
+    if rebuild:
+        if add or delete or compact or columns or encodings or words:
+            raise ConfigError(f"--rebuild goes with {REBUILT_WITH} alone")
+        place = _place(_one_index(source, output), duplicates)
+        _tell(_rebuild(place, model, vectors, min_score, threads), duplicates, as_json)
+        return
     place = _place(output, duplicates)
     rename = parse_rename(columns)
     if source is None and add:
@@ -74,12 +107,14 @@ def index(
         raise ConfigError("--delete and --compact change an index; with a file also give --add")
     if source is not None and not add:
         settings = {
-            "vectors": vectors,
-            "encodings": encodings,
-            "word_columns": tuple(name.strip() for name in words.split(",") if name.strip()),
+            "vectors": "auto" if vectors is None else vectors,
+            "encodings": "int8" if encodings is None else encodings,
+            "word_columns": _names("question" if words is None else words),
             "min_score": min_score,
         }
-        made = _build(source, place, model, rename, settings, threads)
+        made = _build(
+            source, place, "match-en" if model is None else model, rename, settings, threads
+        )
     else:
         made = _open(place, threads)
         _change(made, source, delete or [], rename, min_score)
@@ -110,6 +145,44 @@ def _build(
             advance=advance,
         )
     _say(made.last_changes)
+    return made
+
+
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in words.split(",") if name.strip())
+
+
+def _one_index(source: Path | None, output: Path | None) -> Path:
+    """The index that is to be rebuilt, which may stand where a file of questions stands else."""
+    if (source is None) == (output is None):
+        raise ConfigError("--rebuild takes one index: softquery index INDEX --rebuild")
+    return source or output  # type: ignore[return-value]
+
+
+def _rebuild(
+    place: Path,
+    model: str | None,
+    vectors: str | None,
+    min_score: float | None,
+    threads: int | None,
+) -> "Index":
+    from softquery.search import Index
+
+    with counting("rows") as advance:
+        made = Index.rebuild(
+            place,
+            model=model,
+            vectors=vectors,
+            min_score=min_score,
+            threads=threads,
+            advance=advance,
+        )
+    _say(made.last_changes)
+    for name, value in made.last_changes.dropped.items():
+        note(
+            f"{name} {value:g} was chosen for the former model's scores and is dropped; "
+            f"the model's own is {made.min_score:g}, --min-score sets another"
+        )
     return made
 
 
@@ -161,6 +234,7 @@ def _say(changes: "Changes") -> None:
         "replaced": changes.updated,
         "already there": changes.unchanged,
         "removed": changes.deleted,
+        "encoded again": changes.rebuilt,
     }
     note(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no change")
     if changes.num_cut:

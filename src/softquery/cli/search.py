@@ -27,6 +27,13 @@ def search(
     candidates: Annotated[
         int, typer.Option(min=1, help="How many rows are compared with the query.")
     ] = 50,
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            help="Some of words,vectors,rerank; all by default. Without rerank, scores are those "
+            "of recall, and there is no threshold unless --min-score names one."
+        ),
+    ] = None,
     explain: Annotated[
         Path | None, typer.Option(help="Say why the best one won: .html .svg .png .json.")
     ] = None,
@@ -39,16 +46,23 @@ def search(
     """Find the stored questions that ask what is asked, with their answers."""
     from softquery.explain.write import require_place
     from softquery.search import Index
+    from softquery.search.stages import parse_stages
 
     if not query.strip():
         raise ConfigError("query is empty")
     if explain is not None:
         require_place(explain)
+    used = None if stages is None else parse_stages(stages)
     opened = Index.open(index, model=model, threads=threads)
     if opened.manifest.unfinished:
         note(f"{index}: indexing was interrupted; give the same command again to go on")
     found = opened.find(
-        query, top_k=top, where=parse_where(where or []), min_score=min_score, candidates=candidates
+        query,
+        top_k=top,
+        where=parse_where(where or []),
+        min_score=min_score,
+        candidates=candidates,
+        stages=used,
     )
     if explain is not None:
         best = (found.hits or found.others)[:1]
@@ -57,7 +71,7 @@ def search(
         opened.matcher.explain(query, best[0]["question"]).plot(explain)
         note(f"why: {explain}")
     if as_json:
-        print_json({"query": query, "hits": found.hits})
+        print_json({"query": query, "stages": list(found.stages), "hits": found.hits})
     else:
         _show(found)
 
@@ -78,6 +92,10 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _show(found: "SearchResult") -> None:
+    from softquery.search.stages import STAGES, score_name, shown_stages
+
+    if found.stages != STAGES:
+        note(f"by {shown_stages(found.stages)}; the score is {score_name(found.stages)}")
     if found.hits:
         table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
         print_table(found.query, ("score", "question", "answer"), table)

@@ -3,22 +3,32 @@
 Every query searches each segment, so that few large segments are better than many small ones.
 Merging needs no model: encodings and vectors are copied as they are stored; the graph of vectors
 and the words are built again.
+
+Rebuilding encodes all rows again with other models, as one new segment beside those that are there.
+When it is complete, one new manifest names it together with the models that made it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
-from softquery.runtime import Matcher
+from softquery.runtime.vectors.text_vectors import ENCODING, STATES
 from softquery.search.encodings import EncodingWriter
 from softquery.search.entries import ID, QUESTION, Entries, Repeat, ordered_columns
 from softquery.search.index_files import FolderWriter
-from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
-from softquery.search.manifest import IndexSettings, Manifest, SegmentEntry
+from softquery.search.index_models import (
+    IndexModels,
+    fingerprint,
+    open_models,
+    portable,
+    vector_fingerprint,
+)
+from softquery.search.manifest import Manifest, SegmentEntry
 from softquery.search.segment import (
     EncodedRows,
     Segment,
@@ -55,12 +65,15 @@ class Changes:
     """Questions longer than the model's limit, of which it reads the beginning."""
     repeats: list[Repeat] = field(default_factory=list)
     """Rows whose question occurs more than once."""
+    rebuilt: int = 0
+    """Rows that were encoded again."""
+    dropped: dict[str, float] = field(default_factory=dict)
+    """Settings that meant something for the former matcher alone, with the values they had."""
 
 
-def new_manifest(
-    model: str, matcher: Matcher, models: IndexModels, entries: Entries, settings: IndexSettings
-) -> Manifest:
-    """The manifest of an index without rows; in `settings`, `"auto"` is resolved already."""
+def new_manifest(model: str, models: IndexModels, entries: Entries) -> Manifest:
+    """The manifest of an index without rows."""
+    settings = models.settings
     columns = ordered_columns((ID, QUESTION), entries.rows.values())
     for name in settings.word_columns:
         if name not in columns:
@@ -69,7 +82,7 @@ def new_manifest(
     return Manifest(
         generation=0,
         model=model,
-        fingerprint=fingerprint(matcher.bundle),
+        fingerprint=fingerprint(models.matcher.bundle),
         vector_source=settings.vectors,
         vector_fingerprint=vector_fingerprint(models.vectors),
         vector_size=models.vectors.size,
@@ -105,6 +118,62 @@ def add_rows(store: Store, models: IndexModels, entries: Entries, *, advance: Ad
         store.commit(new=[entry], gone=comparison.replaced_by(comparison.rows), columns=columns)
         _merge_if_due(store, models)
     return comparison.summary(entries, models)
+
+
+def rebuild_rows(
+    store: Store,
+    model: str | PathLike[str] | None,
+    vectors: str | None,
+    min_score: float | None,
+    *,
+    threads: int | None,
+    advance: Advance,
+) -> tuple[IndexModels, Changes]:
+    """Encode every row again and commit the result; see `Index.rebuild`.
+
+    Args:
+        store: The index, which this process is writing.
+        model: The matcher; None for that of the index.
+        vectors: The source of vectors; None for that of the index.
+        min_score: The score that a hit needs; None for that of the index, if it still applies.
+        threads: Threads of encoding; None for all cores.
+        advance: Called with the number of rows that are done.
+    """
+    before = store.manifest
+    if before.unfinished:
+        message = "was never finished: give the command that began it again, or remove it and "
+        raise InputError(f"{message}start over if its model was replaced", source=store.folder)
+    name = before.model if model is None else portable(model)
+    source = vectors or _kept_source(before)
+    models = open_models(name, replace(before.settings, vectors=source), threads)
+    mark = fingerprint(models.matcher.bundle)
+    dropped: dict[str, float] = {}
+    if min_score is None:
+        min_score = before.settings.min_score
+        if min_score and mark != before.fingerprint:  # at 0, any matcher's every hit is an answer
+            dropped, min_score = {"min_score": min_score}, None
+    after = replace(
+        before,
+        model=name,
+        fingerprint=mark,
+        vector_source=models.settings.vectors,
+        vector_fingerprint=vector_fingerprint(models.vectors),
+        vector_size=models.vectors.size,
+        settings=replace(models.settings, min_score=min_score),
+        segments=(),
+    )
+    rows = [segment.cells.row(row) for segment in store.segments for row in segment.live_rows]
+    if rows:
+        after = replace(after, segments=(_write(store, models, rows, advance),))
+    store.become(after)
+    num_cut = models.matcher.num_cut([row[QUESTION] for row in rows])
+    return models, Changes(rebuilt=len(rows), num_cut=num_cut, dropped=dropped)
+
+
+def _kept_source(manifest: Manifest) -> str:
+    """The source of vectors that stays; a matcher's own may take another form in the next one."""
+    source = manifest.vector_source
+    return "auto" if source in (STATES, ENCODING) else source
 
 
 def delete_rows(store: Store, models: IndexModels, names: Sequence[str]) -> Changes:

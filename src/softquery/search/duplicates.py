@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from softquery.search.entries import ID, QUESTION
+from softquery.search.entries import ID
 from softquery.search.index_models import IndexModels
-from softquery.search.retrieval import RowPlace, nearest_vectors, rerank
+from softquery.search.retrieval import RowPlace, compared, nearest_vectors, question_at
 from softquery.search.segment import Segment
 from softquery.text import normalise
 
@@ -43,19 +43,19 @@ def find_duplicates(
     live = [segment.live for segment in segments]
     places = [RowPlace(n, row) for n, segment in enumerate(segments) for row in segment.live_rows]
     for done, place in enumerate(places, start=1):
-        question = _question(segments, place)
+        question = question_at(segments, place)
         earlier = seen.setdefault(normalise(question, config), place)
         if earlier != place:
             found[frozenset((earlier, place))] = _duplicate(segments, earlier, place, 1.0, True)
         vector = segments[place.segment].vectors.stored[place.row].astype("float32")
-        near = {
-            each: 0.0
+        near = [
+            each
             for each in nearest_vectors(segments, vector, NEIGHBOURS + 1, live)
             if each > place
             and frozenset((place, each)) not in found
             and _cosine(segments, place, each) >= LEAST_COSINE
-        }
-        for other, score in rerank(segments, models, question, near):
+        ]
+        for other, score in compared(segments, models, question, near).items():
             if score >= min_score:
                 pair = frozenset((place, other))
                 found[pair] = _duplicate(segments, place, other, score, False)
@@ -77,12 +77,8 @@ def _duplicate(
     return Duplicate(
         first=segments[first.segment].cells.text(first.row, ID),
         second=segments[second.segment].cells.text(second.row, ID),
-        first_question=_question(segments, first),
-        second_question=_question(segments, second),
+        first_question=question_at(segments, first),
+        second_question=question_at(segments, second),
         score=score,
         is_exact=is_exact,
     )
-
-
-def _question(segments: Sequence[Segment], place: RowPlace) -> str:
-    return segments[place.segment].cells.text(place.row, QUESTION)

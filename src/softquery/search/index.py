@@ -15,10 +15,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from softquery.errors import BundleError, InputError
 from softquery.runtime import Matcher, load_matcher
-from softquery.runtime.bert.backend import is_bert
-from softquery.runtime.vectors.text_vectors import OWN_SOURCES, decided, open_vectors
+from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.building import (
     Changes,
     add_rows,
@@ -26,20 +24,29 @@ from softquery.search.building import (
     compact,
     delete_rows,
     new_manifest,
+    rebuild_rows,
 )
 from softquery.search.duplicates import Duplicate, find_duplicates
 from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.index_checks import check_place, check_same, checked_ids, require_extra
-from softquery.search.index_models import IndexModels, fingerprint, vector_fingerprint
+from softquery.search.index_checks import (
+    check_matcher,
+    check_place,
+    check_same,
+    check_vectors,
+    checked_ids,
+    require_extra,
+)
+from softquery.search.index_models import IndexModels, open_models, portable
 from softquery.search.manifest import (
     IndexSettings,
     Manifest,
     check_min_score,
     is_index,
 )
-from softquery.search.retrieval import SearchResult, Where, find
+from softquery.search.retrieval import SearchOptions, SearchResult, Where
 from softquery.search.search_steps import SearchSteps
 from softquery.search.segment import Segment
+from softquery.search.stages import RERANK, STAGES, Stages, checked_stages
 from softquery.search.store import Store, create
 
 Advance = Callable[[int], object]
@@ -94,14 +101,9 @@ class Index:
         folder = Path(output)
         require_extra()
         check_place(folder)
-        settings = settings or IndexSettings()
-        matcher, models = _open_models(str(model), settings, threads)
-        entries = read_entries(source, matcher.pipeline.config, columns=columns)
-        source_of_vectors = decided(settings.vectors, matcher)
-        if source_of_vectors not in OWN_SOURCES:
-            source_of_vectors = _portable(source_of_vectors)
-        settings = replace(settings, vectors=source_of_vectors)
-        fresh = new_manifest(_portable(model), matcher, models, entries, settings)
+        models = open_models(model, settings or IndexSettings(), threads)
+        entries = read_entries(source, models.matcher.pipeline.config, columns=columns)
+        fresh = new_manifest(portable(model), models, entries)
         if is_index(folder):
             check_same(folder, fresh)
         else:
@@ -133,17 +135,54 @@ class Index:
         store = Store(Path(path))
         manifest = store.manifest
         if isinstance(model, Matcher):
-            matcher = model
+            matcher, model = model, model.bundle.path
         else:
             matcher = load_matcher(manifest.model if model is None else model, threads=threads)
-        if fingerprint(matcher.bundle) != manifest.fingerprint:
-            message = f"was built with another model than {matcher.bundle.path}; rebuild it"
-            raise InputError(message, source=store.folder)
+        check_matcher(store.folder, manifest, matcher, None if model is None else fspath(model))
         vectors = open_vectors(manifest.vector_source, matcher, threads=threads)
-        if vector_fingerprint(vectors) != manifest.vector_fingerprint:
-            message = f"was built with other vectors than {manifest.vector_source}; rebuild it"
-            raise InputError(message, source=store.folder)
+        check_vectors(store.folder, manifest, vectors)
         return cls(store, IndexModels(matcher, vectors, manifest.settings, threads=threads))
+
+    @classmethod
+    def rebuild(
+        cls,
+        path: str | PathLike[str],
+        *,
+        model: str | PathLike[str] | None = None,
+        vectors: str | None = None,
+        min_score: float | None = None,
+        threads: int | None = None,
+        advance: Advance = lambda done: None,
+    ) -> "Index":
+        """Encode all rows of an index again, with today's model of the same name or with another.
+
+        Rows, ids, columns and settings stay. A `min_score` that was chosen for another matcher's
+        scores is dropped, which `last_changes` tells. The index is as it was until the last row is
+        encoded; then it changes at once.
+
+        Args:
+            path: The folder.
+            model: Another matcher; the index's own by default, as it is installed now.
+            vectors: Another source of vectors, as `IndexSettings.vectors`; by default the same.
+            min_score: The score that a hit needs from now on.
+            threads: Threads of encoding and searching; None for all cores.
+            advance: Called with the number of rows that are done.
+
+        Raises:
+            InputError: There is no index, it is damaged, another process writes it, or its first
+                indexing was never finished.
+        """
+        require_extra()
+        if min_score is not None:
+            check_min_score(min_score)
+        store = Store(Path(path))
+        with store.writing():
+            models, changes = rebuild_rows(
+                store, model, vectors, min_score, threads=threads, advance=advance
+            )
+        index = cls(store, models)
+        index.last_changes = changes
+        return index
 
     def __len__(self) -> int:
         return self._store.manifest.num_rows
@@ -182,6 +221,11 @@ class Index:
         threshold = self.matcher.calibration.threshold
         return 0.5 if threshold is None else threshold
 
+    @property
+    def stages(self) -> Stages:
+        """The stages that a search may use."""
+        return STAGES
+
     def search(
         self,
         query: str,
@@ -191,6 +235,7 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
+        stages: Iterable[str] | None = None,
     ) -> list[dict[str, Any]]:
         """The stored rows that answer a query, best first; none if no answer is good enough.
 
@@ -198,9 +243,12 @@ class Index:
             query: The question.
             top_k: The most hits to return.
             where: Columns that must have a value, or one of several: `{"category": "refunds"}`.
-            min_score: The score that a hit needs to be an answer; the index's own by default.
+            min_score: The score that a hit needs to be an answer; the index's own by default, and
+                none without `"rerank"`, whose scores it is meant for.
             candidates: How many rows are compared with the query.
             explain: Whether each hit has an `alignment`: which words attended to which.
+            stages: Some of `"words"`, `"vectors"` and `"rerank"`; all by default. What a score is
+                depends on them, see `softquery.search.stages`.
 
         Returns:
             Dicts with `id`, `question`, `answer`, the kept columns, and `score`.
@@ -212,6 +260,7 @@ class Index:
             min_score=min_score,
             candidates=candidates,
             explain=explain,
+            stages=stages,
         ).hits
 
     def find(
@@ -223,18 +272,18 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
+        stages: Iterable[str] | None = None,
     ) -> SearchResult:
-        """As `search`, but also returns the next best rows, and the time by stage."""
-        return find(
-            self._store.segments,
-            self._models,
+        """As `search`, but also returns the next best rows, the time by stage, and the stages."""
+        return self.steps(
             query,
             top_k=top_k,
-            where={} if where is None else where,
-            min_score=self.min_score if min_score is None else min_score,
+            where=where,
+            min_score=min_score,
             candidates=candidates,
             explain=explain,
-        )
+            stages=stages,
+        ).run()
 
     def steps(
         self,
@@ -245,18 +294,21 @@ class Index:
         min_score: float | None = None,
         candidates: int = 50,
         explain: bool = False,
+        stages: Iterable[str] | None = None,
     ) -> SearchSteps:
         """As `find`, to be computed in steps between which others may have their turn."""
-        return SearchSteps(
-            self._store.segments,
-            self._models,
-            query,
+        used = checked_stages(stages, self.stages)
+        if min_score is None and RERANK in used:
+            min_score = self.min_score
+        options = SearchOptions(
             top_k=top_k,
             where={} if where is None else where,
-            min_score=self.min_score if min_score is None else min_score,
+            min_score=min_score,
             candidates=candidates,
             explain=explain,
+            stages=used,
         )
+        return SearchSteps(self._store.segments, self._models, query, options)
 
     def add(
         self,
@@ -351,20 +403,3 @@ _KINDS = {
     "encodings": "encodings",
     "encoding": "encodings",
 }
-
-
-def _open_models(
-    model: str, settings: IndexSettings, threads: int | None
-) -> tuple[Matcher, IndexModels]:
-    matcher = load_matcher(model, threads=threads)
-    if is_bert(matcher.bundle):
-        needed = "an index needs a matcher that reads each by itself, such as ESIM"
-        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {needed}")
-    vectors = open_vectors(decided(settings.vectors, matcher), matcher, threads=threads)
-    return matcher, IndexModels(matcher, vectors, settings, threads=threads)
-
-
-def _portable(model: str | PathLike[str]) -> str:
-    """A name of the zoo as it is; a folder by its absolute path, valid in any working folder."""
-    name = fspath(model)
-    return str(Path(name).expanduser().resolve()) if Path(name).expanduser().is_dir() else name

@@ -1,12 +1,18 @@
 """What is checked before an index is built, opened or changed."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 
-from softquery.errors import InputError, MissingExtra
+from softquery.errors import BundleError, InputError, MissingExtra
+from softquery.runtime import Matcher
+from softquery.runtime.vectors.text_vectors import TextVectors
 from softquery.search.index_folder import refuse_link
+from softquery.search.index_models import fingerprint, vector_fingerprint
 from softquery.search.manifest import Manifest, is_index, read_manifest
+from softquery.zoo import resolve
 
 
 def checked_ids(ids: Iterable[str]) -> list[str]:
@@ -47,3 +53,46 @@ def check_same(folder: Path, fresh: Manifest) -> None:
     if any(getattr(there, name) != getattr(fresh, name) for name in same):
         message = "was begun with another model or other settings; remove it to start over"
         raise InputError(message, source=folder)
+
+
+def check_matcher(folder: Path, manifest: Manifest, matcher: Matcher, chosen: str | None) -> None:
+    """Refuse a matcher whose encodings are not those that an index stores.
+
+    Args:
+        folder: The index.
+        manifest: Its state.
+        matcher: The matcher that was opened for it.
+        chosen: Its name or folder, if it was chosen for this opening; None for the index's own.
+    """
+    found = fingerprint(matcher.bundle)
+    if found == manifest.fingerprint:
+        return
+    if chosen is None or _is_own(manifest, chosen):
+        raise _made_with_another(folder, manifest.model, manifest.fingerprint, found)
+    marks = f"fingerprint {manifest.fingerprint[:8]}, that one's is {found[:8]}"
+    command = f"softquery index {quote(str(folder))} --rebuild --model {quote(chosen)}"
+    message = f"was made with another model than {chosen} ({marks}); {command} changes it to that"
+    raise InputError(message, source=folder)
+
+
+def _is_own(manifest: Manifest, chosen: str) -> bool:
+    """Whether a name or folder is that of the index's own matcher."""
+    with suppress(BundleError):  # its own is gone
+        return chosen == manifest.model or Path(chosen) == resolve(manifest.model)
+    return False
+
+
+def check_vectors(folder: Path, manifest: Manifest, vectors: TextVectors) -> None:
+    """Refuse a source of vectors that is not the one whose vectors an index stores."""
+    found = vector_fingerprint(vectors)
+    if found != manifest.vector_fingerprint:
+        source = manifest.vector_source
+        raise _made_with_another(folder, source, manifest.vector_fingerprint, found)
+
+
+def _made_with_another(folder: Path, model: str, before: str, found: str) -> InputError:
+    """The error for an index whose model was replaced under the same name."""
+    marks = f"fingerprint {before[:8]}, today's is {found[:8]}"
+    command = f"softquery index {quote(str(folder))} --rebuild"
+    message = f"was made with another {Path(model).name} ({marks}); {command} makes it anew"
+    return InputError(f"{message} with today's", source=folder)

@@ -1,8 +1,7 @@
-"""How good an index is on queries whose answers are known, stage by stage."""
+"""How good an index is on queries whose answers are known, and which of its stages pay."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,9 @@ import numpy as np
 from softquery.errors import InputError
 from softquery.files import Row
 from softquery.measure import (
+    Interval,
     choose_threshold,
+    compare_means,
     found_at,
     mean_interval,
     ndcg_at,
@@ -19,11 +20,17 @@ from softquery.measure import (
 )
 from softquery.search.entries import ID, QUESTION
 from softquery.search.index import Index
-from softquery.search.retrieval import RowPlace, allowed_rows, recall, rerank
+from softquery.search.retrieval import RowPlace
+from softquery.search.search_steps import SearchSteps
+from softquery.search.stages import RERANK, VECTORS, WORDS, Stages, checked_stages
 
 CUTOFFS = (1, 3, 10)
 """Ranks at which recall is reported, besides the number of candidates."""
-STAGES = ("words", "vectors", "hybrid", "rerank")
+HYBRID = "hybrid"
+"""The fused list, where words and vectors are both looked up."""
+METRIC = "mrr"
+"""What subsets are compared by: the mean reciprocal rank of the first relevant row."""
+COMPARED = (METRIC, "recall@1", "recall@10", "ndcg@10")
 Relevant = Mapping[str, float]
 
 
@@ -41,36 +48,47 @@ class SearchEvaluation:
 
     Attributes:
         queries: The queries.
-        ranked: For every stage, the ids found for each query, best first.
+        stages: The stages that were used.
+        ranked: For each of them, and for the fused list, the ids found for each query, best first;
+            the last of these lists is what a user sees.
         scores: The best score of each query; 0 if nothing was found.
         seconds: For every part of a search, the time of each query.
         candidates: How many rows were compared with each query.
-        min_score: The score that a hit needed to be an answer.
+        min_score: The score that a hit needed to be an answer; None for any score.
     """
 
     queries: list[LabelledQuery]
+    stages: Stages
     ranked: dict[str, list[list[str]]]
     scores: list[float]
     seconds: dict[str, list[float]]
     candidates: int
-    min_score: float
+    min_score: float | None
+
+    @property
+    def last(self) -> str:
+        """The name of the list that a user sees."""
+        return list(self.ranked)[-1]
+
+    def answerable(self) -> list[int]:
+        """The places of the queries that have an answer."""
+        return [place for place, each in enumerate(self.queries) if each.relevant]
 
     def report(self) -> dict[str, Any]:
         """Metrics of the whole search with intervals, then those of each stage, then times."""
-        answerable = [place for place, each in enumerate(self.queries) if each.relevant]
-        result: dict[str, Any] = {"n": len(self.queries)}
-        if answerable:
-            result |= self._metrics("rerank", answerable, with_intervals=True)
-            result["stages"] = {stage: self._metrics(stage, answerable) for stage in STAGES}
+        result: dict[str, Any] = {"n": len(self.queries), "used": list(self.stages)}
+        if self.answerable():
+            result |= self.metrics(with_intervals=True)
+            result["stages"] = {stage: self.metrics(stage) for stage in self.ranked}
         result["answers"] = self._answers()
-        result["milliseconds"] = {name: _times(each) for name, each in self.seconds.items()}
+        result["milliseconds"] = self.milliseconds()
         return result
 
     def mistakes(self) -> list[dict[str, Any]]:
         """Queries whose best hit is not relevant, the most confident first."""
         found = []
         for place, query in enumerate(self.queries):
-            best = self.ranked["rerank"][place][:1]
+            best = self.ranked[self.last][place][:1]
             if not best or best[0] in query.relevant:
                 continue
             found.append(
@@ -83,33 +101,49 @@ class SearchEvaluation:
             )
         return sorted(found, key=lambda each: -each["confidence"])
 
-    def _metrics(
-        self, stage: str, places: Sequence[int], *, with_intervals: bool = False
+    def metrics(
+        self, ranking: str | None = None, *, with_intervals: bool = False
     ) -> dict[str, Any]:
-        cutoffs = sorted({*CUTOFFS, self.candidates})
-        each = [
-            measures(self.ranked[stage][place], self.queries[place].relevant, cutoffs)
-            for place in places
-        ]
+        """The means of all metrics over the queries that have an answer.
+
+        Args:
+            ranking: One of `ranked`; by default what a user sees.
+            with_intervals: Whether each has its 95 % interval beside it.
+        """
         result: dict[str, Any] = {}
-        for name in each[0]:
-            values = [found[name] for found in each]
+        for name, values in self.by_query(ranking).items():
             result[name] = float(np.mean(values))
             if with_intervals:
                 low, high = mean_interval(values)
                 result[f"{name}_interval"] = [low, high]
         return result
 
+    def by_query(self, ranking: str | None = None) -> dict[str, list[float]]:
+        """Every metric of each query that has an answer."""
+        cutoffs = sorted({*CUTOFFS, self.candidates})
+        ranked = self.ranked[ranking or self.last]
+        each = [
+            measures(ranked[place], self.queries[place].relevant, cutoffs)
+            for place in self.answerable()
+        ]
+        return {name: [found[name] for found in each] for name in each[0]}
+
+    def milliseconds(self) -> dict[str, dict[str, float]]:
+        """The median and the 95th percentile of each part's time."""
+        return {name: _times(each) for name, each in self.seconds.items()}
+
     def _answers(self) -> dict[str, Any]:
         """What the threshold does: how many queries are answered, and how many of those rightly."""
         right = np.array(
             [
                 bool(ranked) and each.relevant.get(ranked[0], 0) > 0
-                for each, ranked in zip(self.queries, self.ranked["rerank"], strict=True)
+                for each, ranked in zip(self.queries, self.ranked[self.last], strict=True)
             ]
         )
         scores = np.array(self.scores)
-        given = scores >= self.min_score
+        given = np.array([bool(ranked) for ranked in self.ranked[self.last]])
+        if self.min_score is not None:
+            given = scores >= self.min_score
         result: dict[str, Any] = {
             "min_score": self.min_score,
             "answered": float(given.mean()),
@@ -122,6 +156,80 @@ class SearchEvaluation:
             best = choose_threshold(scores, right.astype(np.int64))
             result["best_min_score"] = best.value
         return result
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How much better one subset of the stages is than another that is faster."""
+
+    stages: Stages
+    faster: Stages
+    difference: float
+    """Of `METRIC`."""
+    bounds: Interval
+    """Its 95 % interval, over the same queries."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is better by more than chance."""
+        return self.bounds.low > 0
+
+
+@dataclass(frozen=True, slots=True)
+class StageComparison:
+    """Evaluations of the same queries, each by other stages."""
+
+    evaluations: list[SearchEvaluation]
+
+    def gains(self) -> list[Gain]:
+        """Each slower subset against the best of the faster ones that has paid, fastest first."""
+        order = sorted(self.evaluations, key=_median)
+        kept, found = order[0], []
+        for slower in order[1:]:
+            first, second = (each.by_query()[METRIC] for each in (slower, kept))
+            compared = compare_means(first, second, range(len(first)))
+            gain = Gain(slower.stages, kept.stages, compared.difference, compared.interval)
+            found.append(gain)
+            if gain.pays:
+                kept = slower
+        return found
+
+    def recommended(self) -> Stages:
+        """The slowest subset that is worth its time."""
+        paid = [gain.stages for gain in self.gains() if gain.pays]
+        return paid[-1] if paid else min(self.evaluations, key=_median).stages
+
+    def report(self) -> dict[str, Any]:
+        """A row for each subset, every gain, and which subset is recommended."""
+        rows = []
+        for each in self.evaluations:
+            metrics, total = each.metrics(), each.milliseconds()["total"]
+            rows.append(
+                {
+                    "stages": list(each.stages),
+                    **{name: metrics[name] for name in COMPARED},
+                    "milliseconds_p50": total["p50"],
+                    "milliseconds_p95": total["p95"],
+                }
+            )
+        gains = [
+            {
+                "stages": list(gain.stages),
+                "faster": list(gain.faster),
+                METRIC: gain.difference,
+                f"{METRIC}_interval": list(gain.bounds),
+                "pays": gain.pays,
+            }
+            for gain in self.gains()
+        ]
+        first = self.evaluations[0]
+        return {
+            "n": len(first.queries),
+            "n_answerable": len(first.answerable()),
+            "compared": rows,
+            "gains": gains,
+            "recommended": list(self.recommended()),
+        }
 
 
 def measures(ranked: Sequence[str], relevant: Relevant, cutoffs: Sequence[int]) -> dict[str, float]:
@@ -139,6 +247,7 @@ def evaluate_index(
     rows: Sequence[Row],
     *,
     candidates: int = 50,
+    stages: Iterable[str] | None = None,
     advance: Callable[[int], object] = lambda done: None,
 ) -> SearchEvaluation:
     """Search for every query and keep what each stage found.
@@ -149,22 +258,60 @@ def evaluate_index(
             optionally `relevance`. A query may occur in several rows; an empty `doc` says that the
             index has no answer.
         candidates: How many rows are compared with each query.
+        stages: The stages of every search; all by default.
         advance: Called with the number of queries that are done.
     """
+    used = checked_stages(stages, index.stages)
     queries = gather_queries(index, rows)
-    ranked: dict[str, list[list[str]]] = {stage: [] for stage in STAGES}
+    ranked: dict[str, list[list[str]]] = {}
     seconds: dict[str, list[float]] = {}
     scores = []
-    _search(index, queries[0].query, candidates)  # opening models is no part of a query's time
+    _search(index, queries[0].query, candidates, used)  # opening models is no part of its time
+    index.matcher.forget_encodings()  # nor is any query found read already
     for done, each in enumerate(queries, start=1):
-        found, times = _search(index, each.query, candidates)
-        for stage in STAGES:
-            ranked[stage].append([key for key, _ in found[stage]])
+        search, times = _search(index, each.query, candidates, used)
+        for stage, places in _rankings(search).items():
+            named = [index.segments[place.segment].ids[place.row] for place in places]
+            ranked.setdefault(stage, []).append(named)
         for name, value in times.items():
             seconds.setdefault(name, []).append(value)
-        scores.append(found["rerank"][0][1] if found["rerank"] else 0.0)
+        scores.append(search.ranked[0][1] if search.ranked else 0.0)
         advance(done)
-    return SearchEvaluation(queries, ranked, scores, seconds, candidates, index.min_score)
+    min_score = index.min_score if RERANK in used else None
+    return SearchEvaluation(queries, used, ranked, scores, seconds, candidates, min_score)
+
+
+def compare_stages(
+    index: Index,
+    rows: Sequence[Row],
+    subsets: Sequence[Stages],
+    *,
+    candidates: int = 50,
+    advance: Callable[[int], object] = lambda done: None,
+) -> StageComparison:
+    """Evaluate an index by several subsets of its stages.
+
+    Args:
+        index: The index.
+        rows: As for `evaluate_index`; at least one query has an answer.
+        subsets: The stages to compare; a subset that occurs twice is measured once.
+        candidates: How many rows are compared with each query.
+        advance: Called with the number of queries that are done, over all subsets.
+    """
+    evaluations: list[SearchEvaluation] = []
+    for stages in dict.fromkeys(subsets):
+        before = sum(len(each.queries) for each in evaluations)
+        evaluation = evaluate_index(
+            index,
+            rows,
+            candidates=candidates,
+            stages=stages,
+            advance=lambda done, before=before: advance(before + done),  # type: ignore[misc]
+        )
+        if not evaluation.answerable():
+            raise InputError("no query has an answer in the index, so that nothing can be compared")
+        evaluations.append(evaluation)
+    return StageComparison(evaluations)
 
 
 def gather_queries(index: Index, rows: Sequence[Row]) -> list[LabelledQuery]:
@@ -202,26 +349,31 @@ def _grade(row: Row) -> float:
 
 
 def _search(
-    index: Index, text: str, candidates: int
-) -> tuple[dict[str, list[tuple[str, float]]], dict[str, float]]:
-    """What every stage finds, and how long it takes."""
-    segments, models = index.segments, index.models
-    begin = perf_counter()
-    recalled = recall(segments, models, text, candidates, allowed_rows(segments, {}))
-    start = perf_counter()
-    reranked = rerank(segments, models, text, recalled.places)
-    end = perf_counter()
-    seconds = {**recalled.seconds, "rerank": end - start, "total": end - begin}
+    index: Index, text: str, candidates: int, stages: Stages
+) -> tuple[SearchSteps, dict[str, float]]:
+    """A search that is done, and how long its parts took."""
+    search = index.steps(text, candidates=candidates, stages=stages)
+    return search, search.run().seconds
 
-    def named(places: Sequence[tuple[RowPlace, float]]) -> list[tuple[str, float]]:
-        return [(segments[place.segment].ids[place.row], score) for place, score in places]
 
-    lists = {"words": recalled.by_words, "vectors": recalled.by_vectors}
-    lists["hybrid"] = list(recalled.places)
-    found = {stage: named([(place, 0.0) for place in places]) for stage, places in lists.items()}
-    return {**found, "rerank": named(reranked)}, seconds
+def _rankings(search: SearchSteps) -> dict[str, list[RowPlace]]:
+    """What every stage of a search has found, best first; what a user sees comes last."""
+    recalled, stages = search.recalled, search.options.stages
+    lists = {
+        WORDS: list(recalled.by_words),
+        VECTORS: list(recalled.by_vectors),
+        HYBRID: list(recalled.places),
+        RERANK: [place for place, _ in search.ranked],
+    }
+    used = {*stages, HYBRID} if {WORDS, VECTORS} <= set(stages) else set(stages)
+    return {name: places for name, places in lists.items() if name in used}
 
 
 def _times(seconds: Sequence[float]) -> dict[str, float]:
     p50, p95 = np.quantile(seconds, [0.5, 0.95])
     return {"p50": round(1000 * float(p50), 3), "p95": round(1000 * float(p95), 3)}
+
+
+def _median(evaluation: SearchEvaluation) -> float:
+    """Milliseconds per query."""
+    return evaluation.milliseconds()["total"]["p50"]

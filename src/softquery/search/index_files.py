@@ -118,7 +118,7 @@ def check_files(
 
 def damaged(path: Path, reason: str) -> InputError:
     """The error for a file whose content is not what was written."""
-    return InputError(f"is damaged ({reason}); restore the index, or rebuild it", source=path)
+    return InputError(f"is damaged ({reason}); restore the index, or build it again", source=path)
 
 
 def is_link(path: Path) -> InputError:

@@ -2,17 +2,27 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
-from os import cpu_count
+from os import PathLike, cpu_count, fspath
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
-from softquery.runtime import Matcher
-from softquery.runtime.vectors.text_vectors import TextVectors, num_reserved, zipf_shares
+from softquery.errors import BundleError
+from softquery.runtime import Matcher, load_matcher
+from softquery.runtime.bert.backend import is_bert
+from softquery.runtime.vectors.text_vectors import (
+    OWN_SOURCES,
+    TextVectors,
+    decided,
+    num_reserved,
+    open_vectors,
+    zipf_shares,
+)
 from softquery.search.entries import QUESTION
 from softquery.search.manifest import IndexSettings
 from softquery.search.segment import EncodedRows, SegmentShape
@@ -66,7 +76,9 @@ class IndexModels:
 
     def vector(self, text: str) -> Floats:
         """The vector of a query: [D], of length one."""
-        found: Floats = self.vectors.of([text], self.matcher.encodings([text]))[0]
+        is_own = self.vectors.bundle is None  # another bundle reads the text by itself
+        encodings = self.matcher.encodings([text]) if is_own else []
+        found: Floats = self.vectors.of([text], encodings)[0]
         return found
 
     def query_words(self, text: str) -> QueryWords:
@@ -132,6 +144,30 @@ def _batches(order: Sequence[int], ids: Sequence[Sequence[int]]) -> Iterator[lis
         batch.append(place)
     if batch:
         yield batch
+
+
+def open_models(
+    model: str | PathLike[str], settings: IndexSettings, threads: int | None
+) -> IndexModels:
+    """Open the models that new rows are encoded with; in their settings, `"auto"` is resolved.
+
+    Raises:
+        BundleError: The matcher reads two sentences as one, so that none can be stored.
+    """
+    matcher = load_matcher(model, threads=threads)
+    if is_bert(matcher.bundle):
+        needed = "an index needs a matcher that reads each by itself, such as ESIM"
+        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {needed}")
+    source = decided(settings.vectors, matcher)
+    vectors = open_vectors(source, matcher, threads=threads)
+    settings = replace(settings, vectors=source if source in OWN_SOURCES else portable(source))
+    return IndexModels(matcher, vectors, settings, threads=threads)
+
+
+def portable(model: str | PathLike[str]) -> str:
+    """A name of the zoo as it is; a folder by its absolute path, valid in any working folder."""
+    name = fspath(model)
+    return str(Path(name).expanduser().resolve()) if Path(name).expanduser().is_dir() else name
 
 
 def fingerprint(bundle: Bundle) -> str:

@@ -150,6 +150,11 @@ class Manifest:
         """Rows that are not deleted."""
         return sum(each.num_rows - each.num_deleted for each in self.segments)
 
+    @property
+    def models(self) -> tuple[str, str, str]:
+        """What tells whether two states were written with the same models."""
+        return self.fingerprint, self.vector_source, self.vector_fingerprint
+
     def to_json(self) -> str:
         """The content of `manifest.json`."""
         facts = {"format": FORMAT, "library_version": __version__, **asdict(self)}
@@ -215,6 +220,12 @@ def check_min_score(value: object) -> None:
     """Refuse a score that is not a probability."""
     if not _is_number(value) or not 0 <= value <= 1:  # type: ignore[operator]
         raise ConfigError(f"min_score must be from 0 to 1, got {value!r:.60}")
+
+
+def check_number(value: object) -> None:
+    """Refuse a score that is no number; those of recall are no probabilities."""
+    if not _is_number(value):
+        raise ConfigError(f"min_score must be a number, got {value!r:.60}")
 
 
 def _is_number(value: object) -> bool:

@@ -1,11 +1,11 @@
-"""From a query to the rows that answer it: recall by words and by vectors, then rerank.
+"""The parts of a search: recall by words and by vectors, fusion, and comparison by the matcher.
 
 The likeliest rows by words and by vectors become one list by reciprocal rank fusion; then the
-matcher compares the query with the stored encoding of each.
+matcher compares the query with the stored encoding of each. `search_steps` puts them together.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from softquery.errors import ConfigError, InputError
 from softquery.search.entries import ANSWER, QUESTION
 from softquery.search.index_models import IndexModels, QueryWords
-from softquery.search.manifest import check_min_score
+from softquery.search.manifest import check_min_score, check_number
 from softquery.search.segment import Segment
+from softquery.search.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.word_recall import query_weights
 
 Floats = NDArray[np.float32]
@@ -45,15 +46,17 @@ class RecallResult:
     Attributes:
         places: The fused list; each row with how far it is behind a row that leads both lists, as
             a number of at most 0.
-        by_words: The list by words alone.
-        by_vectors: The list by vectors alone.
+        scores: The same rows with the scores they have if nothing is reranked; see `stages`.
+        by_words: The list by words alone, with BM25.
+        by_vectors: The list by vectors alone, with cosines.
         seconds: Time by stage.
     """
 
-    places: dict[RowPlace, float]
-    by_words: list[RowPlace]
-    by_vectors: list[RowPlace]
-    seconds: dict[str, float]
+    places: dict[RowPlace, float] = field(default_factory=dict)
+    scores: dict[RowPlace, float] = field(default_factory=dict)
+    by_words: dict[RowPlace, float] = field(default_factory=dict)
+    by_vectors: dict[RowPlace, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,49 +67,52 @@ class SearchResult:
         query: The query.
         hits: Rows that are good enough, best first; none if there is no good answer.
         others: The best rows that are not good enough; with the hits at most `top_k`.
-        seconds: Time by stage: `read`, `vectors`, `words`, `rerank`, `explain` if that was asked
-            for, and `total`.
+        seconds: Time by stage: `read`, `vectors`, `words`, `rerank` as far as they were used,
+            `explain` if that was asked for, and `total`.
+        stages: The stages that were used; they say what the scores are, see `stages`.
     """
 
     query: str
     hits: list[dict[str, Any]]
     others: list[dict[str, Any]]
     seconds: dict[str, float] = field(default_factory=dict)
+    stages: Stages = STAGES
 
 
-def find(
-    segments: Sequence[Segment],
-    models: IndexModels,
-    text: str,
-    *,
-    top_k: int,
-    where: Where,
-    min_score: float,
-    candidates: int,
-    explain: bool,
-) -> SearchResult:
-    """Recall, rerank, and keep what is good enough; see `Index.search`."""
-    check_search(text, top_k, where, min_score, candidates)
-    begin = perf_counter()
-    allowed = allowed_rows(segments, where)
-    recalled = recall(segments, models, text, max(candidates, top_k), allowed)
-    seconds = recalled.seconds
-    start = perf_counter()
-    ranked = rerank(segments, models, text, recalled.places)[:top_k]
-    hits = [hit_of(segments, place, score) for place, score in ranked]
-    seconds["rerank"] = perf_counter() - start
-    good = sum(score >= min_score for _, score in ranked)
-    if explain:
-        start = perf_counter()
-        for hit in hits[:good]:
-            hit["alignment"] = models.matcher.explain(text, hit[QUESTION]).to_dict()
-        seconds["explain"] = perf_counter() - start
-    seconds["total"] = perf_counter() - begin
-    return SearchResult(text, hits[:good], hits[good:], seconds)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchOptions:
+    """What is asked of a search beside the query; see `Index.search`.
+
+    Raises:
+        ConfigError: Names what is wrong.
+    """
+
+    top_k: int = 5
+    where: Where = field(default_factory=dict)
+    min_score: float | None = None
+    """The score that a hit needs; None for any score."""
+    candidates: int = 50
+    explain: bool = False
+    stages: Stages = STAGES
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.top_k) or self.top_k < 1:
+            raise ConfigError(f"top_k must be at least 1, got {self.top_k!r:.40}")
+        if not _is_whole(self.candidates) or not 1 <= self.candidates <= MOST_CANDIDATES:
+            most = f"from 1 to {MOST_CANDIDATES:,}"
+            raise ConfigError(f"candidates must be {most}, got {self.candidates!r:.40}")
+        if self.min_score is not None:
+            (check_min_score if RERANK in self.stages else check_number)(self.min_score)
+        _check_where(self.where)
 
 
 def recall(
-    segments: Sequence[Segment], models: IndexModels, text: str, count: int, allowed: Masks
+    segments: Sequence[Segment],
+    models: IndexModels,
+    text: str,
+    count: int,
+    allowed: Masks,
+    stages: Stages = STAGES,
 ) -> RecallResult:
     """The rows that are likeliest to answer a query.
 
@@ -119,40 +125,69 @@ def recall(
         text: The query.
         count: The most rows of each list, and of the fused list.
         allowed: Which rows of each segment may be found.
+        stages: What the search uses; without words and vectors, all allowed rows are recalled.
     """
+    by_vectors: dict[RowPlace, float] = {}
+    by_words: dict[RowPlace, float] = {}
     times = [perf_counter()]
-    vector = models.vector(text)
+    if RERANK in stages:
+        models.matcher.encodings([text])  # which keeps it for the comparisons
+    vector = models.vector(text) if VECTORS in stages else None
     times.append(perf_counter())
-    by_vectors = nearest_vectors(segments, vector, count, allowed)
+    if vector is not None:
+        by_vectors = nearest_vectors(segments, vector, count, allowed)
     times.append(perf_counter())
-    by_words = best_words(segments, models.query_words(text), count, allowed)
+    if WORDS in stages:
+        by_words = best_words(segments, models.query_words(text), count, allowed)
     times.append(perf_counter())
+    seconds = dict(zip(("read", VECTORS, WORDS), np.diff(times).tolist(), strict=True))
+    seconds = {name: each for name, each in seconds.items() if name in (*stages, "read")}
+    if stages == (RERANK,):
+        return RecallResult(places=_every_row(allowed), seconds=seconds)
     lists = [ranked for ranked in (by_vectors, by_words) if ranked]
     best = len(lists) / (FUSION + 1)
-    places = {place: score - best for place, score in islice(fuse(lists).items(), count)}
-    seconds = dict(zip(("read", "vectors", "words"), np.diff(times).tolist(), strict=True))
-    return RecallResult(places, by_words, by_vectors, seconds)
+    fused = dict(islice(fuse(lists).items(), count))
+    places = {place: score - best for place, score in fused.items()}
+    scores = by_words or by_vectors
+    if WORDS in stages and VECTORS in stages:
+        scores = {place: score / best for place, score in fused.items()}
+    return RecallResult(places, scores, by_words, by_vectors, seconds)
+
+
+def _every_row(allowed: Masks) -> dict[RowPlace, float]:
+    """All allowed rows, none of them behind another."""
+    num_rows = sum(int(mask.sum()) for mask in allowed)
+    if num_rows > MOST_CANDIDATES:
+        raise ConfigError(
+            f"rerank alone compares every row, here {num_rows:,}, and may compare "
+            f"{MOST_CANDIDATES:,}; name words or vectors as well"
+        )
+    return {
+        RowPlace(number, row): 0.0
+        for number, mask in enumerate(allowed)
+        for row in np.flatnonzero(mask).tolist()
+    }
 
 
 def nearest_vectors(
     segments: Sequence[Segment], vector: Floats, count: int, allowed: Masks
-) -> list[RowPlace]:
-    """Rows by their vectors, nearest first."""
+) -> dict[RowPlace, float]:
+    """Rows by their vectors, nearest first, with their cosines."""
     if not vector.any():  # the model knows no word of the query
-        return []
+        return {}
     found = []
     for number, (segment, mask) in enumerate(zip(segments, allowed, strict=True)):
         rows, scores = segment.vectors.nearest(vector, count, mask)
         found += [
             (-score, number, row) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
         ]
-    return [RowPlace(number, row) for _, number, row in sorted(found)[:count]]
+    return {RowPlace(number, row): -score for score, number, row in sorted(found)[:count]}
 
 
 def best_words(
     segments: Sequence[Segment], query: QueryWords, count: int, allowed: Masks
-) -> list[RowPlace]:
-    """Rows by the query's words, best first; a row that contains none of them is not listed."""
+) -> dict[RowPlace, float]:
+    """Rows by the query's words, best first, with BM25; a row with none of them is not listed."""
     distinct = dict.fromkeys(query.words)
     counts = {
         word: sum(segment.words.num_rows_with(word) for segment in segments) for word in distinct
@@ -169,7 +204,7 @@ def best_words(
             (-score, number, row)
             for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
         ]
-    return [RowPlace(number, row) for _, number, row in sorted(found)[:count]]
+    return {RowPlace(number, row): -score for score, number, row in sorted(found)[:count]}
 
 
 def highest(scores: Floats, count: int) -> NDArray[np.int64]:
@@ -188,7 +223,7 @@ def highest(scores: Floats, count: int) -> NDArray[np.int64]:
     return np.concatenate([above, level])
 
 
-def fuse(lists: Sequence[Sequence[RowPlace]]) -> dict[RowPlace, float]:
+def fuse(lists: Sequence[Iterable[RowPlace]]) -> dict[RowPlace, float]:
     """Several lists as one by reciprocal ranks (Cormack et al. 2009): sums of 1 / (60 + rank).
 
     >>> a, b, c = RowPlace(0, 1), RowPlace(0, 2), RowPlace(0, 3)
@@ -202,28 +237,22 @@ def fuse(lists: Sequence[Sequence[RowPlace]]) -> dict[RowPlace, float]:
     return dict(sorted(scores.items(), key=lambda each: (-each[1], each[0])))
 
 
-def rerank(
-    segments: Sequence[Segment], models: IndexModels, text: str, recalled: Mapping[RowPlace, float]
-) -> list[tuple[RowPlace, float]]:
-    """Rows with the score that matcher and recall give them together, best first.
+def compared(
+    segments: Sequence[Segment], models: IndexModels, text: str, places: Sequence[RowPlace]
+) -> dict[RowPlace, float]:
+    """What the matcher says of a text and each of some rows, in the order of the rows.
 
-    Args:
-        segments: The segments of the index.
-        models: The models of the index.
-        text: The query.
-        recalled: Rows, each with how far it is behind one that leads both lists of recall.
+    Rows may be compared all at once or in the batches in which a matcher compares them when it is
+    given all of them, which is the same to the bit.
     """
-    if not recalled:
-        return []
-    places = list(recalled)
-    questions = [segments[place.segment].cells.text(place.row, QUESTION) for place in places]
+    matcher = models.matcher
     encodings = stored_encodings(segments, places)
-    ranked = models.matcher.rank(text, questions, encodings=encodings)
-    return best_first(
-        recalled,
-        {places[each["corpus_id"]]: each["score"] for each in ranked},
-        models.settings.recall_weight,
-    )
+    if encodings is None:
+        encodings = matcher.encodings([question_at(segments, place) for place in places])
+    order = sorted(range(len(places)), key=lambda row: len(encodings[row]))
+    rows = matcher.compare(matcher.encodings([text]), [encodings[row] for row in order])
+    found = dict(zip(order, rows[:, matcher.column()].tolist(), strict=True))
+    return {place: found[row] for row, place in enumerate(places)}
 
 
 def best_first(
@@ -233,14 +262,14 @@ def best_first(
 
     Args:
         recalled: Rows, each with how far it is behind one that leads both lists of recall.
-        probabilities: What the matcher says of each row, the best row first.
+        probabilities: What the matcher says of each row.
         weight: How much recall counts.
     """
-    scores = [
-        (place, blended(probability, weight * recalled[place]))
-        for place, probability in probabilities.items()
-    ]
-    return sorted(scores, key=lambda each: -each[1])
+    scores = {
+        place: blended(probabilities[place], weight * behind) for place, behind in recalled.items()
+    }
+    order = sorted(scores, key=lambda place: (-scores[place], -probabilities[place]))
+    return [(place, scores[place]) for place in order]
 
 
 def blended(probability: float, log_odds: float) -> float:
@@ -301,23 +330,17 @@ def hit_of(segments: Sequence[Segment], place: RowPlace, score: float) -> dict[s
     return {**values, ANSWER: values.get(ANSWER, ""), "score": score}
 
 
-def check_search(text: str, top_k: int, where: Where, min_score: float, candidates: int) -> None:
-    """Refuse what no search can be made of.
+def question_at(segments: Sequence[Segment], place: RowPlace) -> str:
+    """The question of a row."""
+    return segments[place.segment].cells.text(place.row, QUESTION)
 
-    Raises:
-        ConfigError: Names what is wrong.
-    """
+
+def check_query(text: object) -> None:
+    """Refuse what no search can be made of."""
     if not isinstance(text, str):
         raise ConfigError(f"the query is of type {type(text).__name__}, expected text")
     if not text.strip():
         raise ConfigError("the query is empty")
-    if not _is_whole(top_k) or top_k < 1:
-        raise ConfigError(f"top_k must be at least 1, got {top_k!r:.40}")
-    if not _is_whole(candidates) or not 1 <= candidates <= MOST_CANDIDATES:
-        message = f"candidates must be from 1 to {MOST_CANDIDATES:,}, got {candidates!r:.40}"
-        raise ConfigError(message)
-    check_min_score(min_score)
-    _check_where(where)
 
 
 def _is_whole(value: object) -> bool:

@@ -1,7 +1,7 @@
-"""A search cut into steps, for a server that computes many requests in turns.
+"""One search, in one go or cut into steps, for a server that computes many requests in turns.
 
-The steps give what `find` gives, to the bit: rows are compared in the batches in which a matcher
-compares them when it is given all of them.
+Both give the same, to the bit: rows are compared in the batches in which a matcher compares them
+when it is given all of them.
 """
 
 import threading
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from softquery.runtime.batches import even_batches
 from softquery.runtime.match.backend import BATCH, TOKENS
 from softquery.search.entries import QUESTION
@@ -19,16 +17,18 @@ from softquery.search.index_models import IndexModels
 from softquery.search.retrieval import (
     RecallResult,
     RowPlace,
+    SearchOptions,
     SearchResult,
-    Where,
     allowed_rows,
     best_first,
-    check_search,
+    check_query,
+    compared,
     hit_of,
+    question_at,
     recall,
-    stored_encodings,
 )
 from softquery.search.segment import Segment
+from softquery.search.stages import RERANK
 
 READ_TOGETHER = 50
 """Stored questions that are tokenised in one go, if an index stores no encodings."""
@@ -48,41 +48,31 @@ class SearchStep:
 class SearchSteps:
     """One search: `recall`, then all `comparisons`, then all `alignments`, then the `result`.
 
+    `run` does all of it.
+
     Args:
         segments: The segments of the index, which are searched as they are now.
         models: The models of the index.
         text: The query.
-        top_k: The most hits.
-        where: Conditions on columns.
-        min_score: The score that a hit needs.
-        candidates: How many rows are compared with the query.
-        explain: Whether hits have an `alignment`.
+        options: What is asked of the search.
 
     Raises:
-        ConfigError: An argument cannot be used.
+        ConfigError: The query is empty, or no text.
     """
 
     def __init__(
-        self,
-        segments: Sequence[Segment],
-        models: IndexModels,
-        text: str,
-        *,
-        top_k: int,
-        where: Where,
-        min_score: float,
-        candidates: int,
-        explain: bool,
+        self, segments: Sequence[Segment], models: IndexModels, text: str, options: SearchOptions
     ) -> None:
-        check_search(text, top_k, where, min_score, candidates)
-        self.segments, self.models, self.text = segments, models, text
-        self.top_k, self.where, self.min_score = top_k, where, min_score
-        self.candidates, self.explain = candidates, explain
+        check_query(text)
+        self.segments, self.models, self.text, self.options = segments, models, text, options
         sentences, cuts = models.matcher.read([text])
         self.num_tokens, self.is_truncated = len(sentences[0]), cuts[0] > 0
         self.num_weights = 0
         """Weights of all alignments, in both directions; known when rows have been compared."""
-        self._recalled = RecallResult({}, [], [], {})
+        self.recalled = RecallResult()
+        """What recall has found."""
+        self.ranked: list[tuple[RowPlace, float]] = []
+        """All rows that were found with their scores, best first; known before `alignments`."""
         self._lengths: dict[RowPlace, int] = {}
         self._probabilities: dict[RowPlace, float] = {}
         self._hits: list[dict[str, Any]] = []
@@ -90,16 +80,20 @@ class SearchSteps:
         self._seconds: dict[str, float] = {}
         self._lock = threading.Lock()
 
+    def run(self) -> SearchResult:
+        """All steps at once; the matcher compares several batches at a time."""
+        self._recall()
+        if RERANK in self.options.stages:
+            self._compare(list(self.recalled.places))
+        for step in self.alignments():
+            step.run()
+        return self.result()
+
     def recall(self) -> Iterator[None]:
         """Find the rows to compare, in several parts of some milliseconds each."""
-        began = perf_counter()
-        allowed = allowed_rows(self.segments, self.where)
-        count = max(self.candidates, self.top_k)
-        self._recalled = recall(self.segments, self.models, self.text, count, allowed)
-        self._seconds = dict(self._recalled.seconds)
-        self._spend("total", began)
+        self._recall()
         yield
-        places = list(self._recalled.places)
+        places = list(self.recalled.places) if RERANK in self.options.stages else []
         for start in range(0, len(places), READ_TOGETHER):
             began = perf_counter()
             self._read_lengths(places[start : start + READ_TOGETHER])
@@ -108,7 +102,9 @@ class SearchSteps:
 
     def comparisons(self) -> list[SearchStep]:
         """The query with all recalled rows, in batches; to be asked for after `recall`."""
-        places = list(self._recalled.places)
+        if RERANK not in self.options.stages:
+            return []
+        places = list(self.recalled.places)
         sample = self.models.matcher.encodings([""])[0]
         sizes = [len(sample) if sample.ndim == 1 else self._lengths[place] for place in places]
         order = sorted(range(len(places)), key=lambda row: (sizes[row], row))
@@ -118,14 +114,25 @@ class SearchSteps:
     def alignments(self) -> list[SearchStep]:
         """The alignment of each hit, if they are asked for; after all `comparisons`."""
         self._rank()
-        if not self.explain:
+        if not self.options.explain:
             return []
         return [self._alignment(hit) for hit in self._hits[: self._num_good]]
 
     def result(self) -> SearchResult:
         """What the search found; after all `alignments`."""
         good = self._num_good
-        return SearchResult(self.text, self._hits[:good], self._hits[good:], self._seconds)
+        hits, others = self._hits[:good], self._hits[good:]
+        return SearchResult(self.text, hits, others, self._seconds, self.options.stages)
+
+    def _recall(self) -> None:
+        began, options = perf_counter(), self.options
+        allowed = allowed_rows(self.segments, options.where)
+        count = max(options.candidates, options.top_k)
+        self.recalled = recall(
+            self.segments, self.models, self.text, count, allowed, options.stages
+        )
+        self._seconds = dict(self.recalled.seconds)
+        self._spend("total", began)
 
     def _read_lengths(self, places: Sequence[RowPlace]) -> None:
         """Find out how many tokens stored questions have."""
@@ -136,41 +143,36 @@ class SearchSteps:
                 unknown.append(place)
             else:
                 (self._lengths[place],) = encodings.lengths([place.row])
-        sentences, _ = self.models.matcher.read([self._question(place) for place in unknown])
+        questions = [question_at(self.segments, place) for place in unknown]
+        sentences, _ = self.models.matcher.read(questions)
         self._lengths.update(zip(unknown, map(len, sentences), strict=True))
-
-    def _question(self, place: RowPlace) -> str:
-        return self.segments[place.segment].cells.text(place.row, QUESTION)
 
     def _comparison(self, places: Sequence[RowPlace]) -> SearchStep:
         tokens = sum(self.num_tokens + self._lengths[place] for place in places)
         return SearchStep(tokens, lambda: self._compare(places))
 
     def _compare(self, places: Sequence[RowPlace]) -> None:
-        began, matcher = perf_counter(), self.models.matcher
-        encodings = stored_encodings(self.segments, places)
-        if encodings is None:
-            encodings = matcher.encodings([self._question(place) for place in places])
-        rows = matcher.compare(matcher.encodings([self.text]), encodings)
-        found = rows[:, matcher.column()].tolist()
+        began = perf_counter()
+        found = compared(self.segments, self.models, self.text, places)
         with self._lock:
-            self._probabilities.update(zip(places, found, strict=True))
+            self._probabilities.update(found)
         self._spend("rerank", began)
 
     def _rank(self) -> None:
-        began = perf_counter()
-        places = list(self._recalled.places)
-        scores = np.array([self._probabilities[place] for place in places])
-        order = np.argsort(-scores, kind="stable").tolist()
-        probabilities = {places[row]: float(scores[row]) for row in order}
-        weight = self.models.settings.recall_weight
-        ranked = best_first(self._recalled.places, probabilities, weight)[: self.top_k]
-        self._hits = [hit_of(self.segments, place, score) for place, score in ranked]
-        self._num_good = sum(score >= self.min_score for _, score in ranked)
-        if self.explain:
-            lengths = [self._lengths[place] for place, _ in ranked[: self._num_good]]
-            self.num_weights = 2 * self.num_tokens * sum(lengths)
-        self._spend("rerank", began)
+        began, options = perf_counter(), self.options
+        if RERANK in options.stages:
+            weight = self.models.settings.recall_weight
+            self.ranked = best_first(self.recalled.places, self._probabilities, weight)
+        else:
+            self.ranked = list(self.recalled.scores.items())
+        best, least = self.ranked[: options.top_k], options.min_score
+        self._hits = [hit_of(self.segments, place, score) for place, score in best]
+        self._num_good = sum(least is None or score >= least for _, score in best)
+        if options.explain:
+            good = [place for place, _ in best[: self._num_good]]
+            self._read_lengths([place for place in good if place not in self._lengths])
+            self.num_weights = 2 * self.num_tokens * sum(self._lengths[place] for place in good)
+        self._spend("rerank" if RERANK in options.stages else "total", began)
 
     def _alignment(self, hit: dict[str, Any]) -> SearchStep:
         weights = self.num_weights // max(1, self._num_good)

@@ -113,21 +113,25 @@ class Store:
             settings: The new settings, if they change.
         """
         before = self.manifest
-        if before.generation >= MOST_CHANGES:
-            raise InputError("cannot be changed any more; build it anew", source=self.folder)
         marked = self._marked(gone or {}, before.generation + 1)
         left_out = set(dropped)
         kept = [marked.get(each.name, each) for each in before.segments]
         kept = [each for each in kept if each.name not in left_out]
         after = replace(
             before,
-            generation=before.generation + 1,
             segments=tuple(each for each in (*kept, *new) if each.num_deleted < each.num_rows),
             columns=before.columns if columns is None else tuple(columns),
             unfinished=before.unfinished if unfinished is None else unfinished,
             settings=settings or before.settings,
         )
-        after.write(self.folder)
+        self.become(after)
+
+    def become(self, after: Manifest) -> None:
+        """Commit another state as the next generation; all of its files are on disk already."""
+        generation = self.manifest.generation
+        if generation >= MOST_CHANGES:
+            raise InputError("cannot be changed any more; build it anew", source=self.folder)
+        replace(after, generation=generation + 1).write(self.folder)
         known = {segment.entry.name: segment for segment in self.segments}
         self.manifest, self.segments = self._read(known)
         self._sweep()
@@ -146,6 +150,7 @@ class Store:
         """The newest state whose segments could all be opened."""
         for _ in range(TRIES):
             manifest = read_manifest(self.folder)
+            self._check_models(manifest)
             try:
                 refuse_links(self.folder)
                 refuse_links(self.folder / SEGMENTS)
@@ -154,7 +159,7 @@ class Store:
                 )
             except FileNotFoundError as error:
                 if read_manifest(self.folder).generation == manifest.generation:
-                    message = "is missing; restore the index, or rebuild it"
+                    message = "is missing; restore the index, or build it again"
                     raise InputError(message, source=error.filename) from None
         raise InputError("is being changed too fast to be opened; try again", source=self.folder)
 
@@ -164,6 +169,12 @@ class Store:
         segment = Segment(self.segment_folder(entry.name), entry, known)
         self._check_shape(segment)
         return segment
+
+    def _check_models(self, manifest: Manifest) -> None:
+        """Refuse a state that was written with other models than this process has opened."""
+        if self._shape is not None and manifest.models != self.manifest.models:
+            message = "was rebuilt with another model in the meantime; open it again"
+            raise InputError(message, source=self.folder)
 
     def _check_shape(self, segment: Segment) -> None:
         if self._shape is None:

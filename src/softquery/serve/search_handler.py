@@ -10,6 +10,7 @@ from typing import Protocol
 from softquery.errors import SoftqueryError
 from softquery.search import SearchResult
 from softquery.search.search_steps import SearchStep
+from softquery.search.stages import checked_stages
 from softquery.serve.queued_request import SplitRequest, TooManyWeights
 from softquery.serve.telemetry import log
 
@@ -27,6 +28,7 @@ class SearchRequest:
     min_score: float | None = None
     candidates: int = 50
     explain: bool = False
+    stages: tuple[str, ...] | None = None
     max_weights: int = 300_000
     """The most weights that the alignments of all hits may have together."""
 
@@ -63,6 +65,7 @@ class SearchableIndex(Protocol):
         min_score: float | None,
         candidates: int,
         explain: bool,
+        stages: tuple[str, ...] | None,
     ) -> SteppedSearch:
         """A search for the best hits."""
 
@@ -117,6 +120,7 @@ class SearchHandler:
             min_score=request.min_score,
             candidates=request.candidates,
             explain=request.explain,
+            stages=request.stages,
         )
         for _ in search.recall():
             yield SplitRequest([], [])
@@ -135,7 +139,7 @@ class SearchHandler:
     ) -> list[SearchResult] | SplitRequest:
         """What the query found; before that, the alignments of the hits."""
         if not answers:
-            return [SearchResult(request.query, [], [])]
+            return [SearchResult(request.query, [], [], stages=checked_stages(request.stages))]
         running = answers[0]
         if not running.is_compared:
             running.is_compared = True
@@ -153,7 +157,7 @@ class SearchHandler:
         try:
             self.index.refresh()
         except (SoftqueryError, OSError) as error:
-            fields = {"index": self.name, "error": type(error).__name__}
+            fields = {"index": self.name, "error": type(error).__name__, "reason": str(error)}
             log(
                 logging.WARNING, "an index could not be refreshed; its last state is served", fields
             )

@@ -12,7 +12,8 @@ import numpy as np
 from softquery.answers import Generated, Match
 from softquery.errors import SoftqueryError, counted
 from softquery.measure.word_scores import unit_rows
-from softquery.search import SearchResult
+from softquery.search import Index, SearchResult
+from softquery.search.stages import RERANK
 from softquery.serve.catalogue import Catalogue, ServedModel, Verb
 from softquery.serve.engine import Engine, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded
@@ -123,19 +124,17 @@ class Service:
 
     async def search(
         self, index: str | None, request: SearchRequest
-    ) -> tuple[ServedModel, list[dict[str, Any]]]:
+    ) -> tuple[ServedModel, SearchResult]:
         """The best hits of an index."""
         served = self.catalogue.find("search", index)
         self.check_texts([request.query])
-        if request.candidates > self.limits.max_texts:
-            most = f"one request may compare {self.limits.max_texts:,}"
-            raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates; {most}")
+        self._check_rows(served, request)
         self._check_conditions(request.where or {})
         request = replace(request, max_weights=self.limits.max_tokens)
         found: SearchResult = (await self.ask(served, "search", request)).answers[0]
         for stage, seconds in found.seconds.items():
             self.metrics.observe_stage(f"search {stage}", served.name, seconds)
-        return served, found.hits
+        return served, found
 
     async def predict(
         self, verb: Verb, model: str | None, texts: Sequence[Any]
@@ -163,6 +162,17 @@ class Service:
             raise Fault(FaultKind.VALIDATION, f"{number:,} texts; one request may hold {most:,}")
         if any(len(text) > longest for text in texts):
             raise Fault(FaultKind.VALIDATION, f"a text is longer than {longest:,} characters")
+
+    def _check_rows(self, served: ServedModel, request: SearchRequest) -> None:
+        """Refuse to compare more rows than one request may; without recall, that is every row."""
+        most = f"one request may compare {self.limits.max_texts:,}"
+        if request.candidates > self.limits.max_texts:
+            raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates; {most}")
+        is_alone = request.stages == (RERANK,) and isinstance(served.model, Index)
+        if is_alone and len(served.model) > self.limits.max_texts:
+            every = f"rerank alone compares all {len(served.model):,} rows"
+            message = f"{every}; {most}; name words or vectors as well"
+            raise Fault(FaultKind.VALIDATION, message)
 
     def _check_conditions(self, where: Mapping[str, str | Sequence[str]]) -> None:
         """Refuse more values of conditions, or longer ones, than one request may hold."""

@@ -164,7 +164,8 @@ def test_search_answers_as_the_index_does(held, slow):
     slow.go.set()
     found = held.ask("/v1/search", {"query": "a cat sleeps", "top_k": 1}).json()
     hit = {"question": "a cat sleeps", "answer": "yes", "score": 0.9, "candidates": 50}
-    assert found == {"index": "slow", "query": "a cat sleeps", "hits": [hit]}
+    stages = ["words", "vectors", "rerank"]
+    assert found == {"index": "slow", "query": "a cat sleeps", "stages": stages, "hits": [hit]}
     options = {"where": {"kind": ["a", "b"]}, "min_score": 0.5, "explain": True}
     assert held.ask("/v1/search", {"query": "a", **options}).json()["hits"][0]["where"] == {
         "kind": ["a", "b"]

@@ -4,6 +4,7 @@ import random
 import re
 import shutil
 import signal
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -94,12 +95,58 @@ def test_alignments(asked):
 
 
 @pytest.mark.parametrize(
+    "stages",
+    [["words"], ["vectors"], ["vectors", "words"], ["words", "rerank"], ["vectors", "rerank"]],
+    ids=",".join,
+)
+def test_stages(asked, catalogue_of_shop, stages):
+    found = asked.ask("/v1/search", {"query": ENGLISH, "stages": stages, "explain": True}).json()
+    (english, _) = catalogue_of_shop.indexes
+    expected = english.model.find(ENGLISH, stages=stages, explain=True)
+    assert found["stages"] == sorted(stages, key=("words", "vectors", "rerank").index)
+    assert found["hits"] == expected.hits
+    assert found["hits"]
+    assert asked.ask("/v1/search", {"query": ENGLISH}).json()["stages"] == [
+        "words",
+        "vectors",
+        "rerank",
+    ]
+    assert asked.ask("/v1/search", {"query": " ", "stages": stages}).json()["hits"] == []
+
+
+def test_rerank_alone_compares_all_rows_if_that_many_may_be(settings, catalogue_of_shop):
+    many = replace(settings, limits=Limits(max_texts=1000))
+    (english, _) = catalogue_of_shop.indexes
+    with in_thread(many, catalogue_of_shop) as client:
+        found = client.ask("/v1/search", {"query": ENGLISH, "stages": ["rerank"]}).json()
+    assert found["hits"] == english.model.search(ENGLISH, stages=["rerank"])
+
+
+def test_a_rebuilt_index_is_served_as_it_was(shop, tmp_path):
+    place = shutil.copytree(shop / "faq-en.sq", tmp_path / "faq.sq")
+    with in_thread(Settings(indexes=(str(place),))) as client:
+        before = client.ask("/v1/search", {"query": ENGLISH}).json()
+        Index.rebuild(place, model="nli-en", threads=1)
+        for _ in range(3):
+            time.sleep(0.6)
+            assert client.ask("/v1/search", {"query": ENGLISH}).json() == before
+
+
+@pytest.mark.parametrize(
     ("body", "said"),
     [
         ({}, "query"),
         ({"query": 7}, "query"),
         ({"query": "a", "top_k": 101}, "top_k"),
-        ({"query": "a", "min_score": 1.5}, "min_score"),
+        ({"query": "a", "min_score": 1.5}, "min_score must be from 0 to 1, got 1.5"),
+        ({"query": "a", "min_score": -1, "stages": ["words"]}, "min_score"),
+        ({"query": "a", "stages": []}, "stages"),
+        ({"query": "a", "stages": "words"}, "stages"),
+        ({"query": "a", "stages": ["words", "colours"]}, "stages"),
+        (
+            {"query": "a", "stages": ["rerank"]},
+            "rows; one request may compare 80; name words or vectors as well",
+        ),
         ({"query": "a", "where": ["category"]}, "where"),
         ({"query": "a", "candidates": 81}, "81 candidates; one request may compare 80"),
         ({"query": "a" * 20_001}, "longer than 20,000 characters"),

@@ -22,6 +22,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFIN
 try:
     if sys.argv[1] == "add":
         Index.open(sys.argv[2], threads=1).add(rows)
+    elif sys.argv[1] == "rebuild":
+        Index.rebuild(sys.argv[2], vectors="words", threads=1)
     else:
         Index.build(rows, sys.argv[2], model=sys.argv[4], threads=1)
 except InputError as error:
@@ -48,6 +50,20 @@ def test_adding(index, rows, size):
     assert again.search(rows[0]["question"], min_score=0.0)
     assert again.add([{"question": "w1"}]).added == 1
     assert len(list((index.path / "segments").iterdir())) == 2
+
+
+@pytest.mark.parametrize("size", [100, 700])
+def test_rebuilding(index, rows, size):
+    before = index.manifest
+    result = limited("rebuild", index.path, size)
+    assert result.returncode == 2, result.stderr
+    assert result.stdout.count("\n") == 1
+    assert "cannot be written (File too large)" in result.stdout
+    again = Index.open(index.path)
+    assert again.manifest == before
+    assert again.search(rows[0]["question"], min_score=0.0)
+    assert limited("rebuild", index.path, 10**9).returncode == 0
+    assert len(list((index.path / "segments").iterdir())) == 1
 
 
 def test_building_goes_on_when_there_is_space(model, tmp_path, monkeypatch):

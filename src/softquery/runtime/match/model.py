@@ -161,6 +161,10 @@ class Matcher:
         """
         return self.encodings_of_read(self.read(listed_texts(texts))[0])
 
+    def forget_encodings(self) -> None:
+        """Empty the cache of encodings, so that the next call costs what the first one did."""
+        self._cache.clear()
+
     def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
         """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
         if reads_words(self.bundle):
@@ -317,6 +321,12 @@ class EncodingCache:
             self.num_bytes += kept_bytes(sentence, encoding)
             while self.num_bytes > self.most_bytes:
                 self.num_bytes -= kept_bytes(*self._kept.popitem(last=False))
+
+    def clear(self) -> None:
+        """Let go of all."""
+        with self._lock:
+            self._kept.clear()
+            self.num_bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -10,6 +10,7 @@ from softquery.answers import generated_record
 from softquery.decoding import Beam, CoupletRule
 from softquery.runtime import GenerateRequest
 from softquery.runtime.generate.request import Rank
+from softquery.search.stages import STAGES, Stage, checked_stages
 from softquery.serve.bodies import (
     LIMIT,
     Count,
@@ -97,12 +98,24 @@ class SearchBody(RequestBody):
     ] = None
     min_score: Annotated[
         float | None,
-        Field(ge=0, le=1, description="The score that a hit needs; by default the index's own."),
+        Field(
+            ge=0,
+            description="The score that a hit needs, with `rerank` from 0 to 1; by default the "
+            "index's own, or none without `rerank`.",
+        ),
     ] = None
     candidates: Annotated[
         Count, Field(description="How many rows are compared.", json_schema_extra={LIMIT: "count"})
     ] = 50
     explain: Annotated[bool, Field(description="Whether hits have an `alignment`.")] = False
+    stages: Annotated[
+        list[Stage] | None,
+        Field(
+            min_length=1,
+            max_length=len(STAGES),
+            description="What finds and orders rows; all by default. Scores depend on it.",
+        ),
+    ] = None
     index: Index = None
 
     def request(self, most: int) -> SearchRequest:
@@ -120,6 +133,7 @@ class SearchBody(RequestBody):
             min_score=self.min_score,
             candidates=self.candidates if is_given else min(self.candidates, most),
             explain=self.explain,
+            stages=None if self.stages is None else checked_stages(self.stages),
         )
 
 
@@ -131,6 +145,7 @@ class SearchAnswer(ResponseBody):
 
     index: str
     query: str
+    stages: list[Stage]
     hits: list[dict[str, Any]]
 
 
@@ -233,8 +248,11 @@ class Own:
     async def search(self, body: SearchBody) -> Json:
         """The stored questions that mean the same, with their answers."""
         request = body.request(self.service.limits.max_texts)
-        served, hits = await self.service.search(body.index, request)
-        return Json({"index": served.name, "query": body.query, "hits": hits})
+        served, found = await self.service.search(body.index, request)
+        stages = list(found.stages)
+        return Json(
+            {"index": served.name, "query": body.query, "stages": stages, "hits": found.hits}
+        )
 
     async def classify(self, body: TextsBody) -> Json:
         """The label of each text."""
