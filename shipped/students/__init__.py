@@ -1,0 +1,1 @@
+"""Students of sentence encoders, taught on a GPU; see README.md."""

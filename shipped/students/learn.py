@@ -1,0 +1,281 @@
+r"""Students by a list of runs, with everything in the memory of one GPU.
+
+    PYTHONPATH=shipped python -m students.learn --lessons en --runs runs.json \
+        --results results.jsonl
+
+The model is `PooledEncoder` and the loss `SentenceDistillation`, as in `softquery distill`. A run
+ends after `steps` or, where `seconds` are given, when they are over; its rate falls to nothing by
+then. Weights are saved in half precision beside the settings, now and then and at the end.
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from softquery.data import TaughtBatch, Tokens
+from softquery.models import PooledEncoder, PooledEncoderConfig, SentenceOutput
+from softquery.tasks import SentenceDistillation
+from students.lessons import Lessons
+from students.scores import scores
+from students.vocabulary import in_pieces, kept_pieces
+
+LONGEST = 64
+SPREAD = 0.3
+"""Standard deviation of the vectors that a body reads first."""
+SORTED = 32
+"""Batches of texts that are sorted by length together."""
+ENCODED = 4_096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One student."""
+
+    name: str
+    targets: str
+    model: dict[str, Any]
+    seed: int = 1
+    share: float = 1.0
+    """Of the texts, with what was made of them."""
+    made: bool = True
+    steps: int = 20_000
+    seconds: float = 0.0
+    rate: float = 4e-3
+    warmup: float = 0.03
+    batch: int = 2_048
+    pieces: int = 26_000
+    near: int = 0
+    """How many of a text's nearest texts stand beside it in every other batch."""
+    compiled: bool = True
+    prefixes: tuple[int, ...] = (64, 128, 256)
+    cosine_weight: float = 10.0
+    likeness_weight: float = 1.0
+    temperature: float = 0.05
+    by: str = "accuracy"
+    save: str = ""
+    """Where weights go, without an ending."""
+    every: float = 60.0
+    """Seconds between two looks at the figures, and two savings."""
+
+
+class Teaching:
+    """What a run needs, on the device.
+
+    Args:
+        lessons: In the teacher's pieces.
+        run: The student.
+        targets: What it learns of each text, [N, E] or wider.
+    """
+
+    def __init__(self, lessons: Lessons, run: Run, targets: Tensor) -> None:
+        torch.manual_seed(run.seed)
+        self.run, self.targets, device = run, targets, lessons.ids.device
+        self.kept = kept_pieces(lessons, run.pieces)
+        self.lessons = in_pieces(lessons, self.kept)
+        settings = {"output_size": targets.shape[1], **run.model}
+        settings["pools"] = tuple(settings.get("pools", ("query", "max")))
+        self.config = PooledEncoderConfig(vocab_size=len(self.kept), **settings)
+        self.model = PooledEncoder(self.config).to(device)
+        self._fill_table()
+        width = self.config.output_size
+        self.task = SentenceDistillation(
+            output_size=width,
+            prefixes=tuple(each for each in run.prefixes if each < width),
+            cosine_weight=run.cosine_weight,
+            likeness_weight=run.likeness_weight,
+            temperature=run.temperature,
+        )
+        self.rows = self._chosen()
+        self.near = nearest(targets, self.rows, run.near) if run.near else None
+
+    def _fill_table(self) -> None:
+        """Begin with the teacher's vectors of the pieces by themselves."""
+        numbers = {piece: n for n, piece in enumerate(self.lessons.pieces)}
+        places = [self.lessons.first["pieces"] + numbers[piece] for piece in self.kept]
+        known = self.targets[places].float()[:, : self.config.embedding_size]
+        if self.model.body is None:
+            nn.init.eye_(self.model.output.weight)
+            nn.init.zeros_(self.model.output.bias)
+        else:
+            known = known * (SPREAD / known.std())
+        table = self.model.embedder.table.weight.data
+        table[:, : known.shape[1]] = known
+        table[0] = 0
+
+    def _chosen(self) -> Tensor:
+        """Numbers of the texts to learn; the same for every seed."""
+        lessons, device = self.lessons, self.lessons.ids.device
+        count = lessons.first["made"]
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(1234))
+        texts = order[: int(count * self.run.share)].to(device)
+        if self.run.made and len(lessons.owners):
+            is_chosen = torch.zeros(count, dtype=torch.bool, device=device)
+            is_chosen[texts] = True
+            texts = torch.cat([texts, count + torch.nonzero(is_chosen[lessons.owners])[:, 0]])
+        return texts[lessons.lengths(texts) > 0]
+
+    def batches(self) -> Iterator[tuple[Tensor, int]]:
+        """Numbers of texts and their padded length, without end; of like length together."""
+        size, epoch, lessons = self.run.batch, 0, self.lessons
+        while True:
+            device, seed = self.rows.device, 1000 * epoch + self.run.seed
+            chance = torch.Generator(device=device).manual_seed(seed)
+            order = torch.randperm(len(self.rows), generator=chance, device=device)
+            if self.near is not None and epoch % 2:
+                heads = order[: len(order) // (1 + self.run.near)]
+                groups = torch.cat([self.rows[heads, None], self.near[heads]], dim=1)
+                found = list(groups.split(size // groups.shape[1]))
+                found = [group.flatten() for group in found[:-1]]
+            else:
+                found = []
+                for part in self.rows[order].split(size * SORTED):
+                    by_length = part[torch.argsort(lessons.lengths(part))]
+                    found += [each for each in by_length.split(size) if len(each) == size]
+            longest = torch.stack([lessons.lengths(rows).max() for rows in found]).tolist()
+            shuffled = np.random.default_rng([self.run.seed, epoch]).permutation(len(found))
+            for place in shuffled.tolist():
+                yield found[place], min(LONGEST, -(-int(longest[place]) // 4) * 4)
+            epoch += 1
+
+    @torch.inference_mode()
+    def judged_vectors(self) -> Tensor:
+        """The student's vectors of the texts that it is judged by."""
+        rows, lessons = self.lessons.rows("judged"), self.lessons
+        found = torch.empty(len(rows), self.config.output_size, device=rows.device)
+        order = torch.argsort(lessons.lengths(rows))
+        self.model.eval()
+        for part in order.split(ENCODED):
+            length = max(1, min(LONGEST, int(lessons.lengths(rows[part]).max())))
+            found[part] = self.model.encode(lessons.batch(rows[part], length)).vectors
+        self.model.train()
+        return found
+
+    def figures(self) -> dict[str, float]:
+        """What the student reaches."""
+        found = self.judged_vectors()
+        wanted = self.targets[self.lessons.rows("judged"), : found.shape[1]].float()
+        half = F.normalize(found[:, :128], dim=-1)
+        return {
+            **scores(found, self.lessons.judged, by=self.run.by),
+            "first_128": scores(half, self.lessons.judged, by=self.run.by)["mean"],
+            "cosine": float((found * F.normalize(wanted, dim=-1)).sum(1).mean()),
+        }
+
+    def save(self, told: dict[str, Any]) -> None:
+        """Write weights and settings, whole or not at all."""
+        if not self.run.save:
+            return
+        target = Path(self.run.save)
+        weights = {name: w.detach().half().cpu().contiguous()
+                   for name, w in self.model.state_dict().items()}  # fmt: skip
+        save_file(weights, f"{target}.partial")
+        Path(f"{target}.partial").replace(f"{target}.safetensors")
+        settings = {"config": asdict(self.config), "pieces": self.kept, "told": told}
+        Path(f"{target}.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+@torch.inference_mode()
+def nearest(targets: Tensor, rows: Tensor, count: int, *, width: int = 128) -> Tensor:
+    """The numbers of the texts nearest to each of these texts, itself left out: [N, count]."""
+    known = F.normalize(targets[rows, :width].float(), dim=-1).half()
+    found = []
+    for part in known.split(8_192):
+        best: tuple[Tensor, Tensor] | None = None
+        for start in range(0, len(known), 262_144):
+            top = (part @ known[start : start + 262_144].T).topk(count + 1, dim=1)
+            values, places = top.values, top.indices + start
+            if best is not None:
+                values, places = torch.cat([best[0], values], 1), torch.cat([best[1], places], 1)
+                values, kept = values.topk(count + 1, dim=1)
+                places = places.gather(1, kept)
+            best = values, places
+        if best is not None:
+            found.append(rows[best[1][:, 1:]])
+    return torch.cat(found)
+
+
+def taught(teaching: Teaching) -> dict[str, Any]:
+    """Train a student; what became of it."""
+    run, model, device = teaching.run, teaching.model, teaching.rows.device
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=run.rate, betas=(0.9, 0.98), fused=device.type == "cuda"
+    )
+
+    def encoded(tokens: Tokens) -> Tensor:
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            return model.encode(tokens).vectors
+
+    def compared(found: Tensor, wanted: Tensor) -> Tensor:
+        batch = TaughtBatch(Tokens(wanted[:0], wanted[:0]), wanted)
+        return teaching.task.loss(SentenceOutput(found, None), batch)
+
+    if run.compiled:
+        torch._dynamo.config.cache_size_limit = 64
+        encoded = torch.compile(encoded, dynamic=True)
+        compared = torch.compile(compared, dynamic=False)
+    began = looked = time.monotonic()
+    loss, step = torch.zeros(()), 0
+    for rows, length in teaching.batches():
+        spent = time.monotonic() - began
+        done = max(step / run.steps, spent / run.seconds if run.seconds else 0.0)
+        if done >= 1:
+            break
+        rise = min(1.0, done / run.warmup) if run.warmup else 1.0
+        for group in optimizer.param_groups:
+            group["lr"] = run.rate * max(rise, 1e-3) * 0.5 * (1 + math.cos(math.pi * done))
+        wanted = F.normalize(teaching.targets[rows, : teaching.config.output_size].float(), dim=-1)
+        loss = compared(encoded(teaching.lessons.batch(rows, length)), wanted)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
+        optimizer.step()
+        step += 1
+        if time.monotonic() - looked > run.every:
+            looked = time.monotonic()
+            told = {"step": step, "loss": loss.item(), **teaching.figures()}
+            print(run.name, run.seed, _rounded(told), flush=True)
+            teaching.save(told)
+    return {"steps_done": step, "loss": loss.item(), "texts": len(teaching.rows),
+            "seconds_taken": round(time.monotonic() - began), **teaching.figures()}  # fmt: skip
+
+
+def _rounded(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: round(v, 3) if isinstance(v, float) else v for name, v in told.items()}
+
+
+def main() -> None:
+    """Train every student of the list."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lessons", type=Path, required=True)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--results", type=Path, required=True)
+    options = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.backends.cuda.matmul.allow_tf32 = True
+    lessons, known, targets = Lessons.read(options.lessons, device), "", torch.empty(0)
+    for given in json.loads(options.runs.read_text(encoding="utf-8")):
+        run = Run(**given)
+        if run.targets != known:
+            known, targets = run.targets, torch.from_numpy(np.load(run.targets)).to(device)
+        teaching = Teaching(lessons, run, targets)
+        told = taught(teaching)
+        row = {**given, **told}
+        teaching.save(row)
+        with options.results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        print("done", run.name, run.seed, _rounded(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()
