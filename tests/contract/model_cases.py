@@ -116,6 +116,11 @@ CASES = [
     ),
     _esim(composer="convolution", projection_size=7, composer_size=16, output_size=1),
     _esim(cell="gru", composer="convolution", composer_size=12, output_size=2),
+    _esim(alignment_size=4),
+    _esim(alignment_size=4, cell="gru", output_size=1),
+    _esim(alignment_size=3, parts=("own", "aligned", "difference")),
+    _esim(alignment_size=4, parts=("product",)),
+    _esim(alignment_size=6, composer="convolution", projection_size=7, composer_size=12),
     *(
         _siamese(pooling=pooling, head=head, output_size=output_size)
         for pooling, (head, output_size) in product(

@@ -32,6 +32,11 @@ CASES = [
     ),
     {"name": "esim", "composer": "convolution", "parts": ("aligned", "product"), "outputs": 1},
     {"name": "esim", "cell": "gru", "composer": "feedforward", "projection_size": 16},
+    *({"name": "esim", "alignment_size": 5, "parts": parts} for parts in SUBSETS),
+    *(
+        {"name": "esim", "alignment_size": size, "composer": composer, "projection_size": 7}
+        for size, composer in ((4, "convolution"), (6, "gru"), (30, "feedforward"))
+    ),
     *(
         {"name": "siamese", "pooling": pooling, "head": head, "outputs": outputs}
         for pooling, (head, outputs) in product(

@@ -1,7 +1,9 @@
-"""The contestants of a benchmark: our matchers, and cross-encoders of BERT's and MiniLM's shape.
+"""The contestants of a benchmark: our matchers, and cross-encoders of the shapes that people use.
 
-The rivals have random weights, which cost as much time as trained ones. Their vocabulary consists
-of the benchmark's own words, so that no word is split into sub-words, which favours them.
+MiniLM-L6 and TinyBERT-L2 are what FlashRank and sentence-transformers rerank with on a CPU; the
+ModernBERT of 17 million weights has the shape of the smallest Ettin. The rivals have random
+weights, which cost as much time as trained ones. Their vocabulary consists of the benchmark's own
+words, so that no word is split into sub-words, which favours them.
 """
 
 import importlib
@@ -16,10 +18,18 @@ from softquery.bench.sample_sentences import sentences
 from softquery.errors import ConfigError, MissingExtra
 
 Pair = tuple[str, str]
-SHAPES = {
+SHAPES: dict[str, dict[str, int]] = {
     "bert-base": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12},
     "minilm-l6": {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12},
-}
+    "tinybert-l2": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2},
+    "modernbert-17m": {
+        "hidden_size": 256, "num_hidden_layers": 7, "num_attention_heads": 4,
+        "intermediate_size": 384, "vocab_size": 50_368,
+    },
+}  # fmt: skip
+"""By name; inside, four times as wide as outside, and of BERT's vocabulary, unless told."""
+MODERN = "modernbert"
+"""What the names of shapes begin with that are not of BERT's kind."""
 VOCABULARY = 30_522
 
 
@@ -30,7 +40,10 @@ class Contestant(Protocol):
         """Score pairs."""
 
     def rank(self, query: str) -> Any:
-        """Score a query against the hundred candidates given to the constructor."""
+        """Score a query against the candidates that were given last."""
+
+    def take(self, candidates: Sequence[str]) -> None:
+        """From now on rank these candidates."""
 
 
 class Ours:
@@ -46,6 +59,10 @@ class Ours:
         from softquery.runtime import load_matcher
 
         self.matcher = load_matcher(model, backend="onnx", threads=threads)
+        self.take(candidates)
+
+    def take(self, candidates: Sequence[str]) -> None:
+        """From now on rank these candidates, whose encodings are stored before the first query."""
         self.candidates = list(candidates)
         self.stored: list[Any] | None = None
 
@@ -75,6 +92,10 @@ class CrossEncoder:
 
         torch.set_num_threads(threads)
         self.torch = torch
+        self.take(candidates)
+
+    def take(self, candidates: Sequence[str]) -> None:
+        """From now on rank these candidates."""
         self.candidates = list(candidates)
 
     def match(self, pairs: Sequence[Pair]) -> Any:
@@ -106,7 +127,7 @@ class QuantisedCrossEncoder(CrossEncoder):
         import onnxruntime
 
         self.tokenizer = benchmark_tokenizer()
-        self.candidates = list(candidates)
+        self.take(candidates)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(
@@ -147,20 +168,23 @@ def _words(text: str) -> list[str]:
     return "".join(mark if mark.isalnum() else f" {mark} " for mark in text.lower()).split()
 
 
-def random_cross_encoder(shape: str, *, num_labels: int = 3) -> tuple[Any, Any]:
-    """A BERT of that shape with random weights, and its tokenizer."""
+def random_cross_encoder(
+    shape: str, *, num_labels: int = 3, attention: str = "sdpa"
+) -> tuple[Any, Any]:
+    """A BERT or ModernBERT of that shape with random weights, and its tokenizer."""
     if shape not in SHAPES:
         raise ConfigError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}")
     tokenizer = benchmark_tokenizer()
-    size = SHAPES[shape]
-    library = transformers()
-    config = library.BertConfig(
-        vocab_size=VOCABULARY,
-        intermediate_size=4 * size["hidden_size"],
-        num_labels=num_labels,
-        **size,
+    size = {"vocab_size": VOCABULARY, **SHAPES[shape]}
+    size = {"intermediate_size": 4 * size["hidden_size"], **size}
+    library, kind = transformers(), "Bert"
+    if shape.startswith(MODERN):
+        kind = "ModernBert"
+        tokenizer.model_input_names = ["input_ids", "attention_mask"]  # it knows no segments
+    config = getattr(library, f"{kind}Config")(
+        num_labels=num_labels, attn_implementation=attention, pad_token_id=0, **size
     )
-    return library.BertForSequenceClassification(config).eval(), tokenizer
+    return getattr(library, f"{kind}ForSequenceClassification")(config).eval(), tokenizer
 
 
 def write_graph(shape: str, path: Path) -> None:
@@ -168,7 +192,8 @@ def write_graph(shape: str, path: Path) -> None:
     import torch
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    model, tokenizer = random_cross_encoder(shape)
+    attention = "eager" if shape.startswith(MODERN) else "sdpa"  # whose windows no graph knows
+    model, tokenizer = random_cross_encoder(shape, attention=attention)
     sample = tokenizer(["a b", "c"], ["d", "e f g"], padding=True, return_tensors="pt")
     names = list(sample)
     plain = path.with_suffix(".float32.onnx")

@@ -19,6 +19,14 @@ from softquery.runtime import load_matcher
 from softquery.zoo import resolve
 
 SCENES = ("pair_s", "batch32_s", "rank100_s")
+"""What every contestant does: texts are short sentences."""
+WORDS = (50, 200)
+"""How many words the candidates of further rankings have."""
+LONG = tuple(f"rank100_{words}_s" for words in WORDS)
+SLOW = "bert-base"
+"""The shape that is not asked to rank long candidates, because it takes minutes."""
+INT8, TORCH = "int8", "torch"
+"""How the names of contestants end: like is compared with like."""
 TITLES = {"rank100_s": "rank 100 candidates", "pair_s": "one pair"}
 """The scenes that a picture shows."""
 
@@ -34,6 +42,27 @@ class MatchBench:
     def ratio(self, rival: str, ours: str, scene: str) -> float:
         """How many times as long as ours the rival takes."""
         return self.rows[rival][scene] / self.rows[ours][scene]
+
+    def ratios(self) -> dict[str, dict[str, dict[str, float]]]:
+        """How many times as long rivals take, by our int8 model (else all of ours), rival, scene.
+
+        Rivals in int8 come first, those in PyTorch behind them.
+        """
+        all_ours = [name for name in self.rows if name.startswith("softquery ")]
+        small = [name for name in all_ours if name.endswith(INT8)] or all_ours
+        rivals = [name for end in (INT8, TORCH) for name in self.rows if name.endswith(end)]
+        return {
+            ours: {
+                rival: {
+                    scene: self.ratio(rival, ours, scene)
+                    for scene in (*SCENES, *LONG)
+                    if scene in self.rows[rival] and scene in self.rows[ours]
+                }
+                for rival in rivals
+                if rival not in all_ours
+            }
+            for ours in small
+        }
 
 
 def run_match_bench(
@@ -75,7 +104,7 @@ def _tasks(
 ) -> dict[str, dict[str, Any]]:
     from softquery.export.match import export_matcher  # imports torch, which ours do without
 
-    shared = {"threads": threads, "seconds": seconds}
+    shared = {"threads": threads, "seconds": seconds, "words": WORDS}
     tasks: dict[str, dict[str, Any]] = {}
     short = [Path(model).name for model in models]
     for place, (model, name) in enumerate(zip(models, short, strict=True)):
@@ -88,13 +117,12 @@ def _tasks(
             wide = export_matcher(bundle, folder / f"float32-{place}").bundle
             tasks[f"softquery {shown} float32"] = {"kind": "ours", "model": str(wide), **shared}
     for shape in SHAPES:
-        tasks[f"{shape} torch"] = {"kind": "torch", "shape": shape, **shared}
+        task = {"shape": shape, **shared, "words": () if shape == SLOW else WORDS}
+        tasks[f"{shape} {TORCH}"] = {"kind": "torch", **task}
         say(f"exporting {shape} to int8")
         graph = folder / f"{shape}.onnx"
         write_graph(shape, graph)
-        tasks[f"{shape} onnx int8"] = {
-            "kind": "onnx", "shape": shape, "graph": str(graph), **shared
-        }  # fmt: skip
+        tasks[f"{shape} onnx {INT8}"] = {"kind": "onnx", "graph": str(graph), **task}
     return tasks
 
 
@@ -129,7 +157,7 @@ def measured_in_process(
 
 def _summary(found: list[dict[str, Any]]) -> dict[str, float]:
     summary: dict[str, float] = {}
-    for scene in SCENES:
+    for scene in (each for each in (*SCENES, *LONG) if each in found[0]):
         times = sorted(value for each in found for value in each[scene])
         summary[scene] = statistics.median(times)
         summary[f"{scene}_p95"] = times[min(len(times) - 1, int(0.95 * len(times)))]

@@ -20,7 +20,7 @@ from softquery.bench.contestants import (  # noqa: E402
     Ours,
     QuantisedCrossEncoder,
 )
-from softquery.bench.sample_sentences import sentences  # noqa: E402
+from softquery.bench.sample_sentences import passages, sentences  # noqa: E402
 from softquery.errors import ConfigError  # noqa: E402
 
 CANDIDATES = 100
@@ -40,20 +40,24 @@ def build(task: dict[str, Any]) -> Contestant:
 
 
 def measure(task: dict[str, Any]) -> dict[str, Any]:
-    """Time start-up, single pairs, batches of 32 and rankings of 100."""
+    """Time start-up, single pairs, batches of 32 and rankings of 100, also of `task["words"]`."""
     contestant = build(task)
     texts = sentences(1000)[CANDIDATES:]
     contestant.match([(texts[0], texts[1])])
     startup = time.perf_counter() - BEGAN
     batch = [(texts[place], texts[place + 40]) for place in range(32)]
     seconds = task["seconds"]
-    return {
+    found: dict[str, Any] = {
         "startup_s": startup,
         "pair_s": timed(lambda turn: contestant.match([(texts[turn], texts[turn + 1])]), seconds),
         "batch32_s": timed(lambda turn: contestant.match(batch), seconds),
         "rank100_s": timed(lambda turn: contestant.rank(texts[turn]), seconds),
-        "peak_mb": peak_megabytes(),
     }
+    for num_words in task["words"]:
+        contestant.take(passages(CANDIDATES, num_words))
+        scene = f"rank100_{num_words}_s"
+        found[scene] = timed(lambda turn: contestant.rank(texts[turn]), seconds, least=2)
+    return {**found, "peak_mb": peak_megabytes()}
 
 
 def peak_megabytes() -> float:
@@ -66,13 +70,13 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def timed(act: Callable[[int], Any], seconds: float) -> list[float]:
-    """Times of single calls, for about `seconds` and at least five, after two untimed ones."""
-    for turn in range(2):
+def timed(act: Callable[[int], Any], seconds: float, least: int = 5) -> list[float]:
+    """Times of single calls, for about `seconds` and at least so many, after untimed ones."""
+    for turn in range(min(2, least - 1)):
         act(turn)
     times: list[float] = []
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 5:
+    while time.perf_counter() < end or len(times) < least:
         start = time.perf_counter()
         act(len(times) % 500)
         times.append(time.perf_counter() - start)

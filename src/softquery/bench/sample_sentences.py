@@ -1,4 +1,4 @@
-"""Short sentences of nine to sixteen words, written for timing."""
+"""Short sentences of nine to sixteen words, written for timing, and passages of them."""
 
 _SUBJECTS = (
     "A woman in a red coat",
@@ -52,3 +52,21 @@ def sentences(count: int) -> list[str]:
         f"{_SUBJECTS[place // 100]} {_VERBS[place // 10 % 10]} {_OBJECTS[place % 10]}"
         for place in places
     ]
+
+
+def passages(count: int, num_words: int) -> list[str]:
+    """Texts of so many words, made of sentences one after another and cut in the last of them.
+
+    >>> passages(2, 16)[0]
+    'A woman in a red coat is waiting for the last train to the city. My'
+    """
+    words = [text.split() for text in sentences(1000)]
+    found = []
+    for start in range(count):
+        text: list[str] = []
+        place = start
+        while len(text) < num_words:
+            text += words[place % len(words)]
+            place += 1
+        found.append(" ".join(text[:num_words]))
+    return found

@@ -2,13 +2,16 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson, check_picture, needs_extra
 from softquery.errors import ConfigError, counted
+
+if TYPE_CHECKING:
+    from softquery.bench import MatchBench
 
 NAMES = ("match", "serve")
 
@@ -31,9 +34,11 @@ def bench(
 ) -> None:
     """Time our models beside what one would pick instead, in one run on this machine.
 
-    `match`: single pairs, batches of 32 and rankings of 100, from strings to scores, against
-    cross-encoders of BERT-base's and MiniLM-L6's shape (random weights) in PyTorch and in ONNX
-    Runtime int8. Compare the ratios; absolute times are this machine's.
+    `match`: single pairs, batches of 32 and rankings of 100 candidates of about ten, 50 and 200
+    words, from strings to scores, against cross-encoders of the shapes of BERT-base (which ranks
+    short ones only), MiniLM-L6, TinyBERT-L2 and a ModernBERT of 17 million weights, with random
+    weights, in PyTorch and in ONNX Runtime int8. A second table says how many times as long they
+    take as our int8 model: int8 first, PyTorch behind. Absolute times are this machine's.
 
     `serve`: a server under the load of many clients that rank 20 short texts each, against the
     runtime alone in process, and against a cross-encoder behind a plain FastAPI route.
@@ -63,9 +68,17 @@ def bench(
         draw_match_bench(result, picture)
         note(f"written: {picture}")
     if as_json:
-        print_json(asdict(result))
+        print_json({**asdict(result), "ratios": result.ratios()})
         return
-    heads = ("", "pair ms", "p95", "pairs/s", "rank ms", "p95", "start s", "MB")
+    _print_match(result)
+
+
+def _print_match(result: "MatchBench") -> None:
+    """A table of times, and one of how many times as long others take."""
+    from softquery.bench.match import LONG, WORDS
+
+    longer = [f"rank, {words} words" for words in WORDS]
+    heads = ("", "pair ms", "p95", "pairs/s", "rank ms", "p95", *longer, "start s", "MB")
     rows = [
         (
             contestant,
@@ -74,12 +87,27 @@ def bench(
             f"{32 / row['batch32_s']:,.0f}",
             f"{1000 * row['rank100_s']:.1f}",
             f"{1000 * row['rank100_s_p95']:.1f}",
+            *(f"{1000 * row[scene]:.1f}" if scene in row else "–" for scene in LONG),
             f"{row['startup_s']:.2f}",
             f"{row['peak_mb']:.0f}",
         )
         for contestant, row in result.rows.items()
     ]
-    print_table(f"{counted(threads, 'thread')}, {counted(rounds, 'round')}", heads, rows)
+    counts = f"{counted(result.threads, 'thread')}, {counted(result.rounds, 'round')}"
+    print_table(counts, heads, rows)
+    for ours, rivals in result.ratios().items():
+        times = [
+            (
+                rival,
+                *(
+                    f"{found[scene]:.1f}" if scene in found else "–"
+                    for scene in ("pair_s", "rank100_s", *LONG)
+                ),
+            )
+            for rival, found in rivals.items()
+        ]
+        if times:
+            print_table(f"times as long as {ours}", ("", "pair", "rank", *longer), times)
 
 
 def _bench_serve(

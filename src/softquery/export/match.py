@@ -18,6 +18,7 @@ from softquery.export.quantise import quantise
 from softquery.export.ranges import WatchedModule, measure_ranges
 from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed, entry_of
 from softquery.files import Row
+from softquery.models.esim import part_sizes
 from softquery.nn import Composer, Embedded, WindowComposer
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import check_spelling, has_inner, inner_places
@@ -90,15 +91,20 @@ def _folded_esim(settings: Settings, weights: Weights) -> tuple[Settings, Weight
     parts = tuple(settings["parts"])
     if parts == ("own",):
         raise ConfigError("an ESIM without alignment (parts = own) is not exported")
-    folded = esim.fold_projection(weights["project.0.weight"], parts).astype(np.float32)
+    product_size, width = weights.get(f"{esim.ALIGNMENT}.weight", np.empty((0, 0))).shape
+    folded = esim.fold_projection(
+        weights["project.0.weight"], parts, width=width, product_size=product_size
+    ).astype(np.float32)
     return {**settings, "parts": list(esim.FOLDED)}, {**weights, "project.0.weight": folded}
 
 
 def _watched_esim(model: Any) -> list[WatchedModule]:
     parts, watched = model.config.parts, [WatchedModule("embedded", model.encoder)]
+    width = model.encoder.output_size + model.embedder.added_size
+    sizes = part_sizes(model.config, width)
     for name, part in (("states", "own"), ("product", "product")):
         if part in parts:
-            chosen = _part(parts.index(part), len(parts))
+            chosen = _part(parts.index(part), sizes)
             watched.append(WatchedModule(name, model.project, chosen))
     if "own" not in parts:
         watched.append(WatchedModule("states", model.embedder, _beside_states, "output"))
@@ -117,9 +123,9 @@ def _watched_composer(composer: Composer) -> list[WatchedModule]:
     return [WatchedModule("local", composer)]
 
 
-def _part(place: int, count: int) -> Callable[[Any], Sequence[Tensor]]:
-    """One of the parts that stand side by side in a module's first input."""
-    return lambda given: (given[0].chunk(count, dim=-1)[place],)
+def _part(place: int, sizes: list[int]) -> Callable[[Any], Sequence[Tensor]]:
+    """One of the parts of these sizes that stand side by side in a module's first input."""
+    return lambda given: (given[0].split(sizes, dim=-1)[place],)
 
 
 def _beside_states(output: Any) -> Sequence[Tensor]:

@@ -7,7 +7,8 @@ Encoder, projection and composer have widths of their own, because the encoder i
 and the rest once per pair; the paper's are all alike.
 
 B pairs, P tokens of the first sentence, H of the second, T of either, D = 2 * hidden_size (and what
-an embedder adds), E width of a composed state, C outputs.
+an embedder adds), A `alignment_size`, E width of a composed state, C outputs. States are [B, T, D],
+or [B, T, A + D] where there is a projection of them for the alignment, which comes first.
 """
 
 from dataclasses import dataclass
@@ -52,6 +53,9 @@ class EsimConfig:
     embedding_size: int = 300
     hidden_size: int = 300
     """Width of one LSTM direction of the encoder."""
+    alignment_size: int = 0
+    """Width of a projection of the states that takes their place in the scores and in a ⊙ ã; 0 for
+    the states themselves."""
     projection_size: int = 0
     """Width of the projection F, which the composer reads; 0 for `hidden_size`."""
     composer_size: int = 0
@@ -71,9 +75,11 @@ class EsimConfig:
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise ValueError(f"parts must be some of {PARTS}, got {self.parts}")
         check_positive(self, "output_size", "embedding_size", "hidden_size")
-        for name in ("projection_size", "composer_size"):
+        for name in ("alignment_size", "projection_size", "composer_size"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        if self.alignment_size and self.parts == ("own",):
+            raise ValueError(f"parts {self.parts} align nothing, so alignment_size must be 0")
         if self.composer is not None and self.composer not in get_args(ComposerName):
             known = get_args(ComposerName)
             raise ValueError(f"composer must be one of {known}, got {self.composer!r}")
@@ -102,22 +108,51 @@ def make_composer(
     return WindowComposer(input_size, hidden_size, window=WINDOWS[name], dropout=dropout)
 
 
-def align(own: EncodedSentence, other: EncodedSentence) -> Attended:
-    """What `other` says about each token of `own` (Section 3.2, Eqs. 11-13)."""
-    return attend(own.states, other.states, other.states, score=dot, mask=other.mask.unsqueeze(1))
+def align(own: EncodedSentence, other: EncodedSentence, size: int = 0) -> Attended:
+    """What `other` says about each token of `own` (Section 3.2, Eqs. 11-13).
+
+    Args:
+        own: Whose tokens ask.
+        other: Whose tokens are asked, and mixed.
+        size: How many features, from the first, are scored; 0 for all of them.
+    """
+    query, key = (side.states[..., : size or None] for side in (own, other))
+    return attend(query, key, other.states, score=dot, mask=other.mask.unsqueeze(1))
 
 
 def contrast(
-    own: Float[Tensor, "B T D"], aligned: Float[Tensor, "B T D"], parts: tuple[str, ...] = PARTS
+    own: Float[Tensor, "B T D"],
+    aligned: Float[Tensor, "B T D"],
+    parts: tuple[str, ...] = PARTS,
+    size: int = 0,
 ) -> Float[Tensor, "B T E"]:
-    """[a; ã; a − ã; a ⊙ ã], which sharpens agreement and contrast (Section 3.2, Eqs. 14-15)."""
+    """[a; ã; a − ã; a ⊙ ã], which sharpens agreement and contrast (Section 3.2, Eqs. 14-15).
+
+    Args:
+        own: a.
+        aligned: ã.
+        parts: Those that are made.
+        size: How many features, from the first, are multiplied, while the others are in the other
+            parts; 0 for all of them in all.
+    """
+    wide, wide_aligned = own[..., size:], aligned[..., size:]
     made = {
-        "own": own,
-        "aligned": aligned,
-        "difference": own - aligned,
-        "product": own * aligned,
+        "own": wide,
+        "aligned": wide_aligned,
+        "difference": wide - wide_aligned,
+        "product": own[..., : size or None] * aligned[..., : size or None],
     }
     return torch.cat([made[part] for part in parts], dim=-1)
+
+
+def part_sizes(config: EsimConfig, width: int) -> list[int]:
+    """How wide each of the parts is that `contrast` makes of states of this width.
+
+    >>> part_sizes(EsimConfig(alignment_size=8), 20)
+    [20, 20, 20, 8]
+    """
+    product = config.alignment_size or width
+    return [product if part == "product" else width for part in config.parts]
 
 
 def _stacked(first: Tensor, second: Tensor) -> Tensor:
@@ -140,7 +175,10 @@ class Esim(nn.Module):
     Differs from paper: dropout before the two BiLSTMs is variational (one mask per sentence).
     Differs from paper: projection and composer may be thinner than the encoder, and the composer
     may be a GRU, a feed-forward network or a convolution (`softquery.nn.composers`); the hidden
-    layer of the classifier is as wide as the composer's. With the defaults, all are the paper's.
+    layer of the classifier is as wide as the composer's.
+    Differs from paper: scores and a ⊙ ã may be of a narrower projection of the states
+    (`alignment_size`), which belongs to one sentence alone; so does the same projection of ã, a
+    mixture of the other's. With the defaults, all are the paper's.
 
     `encode` reads one sentence alone; `compare` does everything that needs both. A side that is
     compared many times is encoded once.
@@ -165,8 +203,12 @@ class Esim(nn.Module):
         width = self.encoder.output_size + embedder.added_size
         projection_size = config.projection_size or config.hidden_size
         composer_size = config.composer_size or config.hidden_size
+        if config.alignment_size:
+            self.alignment = nn.Linear(width, config.alignment_size, bias=False)
+            # Inner products of the states are kept in the mean (Johnson & Lindenstrauss).
+            nn.init.normal_(self.alignment.weight, std=config.alignment_size**-0.5)
         self.project = nn.Sequential(
-            nn.Linear(len(config.parts) * width, projection_size), nn.ReLU()
+            nn.Linear(sum(part_sizes(config, width)), projection_size), nn.ReLU()
         )
         self.dropout = VariationalDropout(config.dropout)
         self.composer = make_composer(
@@ -196,14 +238,16 @@ class Esim(nn.Module):
         states = self.encoder(self.embedding_dropout(embedded.at_input), tokens.mask)
         if embedded.at_output is not None:
             states = torch.cat([states, embedded.at_output], dim=-1)
+        if self.config.alignment_size:
+            states = torch.cat([self.alignment(states), states], dim=-1)
         return EncodedSentence(states, tokens.mask)
 
     def compare(self, first: EncodedSentence, second: EncodedSentence) -> PairOutput:
         """Local inference, composition, prediction (Sections 3.2 and 3.3)."""
         if self.config.parts == ("own",):
             return PairOutput(self._predict(first, second, first.states, second.states))
-        to_second = align(first, second)
-        to_first = align(second, first)
+        to_second = align(first, second, self.config.alignment_size)
+        to_first = align(second, first, self.config.alignment_size)
         logits = self._predict(first, second, to_second.mixed, to_first.mixed)
         return PairOutput(logits, to_second.weights, to_first.weights)
 
@@ -233,6 +277,7 @@ class Esim(nn.Module):
 
         Eqs. 16-17 show F in the tree's form; the sequential model reads it by Eqs. 1-2.
         """
-        local = self.project(contrast(own, aligned, self.config.parts))
+        parts = contrast(own, aligned, self.config.parts, self.config.alignment_size)
+        local = self.project(parts)
         composed: Tensor = self.composer(self.dropout(local), mask)
         return composed

@@ -80,9 +80,9 @@ def ids_feed(sentences: Ids) -> dict[str, Any]:
 
 def padded_rows(encodings: Sequence[Floats]) -> tuple[Floats, NDArray[np.int32]]:
     """Encodings [T, D] side by side as float32 [B, T, D], zeros behind, and their lengths."""
-    lengths = np.array([len(encoding) for encoding in encodings], dtype=np.int32)
-    shape = (len(encodings), max(1, int(lengths.max(initial=0))), encodings[0].shape[1])
-    rows: NDArray[Any] = np.zeros(shape, dtype=np.float32)
-    for row, encoding in zip(rows, encodings, strict=True):
-        row[: len(encoding)] = encoding
-    return rows, lengths
+    lengths = [len(encoding) for encoding in encodings]
+    padding: Floats = np.zeros((max(1, *lengths), encodings[0].shape[1]), dtype=np.float32)
+    parts = [part for each in encodings for part in (each, padding[len(each) :])]
+    # One copy of everything: row by row takes twice as long.
+    rows: Floats = np.concatenate(parts, dtype=np.float32)
+    return rows.reshape(len(encodings), *padding.shape), np.array(lengths, dtype=np.int32)

@@ -5,6 +5,7 @@ item by its number, counted from 1.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -71,6 +72,7 @@ def _sides(pair: Any) -> list[Any] | None:
     return sides if len(sides) == 2 else None
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def listed_encodings(
     encodings: Iterable[NDArray[Any]], like: NDArray[Any]
 ) -> list[NDArray[np.float32]]:
@@ -82,7 +84,6 @@ def listed_encodings(
     """
     found = []
     for row, encoding in enumerate(_listed(encodings, "encodings"), 1):
-        # A sum is finite where all of its numbers are; testing it makes no second array.
         if not isinstance(encoding, np.ndarray) or encoding.dtype.kind not in "fiu":
             raise _odd("an array of numbers", encoding, ENCODINGS, row)
         if encoding.ndim != like.ndim or encoding.shape[like.ndim - 1 :] != like.shape[-1:]:
@@ -93,9 +94,9 @@ def listed_encodings(
         if len(encoding) < len(like):
             message = f"expected at least {len(like)} tokens, found {len(encoding)}"
             raise InputError(message, source=ENCODINGS, row=row)
-        with np.errstate(over="ignore"):
-            numbers = encoding.astype(np.float32, copy=False)
-        if not np.isfinite(numbers.sum(dtype=np.float64)):
+        numbers = encoding.astype(np.float32, copy=False)
+        # A sum is quickly made; of finite numbers, only that of very large ones is not finite.
+        if not isfinite(np.add.reduce(numbers.reshape(-1))) and not np.isfinite(numbers).all():
             message = "expected finite numbers, found others among them"
             raise InputError(message, source=ENCODINGS, row=row)
         found.append(numbers)

@@ -100,7 +100,9 @@ def arrange(weights: Weights, model: str) -> dict[str, Array]:
 def _cut_projection(weights: Weights) -> Weights:
     """ESIM's projection of [a; ã; a ⊙ ã] as one matrix for each of the three."""
     name = "project.0.weight"
-    blocks = np.split(weights[name], 3, axis=1)
+    product = len(weights.get("alignment.weight", ())) or weights[name].shape[1] // 3
+    width = (weights[name].shape[1] - product) // 2
+    blocks = np.split(weights[name], [width, 2 * width], axis=1)
     cut = {key: value for key, value in weights.items() if not key.startswith("project.0.")}
     for part, block in zip(("own", "aligned", "product"), blocks, strict=True):
         cut[f"project.{part}.weight"] = block

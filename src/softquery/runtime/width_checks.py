@@ -20,6 +20,8 @@ class Width(NamedTuple):
     axis: int
     like: str = ""
     """The setting whose value holds where this one is 0 or missing."""
+    optional: bool = False
+    """Whether there is no such weight where the setting is 0 or missing."""
 
 
 _RECURRENT = Width("hidden_size", "encoder.forwards.weight_hh_l0", 1)
@@ -28,6 +30,7 @@ WIDTHS: dict[str, tuple[Width, ...]] = {
     "esim": (
         _WORDS,
         _RECURRENT,
+        Width("alignment_size", "alignment.weight", 0, optional=True),
         Width("projection_size", "project.0.weight", 0, like="hidden_size"),
         Width("composer_size", "classifier.1.weight", 0, like="hidden_size"),
     ),
@@ -110,6 +113,8 @@ def widths(model: Mapping[str, Any], shapes: Shapes) -> Iterator[tuple[str, obje
         shape = shapes.get(prefix + width.weight, ())
         if width.axis < len(shape):
             yield width.setting, _said(settings, width), shape[width.axis]
+        elif width.optional and settings.get(width.setting):
+            yield width.setting, settings[width.setting], 0
     for setting, before in LAYERS.get(name, ()):
         if count := _num_layers(shapes, prefix + before):
             yield setting, settings.get(setting), count

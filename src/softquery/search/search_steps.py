@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from softquery.runtime.batches import even_batches
-from softquery.runtime.match.backend import BATCH, TOKENS
+from softquery.runtime.match.backend import TOKENS, most_pairs
 from softquery.search.entries import QUESTION
 from softquery.search.index_models import IndexModels
 from softquery.search.retrieval import (
@@ -108,7 +108,8 @@ class SearchSteps:
         sample = self.models.matcher.encodings([""])[0]
         sizes = [len(sample) if sample.ndim == 1 else self._lengths[place] for place in places]
         order = sorted(range(len(places)), key=lambda row: (sizes[row], row))
-        batches = even_batches([sizes[row] for row in order], most=BATCH, most_tokens=TOKENS)
+        most = most_pairs(sample)
+        batches = even_batches([sizes[row] for row in order], most=most, most_tokens=TOKENS)
         return [self._comparison([places[order[row]] for row in batch]) for batch in batches]
 
     def alignments(self) -> list[SearchStep]:

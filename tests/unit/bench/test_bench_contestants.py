@@ -51,12 +51,17 @@ def test_ours_answers_and_ranks(tiny_bundle):
     stored = ours.stored
     ours.rank(TEXTS[1])
     assert ours.stored is stored  # encoded once
+    ours.take(TEXTS[:3])
+    assert len(ours.rank(TEXTS[1])) == 3
 
 
 def test_ours_is_measured_in_a_process_of_its_own(tiny_bundle):
-    task = {"kind": "ours", "model": str(tiny_bundle), "threads": 1, "seconds": 0.05}
+    task = {
+        "kind": "ours", "model": str(tiny_bundle), "threads": 1, "seconds": 0.05, "words": [50]
+    }  # fmt: skip
     found = _measured(task, 1)
-    assert found.keys() == {*SCENES, "startup_s", "peak_mb"}
+    assert found.keys() == {*SCENES, "rank100_50_s", "startup_s", "peak_mb"}
+    assert len(found["rank100_50_s"]) >= 2
     for scene in SCENES:
         assert len(found[scene]) >= 5
         assert all(0 < each < 60 for each in found[scene])
@@ -68,7 +73,9 @@ def test_ours_is_measured_in_a_process_of_its_own(tiny_bundle):
 
 
 def test_a_failing_contestant_is_reported_in_one_line(tmp_path):
-    task = {"kind": "ours", "model": str(tmp_path / "none"), "threads": 1, "seconds": 0.0}
+    task = {
+        "kind": "ours", "model": str(tmp_path / "none"), "threads": 1, "seconds": 0.0, "words": []
+    }  # fmt: skip
     with pytest.raises(ConfigError, match=r"^a contestant failed: [^\n]*no such model folder$"):
         _measured(task, 1)
 
@@ -88,6 +95,9 @@ def test_times_are_those_of_calls_after_two_unmeasured():
     times = timed(turns.append, 0.0)
     assert len(times) == 5
     assert turns == [0, 1, 0, 1, 2, 3, 4]
+    turns.clear()
+    assert len(timed(turns.append, 0.0, least=2)) == 2
+    assert turns == [0, 0, 1]
     assert all(math.isfinite(each) and each >= 0 for each in times)
 
 
@@ -127,8 +137,27 @@ def test_ours_alone_makes_a_table(tiny_bundle, monkeypatch):
 
 
 def test_an_unknown_shape():
-    with pytest.raises(ConfigError, match="^shape must be one of bert-base, minilm-l6, got 'huge'"):
+    known = "bert-base, minilm-l6, tinybert-l2, modernbert-17m"
+    with pytest.raises(ConfigError, match=f"^shape must be one of {known}, got 'huge'"):
         random_cross_encoder("huge")
+
+
+@pytest.mark.parametrize(("shape", "millions"), [("tinybert-l2", 4.4), ("modernbert-17m", 16.9)])
+def test_small_rivals_have_as_many_weights_as_they_are_known_for(shape, millions):
+    pytest.importorskip("transformers", reason="the rivals need the extra [bench]")
+    model, _ = random_cross_encoder(shape)
+    count = sum(each.numel() for each in model.parameters())
+    assert round(count / 1e6, 1) == millions
+
+
+def test_a_modern_rival_answers_in_torch_and_in_int8(tmp_path, monkeypatch):
+    pytest.importorskip("transformers", reason="the rivals need the extra [bench]")
+    monkeypatch.setattr(contestants, "SHAPES", {"modernbert-tiny": TINY["tiny"]})
+    write_graph("modernbert-tiny", tmp_path / "modern.onnx")
+    small = QuantisedCrossEncoder("modernbert-tiny", 1, TEXTS, tmp_path / "modern.onnx")
+    for rival in (CrossEncoder("modernbert-tiny", 1, TEXTS), small):
+        for pairs in (PAIRS[:1], PAIRS, [(" ".join(TEXTS[:4]), TEXTS[1])]):
+            assert np.isfinite(np.asarray(rival.match(pairs))).all()
 
 
 def test_the_rival_in_torch(tiny_rival):

@@ -45,6 +45,29 @@ def test_rounds_are_pooled():
     assert set(summary) == {*SCENES, *(f"{each}_p95" for each in SCENES), "startup_s", "peak_mb"}
 
 
+def test_long_candidates_are_summed_up_where_they_were_ranked():
+    summary = _summary([{**each, "rank100_50_s": [1.0, 3.0]} for each in FOUND])
+    assert (summary["rank100_50_s"], summary["rank100_50_s_p95"]) == (2.0, 3.0)
+    assert "rank100_200_s" not in summary
+
+
+def test_like_is_compared_with_like_first():
+    def row(time, *, long=True):
+        scenes = {"pair_s": time, "batch32_s": time, "rank100_s": time}
+        return {**scenes, "rank100_50_s": 2 * time} if long else scenes
+
+    rows = {
+        "softquery m int8": row(0.5), "softquery m float32": row(1.0), "bert torch": row(8.0),
+        "bert onnx int8": row(2.0, long=False), "tiny torch": row(4.0),
+    }  # fmt: skip
+    ratios = MatchBench(threads=2, rounds=1, rows=rows).ratios()
+    assert list(ratios) == ["softquery m int8"]
+    found = ratios["softquery m int8"]
+    assert list(found) == ["bert onnx int8", "bert torch", "tiny torch"]
+    assert found["bert onnx int8"] == {"pair_s": 4, "batch32_s": 4, "rank100_s": 4}
+    assert found["tiny torch"]["rank100_50_s"] == 8
+
+
 def test_one_time_is_its_own_percentile():
     summary = _summary([{**FOUND[1], "pair_s": [0.25]}])
     assert (summary["pair_s"], summary["pair_s_p95"]) == (0.25, 0.25)

@@ -140,12 +140,17 @@ def test_a_composer_without_recurrence_is_one_product_per_layer(
     assert shapes == [(window * 72, 80), (window * 80, 80)]
 
 
+@pytest.mark.parametrize("alignment_size", [0, 68])
 @pytest.mark.parametrize("composer", ["lstm", "gru", "feedforward", "convolution"])
-def test_int8_of_any_composer_does_not_depend_on_the_batch(composer, tmp_path, labelled_rows):
+def test_int8_of_any_composer_does_not_depend_on_the_batch(
+    composer, alignment_size, tmp_path, labelled_rows
+):
     from small_bundles import random_pairs
     from softquery.runtime import load
 
-    bundle = make_bundle(tmp_path / "plain", composer=composer, **APART)
+    bundle = make_bundle(
+        tmp_path / "plain", composer=composer, alignment_size=alignment_size, **APART
+    )
     report = exported(bundle, tmp_path / "int8", int8=True, limit=100, rows=labelled_rows)
     assert report.precision == "int8"
     assert report.difference <= 1e-4
@@ -155,6 +160,19 @@ def test_int8_of_any_composer_does_not_depend_on_the_batch(composer, tmp_path, l
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
     exact = load(bundle, backend="torch", device="cpu").logits(pairs)
     assert np.corrcoef(together.ravel(), exact.ravel())[0, 1] > 0.9  # of random weights, scaled up
+
+
+def test_a_projection_for_the_alignment_belongs_to_one_text(tmp_path, labelled_rows):
+    bundle = make_bundle(tmp_path / "plain", alignment_size=68, composer="convolution", **APART)
+    small = exported(bundle, tmp_path / "int8", int8=True, limit=100, rows=labelled_rows).bundle
+    encode, compare = (graph_of(small, name) for name in ("encode", "compare"))
+    # The states themselves are neither stored nor compared.
+    assert encode.output[0].type.tensor_type.shape.dim[2].dim_value == 68 + 2 * 72
+    assert operators(encode)["MatMulIntegerToFloat"] == 3
+    assert tuple(weights_of(encode)["alignment.weight"].dims) == (2 * 64, 68)
+    assert not any(name.startswith("alignment") for name in weights_of(compare))
+    assert tuple(weights_of(compare)["project.product.weight"].dims) == (68, 72)
+    assert large_floats(encode) == large_floats(compare) == []
 
 
 def test_a_gru_beside_an_lstm_stays_float32(tmp_path, labelled_rows):
@@ -231,6 +249,15 @@ def test_folding_a_subset_counts_missing_parts_as_zero():
     weight = np.arange(1.0, 5.0)[None]
     assert fold_projection(weight[:, :2], ("difference", "product")).tolist() == [[1, -1, 2]]
     assert fold_projection(weight[:, :2], ("product", "own")).tolist() == [[2, 0, 1]]
+
+
+def test_folding_knows_a_narrower_product():
+    weight, sizes = np.arange(1.0, 6.0)[None], {"width": 2, "product_size": 1}
+    assert fold_projection(weight, ("own", "product", "difference"), **sizes).tolist() == [
+        [5, 7, -4, -5, 3]
+    ]
+    assert fold_projection(weight[:, :1], ("product",), **sizes).tolist() == [[0, 0, 0, 0, 1]]
+    assert fold_projection(weight[:, :2], ("own",), **sizes).tolist() == [[1, 2, 0, 0, 0]]
 
 
 @pytest.mark.parametrize("int8", [False, True])

@@ -22,6 +22,7 @@ def test_the_defaults_are_the_papers():
     assert (config.hidden_size, config.embedding_size, config.output_size) == (300, 300, 3)
     assert (config.dropout, config.cell, config.parts) == (0.5, "lstm", PARTS)
     assert (config.projection_size, config.composer_size, config.composer) == (0, 0, None)
+    assert config.alignment_size == 0
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
@@ -47,7 +48,7 @@ def test_every_part_has_its_width(composer, composed):
     assert last.in_features == 7
 
 
-@pytest.mark.parametrize("name", ["projection_size", "composer_size"])
+@pytest.mark.parametrize("name", ["alignment_size", "projection_size", "composer_size"])
 def test_sizes_that_may_be_left_out_are_not_negative(name):
     with pytest.raises(ValueError, match=f"{name} must not be negative, got -1"):
         EsimConfig(**{name: -1})
@@ -94,6 +95,39 @@ def test_an_ablated_part_is_not_read():
     torch.testing.assert_close(
         whole.eval()(batch()).logits, ablated.eval()(batch()).logits, rtol=1e-5, atol=1e-6
     )
+
+
+def test_a_projection_can_be_scored_and_multiplied_in_place_of_the_states():
+    torch.manual_seed(4)
+    model = Esim(EsimConfig(**SIZES, alignment_size=3)).eval()
+    assert model.project[0].in_features == 3 * 10 + 3
+    first, second = model.encode(batch().first), model.encode(batch().second)
+    assert first.states.shape[-1] == 3 + 10
+    projected = model.alignment(first.states[..., 3:])
+    torch.testing.assert_close(first.states[..., :3], projected)
+    attended = align(first, second, 3)
+    wanted = align(first._replace(states=projected), second._replace(states=second.states[..., :3]))
+    torch.testing.assert_close(attended.weights, wanted.weights)
+    # What was projected before it was mixed is what would be projected afterwards.
+    torch.testing.assert_close(attended.mixed[..., :3], model.alignment(attended.mixed[..., 3:]))
+    parts = contrast(first.states, attended.mixed, PARTS, 3)
+    torch.testing.assert_close(parts[..., 30:], projected * wanted.mixed)
+    torch.testing.assert_close(
+        parts[..., :30], contrast(first.states[..., 3:], attended.mixed[..., 3:], PARTS[:3])
+    )
+
+
+def test_an_identity_as_the_projection_changes_nothing():
+    torch.manual_seed(5)
+    plain = Esim(EsimConfig(**SIZES)).eval()
+    projected = Esim(EsimConfig(**SIZES, alignment_size=10)).eval()
+    projected.load_state_dict({**plain.state_dict(), "alignment.weight": torch.eye(10)})
+    torch.testing.assert_close(projected(batch()).logits, plain(batch()).logits)
+
+
+def test_what_aligns_nothing_has_no_projection_for_it():
+    with pytest.raises(ValueError, match=r"parts \('own',\) align nothing, so alignment_size must"):
+        EsimConfig(parts=("own",), alignment_size=4)
 
 
 @pytest.mark.parametrize(("given", "wanted"), [(None, 0.3), (0.0, 0.0), (0.1, 0.1)])

@@ -5,6 +5,7 @@ import pytest
 
 import softquery
 from softquery.errors import ConfigError, InputError
+from softquery.runtime.call_checks import listed_encodings
 
 pytest.importorskip("torch")
 
@@ -161,6 +162,12 @@ class TestEncodings:
         wide = [each.astype(np.float64) for each in stored]
         plain = matcher.rank("w3", ["w1 w2"], encodings=stored)
         assert matcher.rank("w3", ["w1 w2"], encodings=wide) == plain
+
+    def test_large_numbers_are_taken_though_their_sum_is_not_finite(self, models):
+        matcher = models["matcher"]
+        (sound,) = matcher.encodings(["w1 w2"])
+        large = np.full_like(sound, np.finfo(np.float32).max)
+        assert listed_encodings([large], sound)[0] is large
 
     def test_numbers_beyond_float32_are_refused(self, models):
         matcher = models["matcher"]

@@ -51,6 +51,18 @@ def test_what_is_no_list_of_texts_is_refused(name, models):
             model.encode(given)
 
 
+def test_an_esim_that_aligns_a_projection_gives_means_of_it(tmp_path):
+    pytest.importorskip("torch")
+    from small_bundles import exported, make_bundle
+
+    bundle = make_bundle(tmp_path / "plain", alignment_size=20)
+    matcher = sq.load(exported(bundle, tmp_path / "float32").bundle)
+    found = matcher.encode(TEXTS)
+    assert found.shape == (4, 20)
+    in_torch = sq.load(bundle, backend="torch", device="cpu").encode(TEXTS)
+    np.testing.assert_allclose(found, in_torch, atol=1e-5)
+
+
 def test_a_siamese_matcher_gives_what_it_compares(models):
     matcher, _ = models["siamese"]
     (encoding,) = matcher.encodings(TEXTS[:1])

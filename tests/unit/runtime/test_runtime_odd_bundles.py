@@ -85,7 +85,11 @@ def built(name, **settings):
 
 
 BODIES = [{"body": body} for body in ("static", "recurrent", "convolution", "transformer")]
-BUILT = [(name, {}) for name in sorted(WIDTHS)] + [("pooled-encoder", body) for body in BODIES]
+BUILT = [
+    *((name, {}) for name in sorted(WIDTHS)),
+    *(("pooled-encoder", body) for body in BODIES),
+    ("esim", {"alignment_size": 9}),
+]
 
 
 def rows_of_table(name, shapes):
@@ -125,6 +129,15 @@ def test_a_width_of_its_own_is_checked_where_it_is_given(bundle, setting, value)
     with pytest.raises(BundleError, match=message):
         softquery.load(bundle)
     change(bundle, setting, to=0)  # as wide as the encoder
+    assert softquery.load(bundle).predict([("w1 w2", "w3")])
+
+
+def test_a_projection_for_the_alignment_is_there_where_it_is_given(bundle):
+    change(bundle, "alignment_size", to=16)
+    message = r"config\.json: alignment_size is 16, but model\.safetensors is made for 0$"
+    with pytest.raises(BundleError, match=message):
+        softquery.load(bundle)
+    change(bundle, "alignment_size", to=0)
     assert softquery.load(bundle).predict([("w1 w2", "w3")])
 
 

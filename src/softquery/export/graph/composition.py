@@ -25,13 +25,13 @@ def pooled_composition(
 
     Args:
         graph: To which it is added.
-        local: [B, T, P], not negative; padding may hold anything.
+        local: [B, T, P] before its ReLU; padding may hold anything.
         real: 1 at tokens and 0 at padding: [B, T], or [1, T] where all sides are one.
         lengths: Of the rows, [B].
         ranges: What int8 has to hold.
     """
     if graph.has(f"{NAME}.R"):
-        steps = graph.node("Transpose", local, perm=[1, 0, 2])
+        steps = graph.node("Transpose", graph.node("Relu", local), perm=[1, 0, 2])
         states = graph.recurrent(steps, lengths, NAME, limit=ranges.local, signed=False)
         composed = rows_of(graph, states)
         return [mean_pool(graph, composed, lengths), max_pool(graph, composed, lengths)]
@@ -39,8 +39,8 @@ def pooled_composition(
     states = local
     for number, limit in enumerate((ranges.local, ranges.composed)):
         states = graph.node("Mul", states, mask)
-        states = graph.node("Relu", window_layer(graph, states, f"{NAME}.layers.{number}", limit))
-    states = graph.node("Mul", states, mask)
+        states = window_layer(graph, states, f"{NAME}.layers.{number}", limit)
+    states = graph.node("Mul", graph.node("Relu", states), mask)
     # Nothing is below 0, and padding is 0: the maximum needs no mask.
     return [
         mean_pool(graph, states, lengths),
@@ -49,24 +49,28 @@ def pooled_composition(
 
 
 def window_layer(graph: Graph, states: str, name: str, limit: float) -> str:
-    """A linear layer over every token and its neighbours, int8 where its weight is: [B, T, E].
+    """A linear layer over ReLUs of every token and its neighbours, int8 where its weight is.
 
     In int8, values up to the limit have seven bits, as in other layers, and larger ones up to twice
     the limit are held, too. Sums of two products below the limit fit into 16 bits, in which older
-    processors add them up.
+    processors add them up. No byte is below zero, so that nothing else has to rectify.
 
     Args:
         graph: To which it is added.
-        states: [B, T, P], not negative and zero at padding.
+        states: [B, T, P], zero at padding.
         name: The layer.
         limit: The largest value that was met.
+
+    Returns:
+        [B, T, E].
     """
     weight = f"{name}.weight"
     is_first = name.endswith(".0")
     given = graph.width("project.own" if is_first else f"{NAME}.layers.0")
     window = int(graph.weights[weight].shape[0]) // given
     if not graph.has(weight + SCALE):
-        return graph.linear(with_neighbours(graph, states, window, np.float32), name)
+        rectified = graph.node("Relu", states)
+        return graph.linear(with_neighbours(graph, rectified, window, np.float32), name)
     scale, zero = graph.constant(limit / 127, np.float32), graph.constant(0, np.uint8)
     small = graph.node("QuantizeLinear", states, scale, zero)
     near = with_neighbours(graph, small, window, np.uint8)

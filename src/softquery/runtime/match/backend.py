@@ -12,6 +12,8 @@ Read = Sequence[Sequence[Any]]
 BATCH = 13
 """The most pairs or sentences that a graph in ONNX sees at a time. A pair costs the same in any
 batch, so that small batches of like lengths are padded less: eight for a hundred candidates."""
+NARROW = 400
+"""Numbers per token up to which a pair is so cheap that a batch's own cost shows."""
 TOKENS = 2000
 """The most tokens of either side, padding included, unless one row alone has more."""
 
@@ -22,6 +24,16 @@ class Alignment(NamedTuple):
     logits: Floats
     first_to_second: Floats
     second_to_first: Floats
+
+
+def most_pairs(encoding: Floats) -> int:
+    """The most pairs of encodings like this one that are compared at a time; more if narrow.
+
+    >>> most_pairs(np.zeros((9, 800))), most_pairs(np.zeros((9, 384))), most_pairs(np.zeros(384))
+    (13, 26, 13)
+    """
+    is_narrow = encoding.ndim > 1 and encoding.shape[-1] <= NARROW
+    return 2 * BATCH if is_narrow else BATCH
 
 
 class MatchBackend(Protocol):

@@ -82,8 +82,8 @@ class Matcher:
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
-            first, _ = self.read([pair[0] for pair in chunk])
-            second, _ = self.read([pair[1] for pair in chunk])
+            sides, _ = self.read([pair[side] for side in (0, 1) for pair in chunk])
+            first, second = sides[: len(chunk)], sides[len(chunk) :]
             parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 

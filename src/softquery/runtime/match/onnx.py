@@ -9,7 +9,7 @@ from softquery.bundle import Bundle
 from softquery.runtime.batches import Floats, even_batches, ids_feed, padded_rows
 from softquery.runtime.graphs import OnnxGraphs, laid_out, stored_weights
 from softquery.runtime.inner.onnx import ContextLayers, InnerSentences
-from softquery.runtime.match.backend import BATCH, TOKENS, Alignment, Read
+from softquery.runtime.match.backend import BATCH, TOKENS, Alignment, Read, most_pairs
 
 LOGITS, ALIGNED = "logits", ("logits", "first_to_second", "second_to_first")
 """What `compare` gives, and what it gives where the model aligns words."""
@@ -55,7 +55,7 @@ class OnnxMatchBackend:
         longest = [len(side) for side in second]
         if len(first) != 1:
             longest = list(map(max, longest, map(len, first)))
-        batches = even_batches(longest, most=BATCH, most_tokens=TOKENS)
+        batches = even_batches(longest, most=most_pairs(second[0]), most_tokens=TOKENS)
 
         def compared(rows: Sequence[int]) -> Floats:
             ones = first if len(first) == 1 else [first[row] for row in rows]

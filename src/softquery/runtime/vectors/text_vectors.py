@@ -10,7 +10,8 @@
 | BERT without a head | the mean of its pieces in their context, of all layers, without its marks |
 
 ESIM compares words and not sentences, so its vectors are a by-product: good enough to recall
-candidates, no more. A text of which the model knows no word has a vector of zeros.
+candidates, no more. Where it aligns a projection of its states, they are means of that. A text of
+which the model knows no word has a vector of zeros.
 
 N texts, D width, T tokens, S hidden size.
 """
@@ -246,7 +247,10 @@ def own_of(matcher: Matcher) -> OwnVectors:
 
 def own_size(matcher: Matcher) -> int:
     """How wide a matcher's own vectors are."""
-    return own_of(matcher).num_parts * int(matcher.bundle.config.model["config"]["hidden_size"])
+    settings = matcher.bundle.config.model["config"]
+    return int(
+        settings.get("alignment_size") or own_of(matcher).num_parts * settings["hidden_size"]
+    )
 
 
 def decided(source: str, matcher: Matcher) -> str:
