@@ -1,5 +1,7 @@
 """Exported sentence encoders give torch's vectors to 1e-5, and int8 ones whatever their company."""
 
+import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from small_sentence_encoders import labelled_pairs, make_sentence_encoder, random_sentences
 from softquery.bundle import read_bundle
+from softquery.errors import BundleError
 from softquery.export import export_sentence_encoder
 from softquery.runtime import load
 
@@ -44,7 +47,9 @@ def both(request, tmp_path_factory):
     report = export_sentence_encoder(read_bundle(bundle), folder / "exported")
     assert report.precision == "float32"
     assert report.difference <= 1e-5
-    assert [path.name for path in (report.bundle / "onnx").glob("*.onnx")] == ["encode.onnx"]
+    graphs = {path.name for path in (report.bundle / "onnx").glob("*.onnx")}
+    without_masks = {"encode_even.onnx"} if request.param["body"] != "transformer" else set()
+    assert graphs == {"encode.onnx"} | without_masks
     theirs = load(bundle, backend="torch", device="cpu")
     return theirs, load(report.bundle, backend="onnx", threads=1)
 
@@ -64,7 +69,37 @@ def test_a_text_alone_has_the_same_vector(both):
     np.testing.assert_allclose(ours.encode(texts), alone, rtol=0, atol=1e-6)
 
 
-@pytest.fixture(scope="module", params=["static", "recurrent", "transformer"])
+def without_even(bundle, folder):
+    """The bundle as exported before there was a graph for sentences of one length."""
+    shutil.copytree(bundle, folder)
+    (folder / "onnx" / "encode_even.onnx").unlink()
+    used = json.loads((folder / "onnx" / "weights.json").read_bytes())
+    del used["encode_even"]
+    (folder / "onnx" / "weights.json").write_text(json.dumps(used), encoding="utf-8")
+    return folder
+
+
+def test_sentences_of_one_length_need_no_masks(both, tmp_path):
+    _, ours = both
+    if not (ours.bundle.path / "onnx" / "encode_even.onnx").exists():
+        pytest.skip("its one graph serves all batches")
+    texts = [" ".join(text.split()[:3]) for text in random_sentences(40)] * 2 + ODD
+    before = load(without_even(ours.bundle.path, tmp_path / "before"), threads=1)
+    np.testing.assert_allclose(ours.encode(texts), before.encode(texts), rtol=0, atol=1e-6)
+
+
+def test_graphs_of_two_widths_are_refused(tmp_path):
+    exported = {}
+    for size in (32, 24):
+        bundle = make_sentence_encoder(tmp_path / f"plain-{size}", "static", output_size=size)
+        folder = tmp_path / f"exported-{size}"
+        exported[size] = export_sentence_encoder(read_bundle(bundle), folder).bundle / "onnx"
+    shutil.copy(exported[24] / "encode_even.onnx", exported[32] / "encode_even.onnx")
+    with pytest.raises(BundleError, match=r"encode_even.onnx: cannot be run"):
+        load(exported[32].parent)
+
+
+@pytest.fixture(scope="module", params=["static", "recurrent", "convolution", "transformer"])
 def small(request, tmp_path_factory):
     """An encoder in int8, and as it was trained."""
     folder = tmp_path_factory.mktemp("int8")

@@ -9,8 +9,8 @@ import numpy as np
 from softquery.bundle import Bundle
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.builder import Graph
-from softquery.export.graph.pooled_encoder import encode_graph
-from softquery.export.graph.pretrained_encoders import bert_sentence_graph, mpnet_sentence_graph
+from softquery.export.graph.pooled_encoder import encode_graphs
+from softquery.export.graph.pretrained_encoders import bert_sentence_graphs, mpnet_sentence_graphs
 from softquery.export.quantise import quantise
 from softquery.export.ranges import as_limits, watched_sessions
 from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed, entry_of
@@ -22,14 +22,17 @@ from softquery.runtime.encode.torch import load_encoder_model
 from softquery.runtime.graph_weights import arrange, dequantised
 from softquery.runtime.torch_models import config_of
 
-GraphMaker = Callable[[Weights, Mapping[str, Any], Mapping[str, float] | None], Graph]
-"""From weights, settings, and the largest values that int8 layers read."""
+GraphMaker = Callable[[Weights, Mapping[str, Any], Mapping[str, float] | None], list[Graph]]
+"""From weights, settings, and the largest values that int8 layers read; the first graph is for any
+batch."""
 SYSTEMS: dict[str, GraphMaker] = {
-    "pooled-encoder": encode_graph,
-    "bert-sentence-encoder": bert_sentence_graph,
-    "mpnet-sentence-encoder": mpnet_sentence_graph,
+    "pooled-encoder": encode_graphs,
+    "bert-sentence-encoder": bert_sentence_graphs,
+    "mpnet-sentence-encoder": mpnet_sentence_graphs,
 }
-"""The graph of every sentence encoder, by its name."""
+"""The graphs of every sentence encoder, by its name."""
+ALONE = 64
+"""Texts that are compared one by one."""
 
 
 def export_sentence_encoder(
@@ -63,7 +66,7 @@ def export_sentence_encoder(
     )
 
     def form(some: Weights) -> Form:
-        return Form.around(bundle, config, some, lambda each: [make(each, settings, limits)])
+        return Form.around(bundle, config, some, lambda each: make(each, settings, limits))
 
     smaller = [form(quantise(weights))] if int8 else []
     return trial.run(output, form(weights), smaller, limit)
@@ -77,16 +80,22 @@ def _limits(
     settings: Mapping[str, Any],
 ) -> dict[str, float]:
     """The largest absolute value that each linear layer reads of texts, one by one, unpadded."""
-    with watched_sessions([make(weights, settings, None)], weights) as ((session,), found):
+    with watched_sessions(make(weights, settings, None)[:1], weights) as ((session,), found):
         for ids in encoder.pipeline.encode_ids(texts):
             session.run([], ids_feed([ids]))
         return as_limits(found)
 
 
 def _difference(theirs: SentenceEncoder, exported: Path, texts: Sequence[str]) -> float:
-    """The largest difference in a number of a vector between torch and the graph."""
+    """The largest difference in a number of a vector between torch and the graphs.
+
+    Texts are encoded together, and a few one by one, which may be done by another graph.
+    """
     ours = load_sentence_encoder(exported, backend="onnx")
-    return float(np.abs(theirs.encode(texts) - ours.encode(texts)).max())
+    wanted = theirs.encode(texts)
+    alone = np.concatenate([ours.encode([text]) for text in texts[:ALONE]])
+    together = float(np.abs(wanted - ours.encode(texts)).max())
+    return max(together, float(np.abs(wanted[:ALONE] - alone).max()))
 
 
 def _made_up(encoder: SentenceEncoder) -> list[str]:

@@ -13,24 +13,32 @@ Floats = NDArray[np.float32]
 Ids = Sequence[Sequence[int]]
 
 
-def length_batches(lengths: Sequence[int], *, most: int, most_tokens: int) -> list[list[int]]:
+def length_batches(
+    lengths: Sequence[int], *, most: int, most_tokens: int, enough: int | None = None
+) -> list[list[int]]:
     """Rows in batches of like length, the shortest first.
 
     Args:
         lengths: Of all rows.
         most: Rows of a batch.
         most_tokens: Tokens of a batch, padding included, unless one row alone has more.
+        enough: Rows with which a batch ends before a row that is longer than its first, where
+            batches without padding are faster. None for batches as large as possible.
 
     >>> length_batches([9, 2, 9, 3], most=2, most_tokens=100)
     [[1, 3], [0, 2]]
     >>> length_batches([9, 2, 9, 3], most=4, most_tokens=12)
     [[1, 3], [0], [2]]
+    >>> length_batches([9, 2, 9, 3], most=4, most_tokens=100, enough=1)
+    [[1], [3], [0, 2]]
     """
     batches: list[list[int]] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
         batch = batches[-1] if batches else []
         # The row is as long as any before it, so that the batch grows to its length.
-        if not batch or len(batch) == most or (len(batch) + 1) * lengths[row] > most_tokens:
+        is_full = len(batch) == most or (len(batch) + 1) * lengths[row] > most_tokens
+        is_enough = enough is not None and len(batch) >= enough
+        if not batch or is_full or (is_enough and lengths[row] > lengths[batch[0]]):
             batches.append([row])
         else:
             batch.append(row)
@@ -65,6 +73,8 @@ def padded_ids(sentences: Ids) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     >>> padded_ids([[5, 6], [7]])[0].tolist()
     [[5, 6], [7, 0]]
     """
+    if len(sentences) == 1 and len(sentences[0]):
+        return np.array(sentences, dtype=np.int64), np.array([len(sentences[0])], dtype=np.int32)
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int32)
     ids = np.zeros((len(sentences), max(1, int(lengths.max(initial=0)))), dtype=np.int64)
     for row, sentence in zip(ids, sentences, strict=True):

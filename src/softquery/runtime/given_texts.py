@@ -32,6 +32,8 @@ def given_texts(texts: Iterable[str]) -> Iterator[str]:
     """
     if isinstance(texts, str):
         raise TypeError("expected a list of sentences, got one string")
+    if isinstance(texts, (list, tuple)):  # the others take longer to tell
+        return _checked(texts)
     if isinstance(texts, (bytes, bytearray, Mapping, Set)) or not isinstance(texts, Iterable):
         raise TypeError(f"expected a list of sentences, got {type(texts).__name__}")
     return _checked(texts)
@@ -72,10 +74,12 @@ def matrix_of(
         chunk: How many texts are computed together.
         advance: Told how many texts are done.
     """
-    parts = [np.empty((0, width), dtype=np.float32)]
+    parts: list[Floats] = []
     done = 0
     for some in in_chunks(given_texts(texts), chunk):
         parts.append(vectors_of(some))
         done += len(some)
         advance(done)
-    return np.concatenate(parts)
+    if len(parts) == 1:
+        return np.ascontiguousarray(parts[0])
+    return np.concatenate([np.empty((0, width), dtype=np.float32), *parts])

@@ -284,6 +284,11 @@ def short_reason(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
 
 
+def has_graph(bundle: Bundle, name: str) -> bool:
+    """Whether a bundle holds a graph of this name."""
+    return (bundle.path / FOLDER / f"{name}.onnx").exists()
+
+
 def used_weights(folder: Path, name: str) -> list[str]:
     """The names of the weights that a graph takes; names alone, never places on the disk.
 

@@ -141,21 +141,27 @@ class TextPipeline:
         >>> build_pipeline(["b a b"], TextConfig(boundaries=True)).encode_ids(["a b", ""])
         [[2, 5, 4, 3], [2, 3]]
         """
-        return self.encode_ids_with_cuts(texts)[0]
+        limit = self.config.max_tokens
+        ids = self._uncut_ids(texts)
+        return [each if len(each) <= limit else self._cut(each) for each in ids]
 
     def encode_ids_with_cuts(self, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """Like `encode_ids`, and how many tokens of each sentence were cut."""
-        prepared = self._prepared(texts)
-        if self._words is None:
-            encodings = self.tokenizer.encode_batch_fast(prepared)
-        else:
-            encodings = self._encode_words([self._words.words(text) for text in prepared])
-        ids = [encoding.ids for encoding in encodings]
+        ids = self._uncut_ids(texts)
         cuts = [self._num_cut(sentence) for sentence in ids]
         return [
             self._cut(sentence) if cut else sentence
             for sentence, cut in zip(ids, cuts, strict=True)
         ], cuts
+
+    def _uncut_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """All ids of each text, boundaries included."""
+        prepared = self._prepared(texts)
+        if self._words is None:
+            encodings = self.tokenizer.encode_batch_fast(prepared)
+        else:
+            encodings = self._encode_words([self._words.words(text) for text in prepared])
+        return [encoding.ids for encoding in encodings]
 
     def encode_whole(self, texts: Sequence[str]) -> list[list[int]]:
         """All ids of each text, without truncation and boundaries.

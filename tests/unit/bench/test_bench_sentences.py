@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from softquery.measure import CosineReport
+from softquery.models import PooledEncoderConfig
+from softquery.runtime import load
+from softquery.text import TextConfig, build_pipeline
 
 ROOT = Path(__file__).resolve().parents[3]
 if not (ROOT / "benchmarks").is_dir():
@@ -25,6 +28,7 @@ from benchmarks.embed import (  # noqa: E402
     sentence_scores,
     sentence_sets,
     sentences_page,
+    shapes,
     speed_turns,
 )
 from benchmarks.embed.encoder_forms import Sizes  # noqa: E402
@@ -226,6 +230,37 @@ def test_ratios_are_against_the_fastest_rival_of_each_scene():
     assert encode_speed.ratios(turns, []) == {}
     row = encode_speed.rows_of({name: {} for name in turns}, turns, 6, 10)["small"]
     assert (row["one_ms"], row["questions_per_s"], row["sentences_per_s"]) == (1000.0, 2.0, 2.0)
+
+
+def test_shapes_have_names_or_settings():
+    assert shapes.shape_of("bilstm-128") == ("bilstm-128", shapes.SHAPES["bilstm-128"])
+    found = shapes.shape_of("flat=body=static,pools=query+max,embedding_size=64")
+    assert found == ("flat", {"body": "static", "pools": ("query", "max"), "embedding_size": 64})
+    with pytest.raises(SystemExit, match="no shape 'flat'; there are static-256, "):
+        shapes.shape_of("flat")
+    for settings in shapes.SHAPES.values():
+        PooledEncoderConfig(vocab_size=9, **settings)
+
+
+def test_a_shape_is_exported_once_and_timed(tmp_path):
+    texts = [f"word {number} of some" for number in range(80)]
+    pipeline = build_pipeline(texts, TextConfig())
+    shape = {"body": "static", "embedding_size": 64, "output_size": 64}
+    bundle = shapes.exported(shape, pipeline, texts, tmp_path / "shape")
+    assert load(bundle).encode(["some word"]).shape == (1, 64)
+    assert shapes.exported(shape, pipeline, texts, tmp_path / "shape") == bundle
+    scenes = shapes.scenes_of([*texts, "one two three four five six"], 80)
+    assert (scenes.one, len(scenes.questions)) == (["one two three four five six"], 80)
+
+
+def test_shapes_are_compared_round_by_round():
+    turns = {
+        "small": [Turn(1.0, 2.0, 0.0), Turn(1.0, 4.0, 0.0)],
+        shapes.BESIDE: [Turn(8.0, 30.0, 0.0), Turn(10.0, 20.0, 0.0)],
+    }
+    assert shapes.rows_of(turns, 6)["small"] == {
+        "one_ms": 1000.0, "questions_per_s": 2.0, "times_one": 9.0, "times_questions": 10.0,
+    }  # fmt: skip
 
 
 def drawn():

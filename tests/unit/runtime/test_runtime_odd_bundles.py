@@ -88,6 +88,7 @@ BODIES = [{"body": body} for body in ("static", "recurrent", "convolution", "tra
 BUILT = [
     *((name, {}) for name in sorted(WIDTHS)),
     *(("pooled-encoder", body) for body in BODIES),
+    ("pooled-encoder", {"body": "static", "middle_size": 9}),
     ("esim", {"alignment_size": 9}),
 ]
 

@@ -92,6 +92,9 @@ def test_equal_texts_are_computed_once(encoder):
             seen.append(len(sentences))
             return encoder.backend.vectors(sentences)
 
+        def beside(self, act, items):
+            return encoder.backend.beside(act, items)
+
     counted = SentenceEncoder(encoder.bundle, Counting())
     found = counted.encode(["wa wb", "WA  wb", "wc"] * 100)
     assert seen == [2]

@@ -94,12 +94,25 @@ def part_of(graph: Graph, encoding: str, start: int, end: int) -> str:
 
 def is_real(graph: Graph, rows: str, lengths: str) -> str:
     """1 at tokens and 0 at padding of [B, T, …]: [B, T]."""
-    tokens = graph.node("Gather", graph.node("Shape", rows), graph.constant(1, np.int64))
-    zero, one = graph.constant(0, np.int64), graph.constant(1, np.int64)
-    places = graph.node("Range", zero, tokens, one)
     wide = graph.node("Unsqueeze", lengths, graph.constant([1], np.int64))
-    before = graph.node("Less", places, graph.node("Cast", wide, to=TensorProto.INT64))
+    before = is_before(graph, rows, graph.node("Cast", wide, to=TensorProto.INT64), np.int64)
     return graph.node("Cast", before, to=TensorProto.FLOAT)
+
+
+def is_before(graph: Graph, rows: str, ends: str, kind: type = np.float32) -> str:
+    """Whether a token of [B, T, …] stands before its row's end: [B, T].
+
+    Args:
+        graph: To which it is added.
+        rows: Have as many tokens as are looked at.
+        ends: [B, 1].
+        kind: Of the ends' numbers.
+    """
+    tokens = graph.node("Gather", graph.node("Shape", rows), graph.constant(1, np.int64))
+    if kind is np.float32:
+        tokens = graph.node("Cast", tokens, to=TensorProto.FLOAT)
+    places = graph.node("Range", graph.constant(0, kind), tokens, graph.constant(1, kind))
+    return graph.node("Less", places, ends)
 
 
 def masked_softmax(graph: Graph, scores: str, real: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -15,6 +15,14 @@ from softquery.runtime.graphs import USED
 OPSET = 17
 IR_VERSION = 9
 """Old enough for every ONNX Runtime that the package accepts."""
+
+
+class Quantised(NamedTuple):
+    """A value as bytes: its name, the name of its scale, and the byte that means zero."""
+
+    values: str
+    scale: str
+    zero: int
 
 
 class Graph:
@@ -135,16 +143,31 @@ class Graph:
         weight = f"{name}.weight"
         self.read[name] = value
         if self.has(weight + SCALE):
-            scale = self.constant((limit or self.limits[name]) / 127, np.float32)
-            middle = self.constant(128, np.uint8)
-            small = self.node("QuantizeLinear", value, scale, middle)
-            known = [self.weight(weight + kind) for kind in ("", SCALE, ":zero")]
-            inputs = [small, known[0], scale, known[1], middle, known[2]]
-            if bias:
-                inputs.append(self.weight(f"{name}.bias"))
-            return self.node("MatMulIntegerToFloat", *inputs, domain="com.microsoft")
+            return self.product(self.quantised(value, limit or self.limits[name]), name, bias=bias)
         product = self.node("MatMul", value, self.weight(weight))
         return self.node("Add", product, self.weight(f"{name}.bias")) if bias else product
+
+    def quantised(self, value: str, limit: float, *, zero: int = 128) -> Quantised:
+        """A value as bytes.
+
+        Args:
+            value: In float32.
+            limit: The absolute value that lies 127 steps from zero.
+            zero: The byte of zero: 128 for values of both signs, 0 for those that are not negative.
+        """
+        scale = self.constant(limit / 127, np.float32)
+        small = self.node("QuantizeLinear", value, scale, self.constant(zero, np.uint8))
+        return Quantised(small, scale, zero)
+
+    def product(self, small: Quantised, name: str, *, bias: bool = True) -> str:
+        """An int8 layer over bytes, as float32."""
+        weight = f"{name}.weight"
+        known = [self.weight(weight + kind) for kind in ("", SCALE, ":zero")]
+        zero = self.constant(small.zero, np.uint8)
+        inputs = [small.values, known[0], small.scale, known[1], zero, known[2]]
+        if bias:
+            inputs.append(self.weight(f"{name}.bias"))
+        return self.node("MatMulIntegerToFloat", *inputs, domain="com.microsoft")
 
     def table(self, ids: str, name: str) -> str:
         """Rows of an embedding table as float32."""

@@ -71,21 +71,44 @@ def window_layer(graph: Graph, states: str, name: str, limit: float) -> str:
     if not graph.has(weight + SCALE):
         rectified = graph.node("Relu", states)
         return graph.linear(with_neighbours(graph, rectified, window, np.float32), name)
-    scale, zero = graph.constant(limit / 127, np.float32), graph.constant(0, np.uint8)
-    small = graph.node("QuantizeLinear", states, scale, zero)
-    near = with_neighbours(graph, small, window, np.uint8)
-    known = [graph.weight(weight + kind) for kind in ("", SCALE, ":zero")]
-    inputs = [near, known[0], scale, known[1], zero, known[2], graph.weight(f"{name}.bias")]
-    return graph.node("MatMulIntegerToFloat", *inputs, domain="com.microsoft")
+    small = graph.quantised(states, limit, zero=0)
+    near = with_neighbours(graph, small.values, window, np.uint8)
+    return graph.product(small._replace(values=near), name)
 
 
-def with_neighbours(graph: Graph, states: str, window: int, kind: type) -> str:
-    """[x_{t-1}; x_t; x_{t+1}] of [B, T, P], zeros beyond both ends: [B, T, W P]."""
+def window_linear(graph: Graph, states: str, name: str, window: int) -> str:
+    """A linear layer over every token and its neighbours, as `Graph.linear` has it: [B, T, E].
+
+    In int8, the copies are made of bytes.
+
+    Args:
+        graph: To which it is added.
+        states: [B, T, P], zero at padding.
+        name: The layer.
+        window: Tokens that it sees.
+    """
+    if not graph.has(f"{name}.weight{SCALE}"):
+        return graph.linear(with_neighbours(graph, states, window, np.float32), name)
+    small = graph.quantised(states, graph.limits[name])
+    near = with_neighbours(graph, small.values, window, np.uint8, filling=small.zero)
+    return graph.product(small._replace(values=near), name)
+
+
+def with_neighbours(graph: Graph, states: str, window: int, kind: type, *, filling: int = 0) -> str:
+    """[x_{t-1}; x_t; x_{t+1}] of [B, T, P]: [B, T, W P].
+
+    Args:
+        graph: To which it is added.
+        states: Numbers of this kind.
+        window: W.
+        kind: Of the numbers.
+        filling: What stands beyond both ends: 0, or the byte that means it.
+    """
     if window == 1:
         return states
     reach = window // 2
     around = graph.constant([0, reach, 0, 0, reach, 0], np.int64)
-    padded = graph.node("Pad", states, around, graph.constant(0, kind))
+    padded = graph.node("Pad", states, around, graph.constant(filling, kind))
     copies = []
     for shift in range(window):
         end = shift - 2 * reach or FARTHEST

@@ -4,47 +4,54 @@ B sentences, T tokens, D width of a state, E width of a vector.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from softquery.export.graph.attentive import learned_query
-from softquery.export.graph.blocks import is_real, masked_softmax, max_pool, mean_pool, rows_of
+from softquery.export.graph.blocks import LOWEST, is_before, is_real, rows_of
 from softquery.export.graph.builder import Graph
-from softquery.export.graph.composition import with_neighbours
+from softquery.export.graph.composition import window_linear
 from softquery.export.graph.transformer import encoder_block, lowered_rows, normalised
-from softquery.runtime.encode.onnx import ENCODE, VECTORS
+from softquery.runtime.encode.onnx import ENCODE, EVEN, VECTORS
 from softquery.runtime.graph_weights import SCALE
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 TABLE = "embedder.table"
-SMALLEST = 1e-12
-"""Below which a vector's length counts as this, as in torch."""
 Weights = dict[str, NDArray[Any]]
 
 
-def encode_graph(
+def encode_graphs(
     weights: Weights, settings: Mapping[str, Any], limits: Mapping[str, float] | None = None
-) -> Graph:
-    """Ids [B, T] and lengths [B] to vectors [B, E].
+) -> list[Graph]:
+    """Ids [B, T] and lengths [B] to vectors [B, E], and the same for sentences of one length.
 
     Args:
         weights: As `arrange` lays them out.
         settings: Of the model.
         limits: The largest value that each int8 layer reads.
     """
-    graph = Graph(ENCODE, weights, limits=limits)
+    names = (ENCODE, EVEN) if settings["body"] in WITHOUT_MASKS else (ENCODE,)
+    graphs = [Graph(name, weights, limits=limits) for name in names]
+    for graph in graphs:
+        _add_nodes(graph, settings, is_even=graph.name == EVEN)
+    return graphs
+
+
+def _add_nodes(graph: Graph, settings: Mapping[str, Any], *, is_even: bool) -> None:
+    """All of a graph, with masks or without."""
     ids = graph.input("ids", INT, ["B", "T"])
-    lengths = graph.input("lengths", TensorProto.INT32, ["B"])
-    states = BODIES[settings["body"]](graph, settings, ids, lengths)
-    pooled = [POOLS[pool](graph, states, lengths) for pool in settings["pools"]]
+    rows = Rows(graph, ids, None if is_even else graph.input("lengths", TensorProto.INT32, ["B"]))
+    states = BODIES[settings["body"]](graph, settings, rows)
+    pooled = _beside(graph, [POOLS[pool](graph, states, rows) for pool in settings["pools"]])
+    pooled = rows.without_empty(pooled)
     if graph.has("middle.weight"):
-        pooled.append(graph.node("Relu", graph.linear(_beside(graph, pooled), "middle")))
-    vectors = of_length_one(graph, graph.linear(_beside(graph, pooled), "output"))
+        middle = graph.node("Relu", graph.linear(pooled, "middle"))
+        pooled = _beside(graph, [pooled, middle])
+    vectors = of_length_one(graph, graph.linear(pooled, "output"))
     graph.output(vectors, VECTORS, FLOAT, ["B", settings["output_size"]])
-    return graph
 
 
 def _beside(graph: Graph, parts: list[str]) -> str:
@@ -52,81 +59,164 @@ def _beside(graph: Graph, parts: list[str]) -> str:
 
 
 def of_length_one(graph: Graph, vectors: str) -> str:
-    """Vectors [B, E] by their lengths."""
-    length = graph.node("ReduceL2", vectors, axes=[1], keepdims=1)
-    return graph.node(
-        "Div", vectors, graph.node("Max", length, graph.constant(SMALLEST, np.float32))
-    )
+    """Vectors [B, E] by their lengths; zeros stay zeros."""
+    return graph.node("LpNormalization", vectors, axis=1, p=2)
 
 
-def _static(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str) -> str:
-    """The table's rows, zeros at padding."""
-    return _real_rows(graph, graph.table(ids, TABLE), lengths)
+class Rows:
+    """The sentences of a batch, and which of their tokens are real; each mask is computed once.
+
+    For one short text a node costs more than its numbers, so that there are as few as possible.
+
+    Args:
+        graph: To which the nodes are added.
+        ids: [B, T].
+        lengths: [B]; None where all tokens are real, and nothing needs a mask.
+    """
+
+    def __init__(self, graph: Graph, ids: str, lengths: str | None) -> None:
+        self.graph, self.ids, self.lengths = graph, ids, lengths
+
+    def zeroed(self, states: str) -> str:
+        """States [B, T, D] with zeros at padding."""
+        return states if self.lengths is None else self.graph.node("Mul", states, self._real)
+
+    def lowered(self, values: str) -> str:
+        """Values [B, T, D], far below any other at padding."""
+        return values if self.lengths is None else self.graph.node("Add", values, self._far_below)
+
+    def summed(self, states: str) -> str:
+        """The sum over real tokens: [B, D]."""
+        axis = self.graph.constant([1], np.int64)
+        return self.graph.node("ReduceSum", self.zeroed(states), axis, keepdims=0)
+
+    def mean(self, states: str) -> str:
+        """The mean over real tokens: [B, D]."""
+        if self.lengths is None:
+            return self.graph.node("ReduceMean", states, axes=[1], keepdims=0)
+        count = self.graph.node("Max", self._counts, self.graph.constant(1.0, np.float32))
+        return self.graph.node("Div", self.summed(states), count)
+
+    def without_empty(self, pooled: str) -> str:
+        """Pooled states [B, D], zeros for a sentence without tokens."""
+        if self.lengths is None:
+            return pooled
+        some = self.graph.node("Min", self._counts, self.graph.constant(1.0, np.float32))
+        return self.graph.node("Mul", pooled, some)
+
+    @cached_property
+    def _counts(self) -> str:
+        """The lengths as float32: [B, 1]."""
+        return self.graph.node("Cast", self._unsqueezed(self.lengths or "", 1), to=FLOAT)
+
+    @cached_property
+    def _is_real(self) -> str:
+        """Whether a token is no padding: [B, T, 1]."""
+        return self._unsqueezed(is_before(self.graph, self.ids, self._counts), 2)
+
+    @cached_property
+    def _real(self) -> str:
+        """1 at tokens and 0 at padding: [B, T, 1]."""
+        return self.graph.node("Cast", self._is_real, to=FLOAT)
+
+    @cached_property
+    def _far_below(self) -> str:
+        """0 at tokens, far below any value at padding: [B, T, 1]."""
+        values = [self.graph.constant(value, np.float32) for value in (0.0, LOWEST)]
+        return self.graph.node("Where", self._is_real, *values)
+
+    def _unsqueezed(self, value: str, axis: int) -> str:
+        return self.graph.node("Unsqueeze", value, self.graph.constant([axis], np.int64))
 
 
-def _recurrent(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str) -> str:
+def _static(graph: Graph, settings: Mapping[str, Any], rows: Rows) -> str:
+    """The table's rows."""
+    return graph.table(rows.ids, TABLE)
+
+
+def _recurrent(graph: Graph, settings: Mapping[str, Any], rows: Rows) -> str:
     """States of both directions, side by side."""
-    steps = graph.table(graph.node("Transpose", ids, perm=[1, 0]), TABLE)
-    found = graph.recurrent(steps, lengths, "body", limit=_largest(graph.weights))
+    steps = graph.table(graph.node("Transpose", rows.ids, perm=[1, 0]), TABLE)
+    found = graph.recurrent(steps, rows.lengths or "", "body", limit=_largest(graph.weights))
     return rows_of(graph, found)
 
 
-def _convolution(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str) -> str:
-    """States that have seen their neighbours, zeros at padding."""
-    states = graph.table(ids, TABLE)
+def _convolution(graph: Graph, settings: Mapping[str, Any], rows: Rows) -> str:
+    """States that have seen their neighbours."""
+    states = graph.table(rows.ids, TABLE)
     if graph.has("body.widen.weight"):
         states = graph.linear(states, "body.widen")
     window = settings.get("window", 3)  # bundles from before it could be set have three
     for layer in range(settings["num_layers"]):
-        normed = normalised(graph, dict(settings), states, f"body.norms.{layer}")
-        near = with_neighbours(graph, _real_rows(graph, normed, lengths), window, np.float32)
-        added = graph.node("Relu", graph.linear(near, f"body.layers.{layer}"))
-        states = graph.node("Add", states, added)
-    return _real_rows(graph, states, lengths)
+        normed = rows.zeroed(normalised(graph, dict(settings), states, f"body.norms.{layer}"))
+        added = window_linear(graph, normed, f"body.layers.{layer}", window)
+        states = graph.node("Add", states, graph.node("Relu", added))
+    return states
 
 
-def _transformer(graph: Graph, settings: Mapping[str, Any], ids: str, lengths: str) -> str:
-    """States after all blocks, normalised, zeros at padding."""
+def _transformer(graph: Graph, settings: Mapping[str, Any], rows: Rows) -> str:
+    """States after all blocks, normalised."""
     config = {**settings, "norm": "pre", "activation": "gelu"}
-    states = graph.table(ids, TABLE)
+    states = graph.table(rows.ids, TABLE)
     if graph.has("body.widen.weight"):
         states = graph.linear(states, "body.widen")
-    states = graph.node("Add", states, _positions(graph, ids))
-    hidden = lowered_rows(graph, is_real(graph, ids, lengths))
+    states = graph.node("Add", states, _positions(graph, rows.ids))
+    hidden = lowered_rows(graph, is_real(graph, rows.ids, rows.lengths or ""))
     for layer in range(settings["num_layers"]):
         states, _ = encoder_block(graph, config, states, f"body.blocks.{layer}", hidden)
-    return _real_rows(graph, normalised(graph, config, states, "body.norm"), lengths)
+    return normalised(graph, config, states, "body.norm")
 
 
-def learned_queries(graph: Graph, states: str, lengths: str) -> str:
-    """Every learned query asks its own part of all states: what comes back, [B, D]."""
+def learned_queries(graph: Graph, states: str, rows: Rows) -> str:
+    """Every learned query asks its own part of all states: what comes back, [B, D].
+
+    Each query asks and mixes whole states, and keeps its own part: two products for the whole
+    batch, instead of one for every part of every sentence.
+    """
     num_queries, size = graph.weights["query.query"].shape
-    if num_queries == 1:
-        return learned_query(graph, states, lengths, "query")[0]
-    shape = graph.constant([0, 0, num_queries, size], np.int64)
-    parts = graph.node("Reshape", states, shape)  # [B, T, H, D / H]
-    scored = graph.node("Mul", graph.node("Tanh", parts), graph.weight("query.query"))
-    scores = graph.node("ReduceSum", scored, graph.constant([3], np.int64), keepdims=0)
-    scores = graph.node("Transpose", scores, perm=[0, 2, 1])  # [B, H, T]
-    weights = masked_softmax(graph, scores, is_real(graph, states, lengths))
-    wide = graph.node("Unsqueeze", weights, graph.constant([2], np.int64))
-    mixed = graph.node("MatMul", wide, graph.node("Transpose", parts, perm=[0, 2, 1, 3]))
-    return graph.node("Reshape", mixed, graph.constant([0, num_queries * size], np.int64))
+    scores = graph.node("MatMul", graph.node("Tanh", states), _apart(graph, num_queries, size))
+    scores = graph.node("Transpose", rows.lowered(scores), perm=[0, 2, 1])  # [B, H, T]
+    mixed = graph.node("MatMul", graph.node("Softmax", scores, axis=2), states)  # [B, H, D]
+    if num_queries > 1:
+        own = np.repeat(np.eye(num_queries, dtype=np.float32), size, axis=1)
+        mixed = graph.node("Mul", mixed, graph.array("own_parts", own))
+    return graph.node("ReduceSum", mixed, graph.constant([1], np.int64), keepdims=0)
 
 
-BODIES: dict[str, Callable[[Graph, Mapping[str, Any], str, str], str]] = {
+def _apart(graph: Graph, num_queries: int, size: int) -> str:
+    """The queries as one matrix [D, H], each beside zeros; computed when the graph is opened."""
+    queries = graph.node("Unsqueeze", graph.weight("query.query"), graph.constant([2], np.int64))
+    own = np.eye(num_queries, dtype=np.float32)[:, None]
+    apart = graph.node("Mul", queries, graph.array("own_query", own))  # [H, D / H, H]
+    shape = graph.constant([num_queries * size, num_queries], np.int64)
+    return graph.node("Reshape", apart, shape)
+
+
+def _largest_values(graph: Graph, states: str, rows: Rows) -> str:
+    """The largest value over real tokens: [B, D]."""
+    return graph.node("ReduceMax", rows.lowered(states), axes=[1], keepdims=0)
+
+
+def _mean_values(graph: Graph, states: str, rows: Rows) -> str:
+    """The mean over real tokens: [B, D]."""
+    return rows.mean(states)
+
+
+BODIES: dict[str, Callable[[Graph, Mapping[str, Any], Rows], str]] = {
     "static": _static,
     "recurrent": _recurrent,
     "convolution": _convolution,
     "transformer": _transformer,
 }
-"""From ids to states [B, T, D], by the name of what reads them."""
-POOLS: dict[str, Callable[[Graph, str, str], str]] = {
+"""From ids to states [B, T, D], by the name of what reads them; padding may hold anything."""
+WITHOUT_MASKS = ("static", "recurrent", "convolution")
+"""The bodies that have a graph without masks as well, for sentences of one length."""
+POOLS: dict[str, Callable[[Graph, str, Rows], str]] = {
     "query": learned_queries,
-    "max": max_pool,
-    "mean": mean_pool,
+    "max": _largest_values,
+    "mean": _mean_values,
 }
-"""From states to [B, D]."""
+"""From states to [B, D]; an empty sentence may have anything."""
 
 
 def _positions(graph: Graph, ids: str) -> str:
@@ -139,11 +229,6 @@ def _positions(graph: Graph, ids: str) -> str:
     scale = graph.node("Slice", graph.weight(name + SCALE), zero, length, zero)
     scale = graph.node("Unsqueeze", scale, graph.constant([-1], np.int64))
     return graph.node("Mul", graph.node("Cast", rows, to=FLOAT), scale)
-
-
-def _real_rows(graph: Graph, states: str, lengths: str) -> str:
-    real = is_real(graph, states, lengths)
-    return graph.node("Mul", states, graph.node("Unsqueeze", real, graph.constant([2], np.int64)))
 
 
 def _largest(weights: Weights) -> float:

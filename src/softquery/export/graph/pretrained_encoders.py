@@ -27,7 +27,9 @@ Limits = Mapping[str, float] | None
 """The largest value that each int8 layer reads."""
 
 
-def bert_sentence_graph(weights: Weights, settings: Settings, limits: Limits = None) -> Graph:
+def bert_sentence_graphs(
+    weights: Weights, settings: Settings, limits: Limits = None
+) -> list[Graph]:
     """Ids [B, T] and lengths [B] to vectors [B, E], by a BERT that reads one text.
 
     Args:
@@ -35,10 +37,12 @@ def bert_sentence_graph(weights: Weights, settings: Settings, limits: Limits = N
         settings: Of the model.
         limits: The largest value that each int8 layer reads.
     """
-    return _sentence_graph(weights, settings, limits, _bert_states)
+    return [_sentence_graph(weights, settings, limits, _bert_states)]
 
 
-def mpnet_sentence_graph(weights: Weights, settings: Settings, limits: Limits = None) -> Graph:
+def mpnet_sentence_graphs(
+    weights: Weights, settings: Settings, limits: Limits = None
+) -> list[Graph]:
     """Ids [B, T] and lengths [B] to vectors [B, E], by an MPNet.
 
     Args:
@@ -46,7 +50,7 @@ def mpnet_sentence_graph(weights: Weights, settings: Settings, limits: Limits = 
         settings: Of the model.
         limits: The largest value that each int8 layer reads.
     """
-    return _sentence_graph(weights, settings, limits, _mpnet_states)
+    return [_sentence_graph(weights, settings, limits, _mpnet_states)]
 
 
 def _sentence_graph(

@@ -3,11 +3,15 @@
 N sentences, E width of a vector, P width of a prefix of it.
 """
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from softquery.runtime.batches import Floats, Ids
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class EncodeBackend(Protocol):
@@ -23,6 +27,9 @@ class EncodeBackend(Protocol):
 
     def vectors(self, sentences: Ids) -> Floats:
         """Vectors [N, E], of length one unless the model was imported without normalisation."""
+
+    def beside(self, act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Act on every item, on as many threads as the backend computes with."""
 
 
 def prefix_of(vectors: Floats, width: int | None) -> Floats:

@@ -18,8 +18,11 @@ from softquery.text import TextPipeline
 
 CHUNK = 1024
 """Texts that are encoded together; results depend on nothing outside of a chunk."""
+PART = 64
+"""Texts of a chunk that one thread turns into ids."""
 VectorLength = Literal["one", "own"]
 """Whether vectors are brought to length one, or left as the model gives them."""
+LENGTHS = get_args(VectorLength)
 POSITIONS = 512
 """Positions that a pooled encoder's Transformer has learned."""
 
@@ -84,7 +87,7 @@ class SentenceEncoder:
             advance: Told how many texts are done.
         """
         check_dimensions(dimensions, self.output_size)
-        if length not in get_args(VectorLength):
+        if length not in LENGTHS:
             raise ConfigError(f"length must be 'one' or 'own', got {length!r:.40}")
 
         def cut(vectors: Floats) -> Floats:
@@ -153,11 +156,19 @@ class SentenceEncoder:
 
     def _chunk(self, texts: Sequence[str]) -> Floats:
         """Vectors of a few texts: equal ones once, in an order that does not depend on theirs."""
-        sentences = [tuple(ids) for ids in self.pipeline.encode_ids(texts)]
+        if len(texts) == 1:
+            return self.backend.vectors(self.pipeline.encode_ids(texts))
+        sentences = [tuple(ids) for ids in self._ids(texts)]
         distinct = sorted(set(sentences), key=lambda ids: (len(ids), ids))
         places = {sentence: place for place, sentence in enumerate(distinct)}
         found: Floats = self.backend.vectors(distinct)[[places[each] for each in sentences]]
         return found
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of a few texts, several parts of them at a time."""
+        parts = [texts[start : start + PART] for start in range(0, len(texts), PART)]
+        found = self.backend.beside(self.pipeline.encode_ids, parts)
+        return [ids for part in found for ids in part]
 
 
 def check_dimensions(dimensions: object, size: int) -> None:

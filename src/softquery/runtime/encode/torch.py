@@ -1,5 +1,6 @@
 """Sentence encoders in torch, on a CPU or a GPU."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from softquery.data import Tokens
 from softquery.errors import BundleError
 from softquery.models import models_of
 from softquery.runtime.batches import Floats, Ids, length_batches, padded_ids
+from softquery.runtime.encode.backend import Item, Result
 from softquery.runtime.torch_device import TorchModel
 from softquery.runtime.torch_models import load_task_model
 
@@ -35,6 +37,10 @@ class TorchEncodeBackend:
         for rows in length_batches(lengths, most=BATCH, most_tokens=TOKENS):
             found[rows] = self._run([sentences[row] for row in rows])
         return found
+
+    def beside(self, act: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Act on every item, one after the other: torch's threads are its own."""
+        return [act(item) for item in items]
 
     @torch.inference_mode()
     def _run(self, sentences: Ids) -> Floats:
