@@ -83,6 +83,8 @@ def _folder_name(path: Path) -> str:
 
 def _copied(path: Path) -> Fill:
     def fill(folder: Path) -> tuple[str, str]:
+        if not (path / "config.json").exists():
+            raise BundleError(f"{path}: is no model folder (config.json is missing)")
         copy_bundle(path, folder)
         return os.path.abspath(path), str(path)
 

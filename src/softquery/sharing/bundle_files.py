@@ -76,7 +76,7 @@ def largest(name: str) -> int | None:
     if name.startswith(f"{RECORDS}/"):
         return LARGEST_TEXT if _RECORD.fullmatch(name) else None
     if _PICKLE.fullmatch(name):
-        raise BundleError("weights in pickle form can run code and are never loaded")
+        raise BundleError("may be a pickle, which can run code and is never loaded")
     raise BundleError("is no file of a bundle")
 
 

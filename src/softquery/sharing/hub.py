@@ -75,16 +75,20 @@ def fetch(place: HubPlace, folder: Path) -> HubPlace:
 
     if not sys.stderr.isatty():
         disable_progress_bars()
+    api = hub.HfApi(library_name="softquery", library_version=__version__)
     with _hub_faults(place):
-        api = hub.HfApi(library_name="softquery", library_version=__version__)
         info = api.model_info(place.repo, revision=place.revision, files_metadata=True)
-        if not _COMMIT.fullmatch(info.sha or ""):
-            raise BundleError("the hub names no commit of it")
-        fetched = HubPlace(place.repo, place.name, info.sha)
-        sizes = {each.rfilename: each.size for each in info.siblings or []}
-        for name in _wanted(sizes):
+    if not _COMMIT.fullmatch(info.sha or ""):
+        raise BundleError(f"{place}: the hub names no commit of it")
+    sizes = {each.rfilename: each.size for each in info.siblings or []}
+    try:
+        wanted = _wanted(sizes)
+    except BundleError as error:
+        raise BundleError(f"{place}: {error}") from None
+    for name in wanted:
+        with _hub_faults(place):
             api.hf_hub_download(place.repo, name, revision=info.sha, local_dir=folder)
-    return fetched
+    return HubPlace(place.repo, place.name, info.sha)
 
 
 def _wanted(sizes: dict[str, int | None]) -> list[str]:
@@ -110,13 +114,11 @@ def _wanted(sizes: dict[str, int | None]) -> list[str]:
 
 @contextmanager
 def _hub_faults(place: HubPlace) -> Iterator[None]:
-    """Say in one line what the hub said, or that it did not answer."""
+    """Around a call of the client alone: say in one line what went wrong."""
     from huggingface_hub import errors
 
     try:
         yield
-    except BundleError as error:
-        raise BundleError(f"{place}: {error}") from None
     except errors.GatedRepoError:
         reason = "its owner grants access one by one: ask on its page, then set HF_TOKEN"
     except errors.RepositoryNotFoundError:
@@ -126,16 +128,14 @@ def _hub_faults(place: HubPlace) -> Iterator[None]:
     except errors.OfflineModeIsEnabled:
         reason = "the hub is not asked, because HF_HUB_OFFLINE is set"
     except errors.HFValidationError as error:
-        reason = f"no name of a repository ({error})"
+        reason = f"no name of a repository ({_first_line(error)})"
     except errors.HfHubHTTPError as error:
         reason = f"the hub answered with an error ({_first_line(error)})"
-    except OSError as error:
+    except Exception as error:  # of the disk, or of the transport, which depends on the version
         reason = f"cannot be fetched ({_first_line(error)})"
-    except Exception as error:  # the transport's own: requests before version 1.0, httpx since
-        if type(error).__module__.partition(".")[0] not in ("httpx", "httpcore", "requests"):
-            raise
-        reason = f"the hub cannot be reached ({_first_line(error)})"
-    raise BundleError(f"{place}: {reason}") from None
+    else:
+        return
+    raise BundleError(f"{place}: {reason}")
 
 
 def _first_line(error: Exception) -> str:
