@@ -399,8 +399,8 @@ PACK_MODELS = [
     ),
     Case(
         title="a package of ours",
-        command="models pack model --package softquery.Models",
-        said="a package cannot be called 'softquery.Models'; see --package",
+        command="models pack model --package SoftQuery_Models",
+        said="a package cannot be called 'SoftQuery_Models'; see --package",
     ),
     Case(
         title="a file in place of the output folder",

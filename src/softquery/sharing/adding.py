@@ -49,7 +49,7 @@ def add(
 
     Args:
         source: A model folder, a wheel of models, or `hub:OWNER/NAME[@REVISION]`, which is the only
-            one that opens a connection.
+            one that needs a network.
         name: What the model is called; by default as its folder, or as its repository.
         replace: Whether a model of the user's own with this name gives way.
 

@@ -1,6 +1,6 @@
 """Bundles on Hugging Face's hub: only the files of a bundle are fetched, at one commit.
 
-The only module that opens a connection, and only where `hub:OWNER/NAME` is asked for. Where the hub
+The only module that fetches anything, and only where `hub:OWNER/NAME` is asked for. Where the hub
 is, and who asks, is told by the variables that all programs of Hugging Face read: `HF_ENDPOINT`,
 `HF_TOKEN`, `HF_HUB_OFFLINE`.
 """

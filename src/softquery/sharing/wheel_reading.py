@@ -44,7 +44,7 @@ _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 0x1
 _FAULTS = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError,
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError,
     ValueError, OverflowError, OSError,
 )  # fmt: skip
 """What reading a forged archive raises."""
