@@ -105,8 +105,8 @@ ADD_MODELS = [
     Case(
         title="a folder with a program in it",
         command="models add model --name faq",
-        damage=file("model/setup.py", "open('ran', 'w')"),
-        said="model/setup.py: is no file of a bundle",
+        damage=file("model/run.sh", "touch ran"),
+        said="model/run.sh: is no file of a bundle",
     ),
     Case(
         title="a folder with a link in it",
