@@ -22,6 +22,7 @@ TORCH_FREE_LAYERS = (
     "plain_files",
     "terminal_text",
     "search",
+    "sharing",
     "text",
     "zoo",
 )
@@ -54,6 +55,7 @@ OPTIONAL_PACKAGES = (
     "sklearn",
     "usearch",
     "bm25s",
+    "huggingface_hub",
 )
 """What only extras bring."""
 

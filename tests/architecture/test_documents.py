@@ -18,7 +18,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-GROUPS = ("import", "keys", "probe", "vectors")
+GROUPS = ("import", "keys", "models", "probe", "vectors")
 """Commands that have commands of their own."""
 MISTAKE = 2
 """Exit code of what the user can put right; pages show such answers too."""

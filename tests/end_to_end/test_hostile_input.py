@@ -26,6 +26,7 @@ from hostile_encoders import IMPORT_SENTENCES, IMPORT_STATIC, write_encoder_fold
 from hostile_evaluate import EVALUATE
 from hostile_google import IMPORT_GOOGLE
 from hostile_match import EXPORT, MATCH, RANK
+from hostile_packages import ADD_MODELS, PACK_MODELS, REMOVE_MODELS
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
 from hostile_search import EVALUATE_INDEX, INDEX, SEARCH, write_index
 from hostile_serving import KEYS, SERVE
@@ -84,6 +85,9 @@ CASES = {
     "probe senses": PROBE_SENSES,
     "probe tags": PROBE_TAGS,
     "models": MODELS,
+    "models add": ADD_MODELS,
+    "models remove": REMOVE_MODELS,
+    "models pack": PACK_MODELS,
     "recipes": RECIPES,
     "vectors": VECTORS,
     "serve": SERVE,

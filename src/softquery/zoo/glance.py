@@ -10,6 +10,8 @@ from softquery.plain_files import read_plain
 
 EXPECTED = ("config.json", "tokenizer.json", "model.safetensors", "metrics.json", "README.md")
 
+SOURCE_NOTE = ".added.json"
+"""Beside the files of a model that was added: where it came from."""
 LARGEST = 1 << 24
 """The most bytes of a file that is looked at."""
 
@@ -35,12 +37,30 @@ def glance_card(path: Path) -> tuple[str, str]:
         text = read_plain(path, LARGEST).decode("utf-8", "replace")
     except OSError as error:
         raise BundleError(f"{path.name}: {error.strerror or 'cannot be read'}") from None
-    front, body = _split(text)
-    settings = dict(line.split(": ", 1) for line in front.splitlines() if ": " in line)
+    settings, body = split_card(text)
     licence = settings.get("license_name", settings.get("license", ""))
     prose = (line.strip() for line in body.splitlines())
     summary = next((line for line in prose if line and not line.startswith("#")), "")
-    return _unquoted(licence.strip()), summary
+    return licence, summary
+
+
+def split_card(text: str) -> tuple[dict[str, str], str]:
+    r"""The plain settings in the front matter of a card, and what stands below it.
+
+    >>> split_card('---\nlicense: "mit"\ntags:\n- a\n---\n# toy\n')
+    ({'license': 'mit'}, '# toy')
+    """
+    front, body = _split(text)
+    pairs = [line.split(": ", 1) for line in front.splitlines() if ": " in line]
+    return {key: _unquoted(value.strip()) for key, value in pairs}, body
+
+
+def glance_source(folder: Path) -> str:
+    """Where a model was added from, as `softquery models add` noted it; empty if it was not."""
+    try:
+        return str(glance_json(folder / SOURCE_NOTE).get("source", ""))
+    except BundleError:
+        return ""
 
 
 def check_complete(folder: Path) -> None:
@@ -76,10 +96,12 @@ def printable(text: str) -> str:
 
 
 def _unquoted(value: str) -> str:
+    if not value.startswith('"'):  # a bare or single-quoted YAML string
+        return value.strip("'")
     try:
         return str(json.loads(value))
-    except (ValueError, RecursionError):  # a bare or single-quoted YAML string
-        return value.strip("'")
+    except (ValueError, RecursionError):
+        return value
 
 
 def _split(text: str) -> tuple[str, str]:

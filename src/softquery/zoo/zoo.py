@@ -19,6 +19,7 @@ from softquery.zoo.glance import (
     folder_size,
     glance_card,
     glance_json,
+    glance_source,
     leads_out,
     printable,
 )
@@ -48,6 +49,7 @@ class ZooEntry:
         path: Its folder.
         origin: `"shipped"` with softquery itself, of an installed `"package"`, or `"local"`.
         package: `"softquery"`, or the distribution and version; empty for a local one.
+        source: Of a local one, where it was added from; empty where it was put there by hand.
         kind: What it is for.
         model: The system.
         licence: As the card states it.
@@ -61,6 +63,7 @@ class ZooEntry:
     path: Path
     origin: Origin
     package: str = ""
+    source: str = ""
     kind: str = ""
     model: str = ""
     licence: str = ""
@@ -231,6 +234,7 @@ def _sound_entry(place: _Place) -> ZooEntry:
         path=path,
         origin=place.origin,
         package=place.package,
+        source=glance_source(path) if place.origin == "local" else "",
         kind=str(config.get("kind", "")),
         model=str(model.get("name", "")) if isinstance(model, dict) else "",
         licence=licence,
@@ -248,8 +252,8 @@ def shipped_folder() -> Path:
 def home() -> Path:
     """The folder of softquery for this user: `$SOFTQUERY_HOME`, or one of the system.
 
-    That is `%LOCALAPPDATA%` on Windows, `~/Library/Caches` on macOS, and elsewhere
-    `$XDG_CACHE_HOME` or `~/.cache`, each with `softquery` below it.
+    That is `%LOCALAPPDATA%` on Windows, `~/Library/Application Support` on macOS, and elsewhere
+    `$XDG_DATA_HOME` or `~/.local/share`, each with `softquery` below it.
     """
     chosen = os.environ.get("SOFTQUERY_HOME")
     if chosen:
@@ -257,9 +261,11 @@ def home() -> Path:
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~/AppData/Local")
     elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Caches")
+        base = os.path.expanduser("~/Library/Application Support")
     else:
-        base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        base = os.environ.get("XDG_DATA_HOME", "")
+        if not os.path.isabs(base):  # as the XDG specification has it
+            base = os.path.expanduser("~/.local/share")
     return Path(base) / "softquery"
 
 

@@ -280,15 +280,16 @@ def test_hostile_names_get_one_line(places):
 @pytest.mark.parametrize(
     ("platform", "variables", "expected"),
     [
-        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/softquery"),
-        ("linux", {}, "/u/.cache/softquery"),
-        ("darwin", {}, "/u/Library/Caches/softquery"),
+        ("linux", {"XDG_DATA_HOME": "/x"}, "/x/softquery"),
+        ("linux", {"XDG_DATA_HOME": "relative"}, "/u/.local/share/softquery"),
+        ("linux", {}, "/u/.local/share/softquery"),
+        ("darwin", {}, "/u/Library/Application Support/softquery"),
         ("win32", {"LOCALAPPDATA": "/l"}, "/l/softquery"),
         ("linux", {"SOFTQUERY_HOME": "~/sq"}, "/u/sq"),
     ],
 )
 def test_each_system_has_its_place(monkeypatch, platform, variables, expected):
-    for name in ("SOFTQUERY_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("SOFTQUERY_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/u")
     for name, value in variables.items():

@@ -151,7 +151,7 @@ def _own_warnings() -> Iterator[None]:
 def _usage(error: Any) -> str:
     """One line about a wrong option or argument; empty where help was shown in its place."""
     message = str(error.format_message()).strip().removesuffix(".")
-    verb = "softquery" if error.ctx is None else error.ctx.command_path
+    verb = "softquery" if error.ctx is None else error.ctx.command_path.strip()
     return f"{message[:1].lower()}{message[1:]}; see {verb} --help" if message else ""
 
 
