@@ -46,7 +46,7 @@ def search(
     """Find the stored questions that ask what is asked, with their answers."""
     from softquery.explain.write import require_place
     from softquery.search import Index
-    from softquery.search.stages import parse_stages
+    from softquery.search.query.stages import parse_stages
 
     if not query.strip():
         raise ConfigError("query is empty")
@@ -92,7 +92,7 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _show(found: "SearchResult") -> None:
-    from softquery.search.stages import STAGES, score_name, shown_stages
+    from softquery.search.query.stages import STAGES, score_name, shown_stages
 
     if found.stages != STAGES:
         note(f"by {shown_stages(found.stages)}; the score is {score_name(found.stages)}")

@@ -17,7 +17,7 @@ from typing import Any
 
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.vectors.text_vectors import open_vectors
-from softquery.search.building import (
+from softquery.search.changes.building import (
     Changes,
     add_rows,
     build_rows,
@@ -26,9 +26,8 @@ from softquery.search.building import (
     new_manifest,
     rebuild_rows,
 )
-from softquery.search.duplicates import Duplicate, find_duplicates
-from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.index_checks import (
+from softquery.search.changes.duplicates import Duplicate, find_duplicates
+from softquery.search.changes.index_checks import (
     check_matcher,
     check_place,
     check_same,
@@ -36,18 +35,19 @@ from softquery.search.index_checks import (
     checked_ids,
     require_extra,
 )
-from softquery.search.index_models import IndexModels, open_models, portable
-from softquery.search.manifest import (
+from softquery.search.query.index_models import IndexModels, open_models, portable
+from softquery.search.query.retrieval import SearchOptions, SearchResult, Where
+from softquery.search.query.search_steps import SearchSteps
+from softquery.search.query.stages import RERANK, STAGES, Stages, checked_stages
+from softquery.search.storage.entries import Entries, Source, read_entries
+from softquery.search.storage.manifest import (
     IndexSettings,
     Manifest,
     check_min_score,
     is_index,
 )
-from softquery.search.retrieval import SearchOptions, SearchResult, Where
-from softquery.search.search_steps import SearchSteps
-from softquery.search.segment import Segment
-from softquery.search.stages import RERANK, STAGES, Stages, checked_stages
-from softquery.search.store import Store, create
+from softquery.search.storage.segment import Segment
+from softquery.search.storage.store import Store, create
 
 Advance = Callable[[int], object]
 
@@ -248,7 +248,7 @@ class Index:
             candidates: How many rows are compared with the query.
             explain: Whether each hit has an `alignment`: which words attended to which.
             stages: Some of `"words"`, `"vectors"` and `"rerank"`; all by default. What a score is
-                depends on them, see `softquery.search.stages`.
+                depends on them, see `softquery.search.query.stages`.
 
         Returns:
             Dicts with `id`, `question`, `answer`, the kept columns, and `score`.

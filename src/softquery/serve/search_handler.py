@@ -9,8 +9,8 @@ from typing import Protocol
 
 from softquery.errors import SoftqueryError
 from softquery.search import SearchResult
-from softquery.search.search_steps import SearchStep
-from softquery.search.stages import checked_stages
+from softquery.search.query.search_steps import SearchStep
+from softquery.search.query.stages import checked_stages
 from softquery.serve.queued_request import SplitRequest, TooManyWeights
 from softquery.serve.telemetry import log
 
@@ -34,7 +34,7 @@ class SearchRequest:
 
 
 class SteppedSearch(Protocol):
-    """A search that is computed in steps; see `softquery.search.search_steps`."""
+    """A search that is computed in steps; see `softquery.search.query.search_steps`."""
 
     num_tokens: int
     is_truncated: bool

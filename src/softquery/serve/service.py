@@ -13,7 +13,7 @@ from softquery.answers import Generated, Match
 from softquery.errors import SoftqueryError, counted
 from softquery.measure.word_scores import unit_rows
 from softquery.search import Index, SearchResult
-from softquery.search.stages import RERANK
+from softquery.search.query.stages import RERANK
 from softquery.serve.catalogue import Catalogue, ServedModel, Verb
 from softquery.serve.engine import Engine, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the server needs the extra [serve]")
 
 from softquery.search import SearchResult
-from softquery.search.search_steps import SearchStep
+from softquery.search.query.search_steps import SearchStep
 from softquery.serve.engine import Engine
 from softquery.serve.queued_request import SplitRequest, TooManyTokens, one_answer_per_item
 from softquery.serve.search_handler import SearchHandler, SearchRequest

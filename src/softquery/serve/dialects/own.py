@@ -10,7 +10,7 @@ from softquery.answers import generated_record
 from softquery.decoding import Beam, CoupletRule
 from softquery.runtime import GenerateRequest
 from softquery.runtime.generate.request import Rank
-from softquery.search.stages import STAGES, Stage, checked_stages
+from softquery.search.query.stages import STAGES, Stage, checked_stages
 from softquery.serve.bodies import (
     LIMIT,
     Count,

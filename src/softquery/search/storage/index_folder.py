@@ -13,8 +13,8 @@ from os import PathLike
 from pathlib import Path
 
 from softquery.errors import InputError
-from softquery.search.index_files import is_link
-from softquery.search.manifest import DELETED_NAME, MANIFEST, SEGMENT_NAME
+from softquery.search.storage.index_files import is_link
+from softquery.search.storage.manifest import DELETED_NAME, MANIFEST, SEGMENT_NAME
 
 LOCK, SEGMENTS = "lock", "segments"
 _TEMPORARY = r"\.[0-9a-f]{16}\.tmp"

@@ -23,10 +23,10 @@ from softquery.runtime.vectors.text_vectors import (
     open_vectors,
     zipf_shares,
 )
-from softquery.search.entries import QUESTION
-from softquery.search.manifest import IndexSettings
-from softquery.search.segment import EncodedRows, SegmentShape
-from softquery.search.word_recall import SearchTokenizer
+from softquery.search.storage.entries import QUESTION
+from softquery.search.storage.manifest import IndexSettings
+from softquery.search.storage.segment import EncodedRows, SegmentShape
+from softquery.search.storage.word_recall import SearchTokenizer
 from softquery.zoo import resolve
 
 Floats = NDArray[np.float32]

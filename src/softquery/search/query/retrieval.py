@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import ConfigError, InputError
-from softquery.search.entries import ANSWER, QUESTION
-from softquery.search.index_models import IndexModels, QueryWords
-from softquery.search.manifest import check_min_score, check_number
-from softquery.search.segment import Segment
-from softquery.search.stages import RERANK, STAGES, VECTORS, WORDS, Stages
-from softquery.search.word_recall import query_weights
+from softquery.search.query.index_models import IndexModels, QueryWords
+from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
+from softquery.search.storage.entries import ANSWER, QUESTION
+from softquery.search.storage.manifest import check_min_score, check_number
+from softquery.search.storage.segment import Segment
+from softquery.search.storage.word_recall import query_weights
 
 Floats = NDArray[np.float32]
 Masks = Sequence[NDArray[np.bool_]]

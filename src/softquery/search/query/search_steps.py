@@ -12,9 +12,8 @@ from typing import Any
 
 from softquery.runtime.batches import even_batches
 from softquery.runtime.match.backend import BATCH, TOKENS
-from softquery.search.entries import QUESTION
-from softquery.search.index_models import IndexModels
-from softquery.search.retrieval import (
+from softquery.search.query.index_models import IndexModels
+from softquery.search.query.retrieval import (
     RecallResult,
     RowPlace,
     SearchOptions,
@@ -27,8 +26,9 @@ from softquery.search.retrieval import (
     question_at,
     recall,
 )
-from softquery.search.segment import Segment
-from softquery.search.stages import RERANK
+from softquery.search.query.stages import RERANK
+from softquery.search.storage.entries import QUESTION
+from softquery.search.storage.segment import Segment
 
 READ_TOGETHER = 50
 """Stored questions that are tokenised in one go, if an index stores no encodings."""
