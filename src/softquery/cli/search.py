@@ -71,7 +71,15 @@ def search(
         opened.matcher.explain(query, best[0]["question"]).plot(explain)
         note(f"why: {explain}")
     if as_json:
-        print_json({"query": query, "stages": list(found.stages), "hits": found.hits})
+        print_json(
+            {
+                "query": query,
+                "stages": list(found.stages),
+                "hits": found.hits,
+                "nearest": found.nearest,
+                "note": found.note,
+            }
+        )
     else:
         _show(found)
 
@@ -94,12 +102,14 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
 def _show(found: "SearchResult") -> None:
     from softquery.search.query.stages import STAGES, score_name, shown_stages
 
+    if found.note:
+        note(found.note)
     if found.stages != STAGES:
         note(f"by {shown_stages(found.stages)}; the score is {score_name(found.stages)}")
     if found.hits:
         table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
         print_table(found.query, ("score", "question", "answer"), table)
         return
-    print_table("no good answer", ("score", "nearest question"), [
-        (hit["score"], hit["question"]) for hit in found.others[:3]
-    ])  # fmt: skip
+    nearest = [(hit["score"], hit["question"]) for hit in found.nearest]
+    title = "no good answer; nearest:" if nearest else "no good answer"
+    print_table(title, ("score", "nearest question"), nearest)

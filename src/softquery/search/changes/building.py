@@ -18,6 +18,7 @@ import numpy as np
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.runtime.vectors.text_vectors import ENCODING, STATES
+from softquery.search.query.index_languages import languages_read, unread_rows
 from softquery.search.query.index_models import (
     IndexModels,
     fingerprint,
@@ -65,6 +66,10 @@ class Changes:
     """Questions longer than the model's limit, of which it reads the beginning."""
     repeats: list[Repeat] = field(default_factory=list)
     """Rows whose question occurs more than once."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """How many of the rows are in each language that the matcher does not read."""
+    chosen: str = ""
+    """Why the matcher was chosen, if nobody has named one."""
     rebuilt: int = 0
     """Rows that were encoded again."""
     dropped: dict[str, float] = field(default_factory=dict)
@@ -230,6 +235,7 @@ class _Comparison:
             unchanged=len(self.unchanged),
             num_cut=models.matcher.num_cut(questions),
             repeats=entries.repeats,
+            unread=unread_rows(entries.languages, languages_read(models.matcher.bundle)),
         )
 
 
