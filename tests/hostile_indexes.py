@@ -316,7 +316,7 @@ def import_everything() -> None:
                  "usearch.index", "softquery.explain.write", "starlette.testclient",
                  "softquery.serve.app"):  # fmt: skip
         importlib.import_module(name)
-    importlib.import_module("softquery.search.vector_recall").EXACT_ROWS = EXACT_ROWS
+    importlib.import_module("softquery.search.storage.vector_recall").EXACT_ROWS = EXACT_ROWS
     os.fsync = lambda descriptor: None
 
 

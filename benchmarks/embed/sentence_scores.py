@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from softquery.measure import auc, spearman
 from softquery.measure.encode_scores import most_accurate_threshold
-from softquery.search.word_recall import K1, B, SearchTokenizer
+from softquery.search.storage.word_recall import K1, B, SearchTokenizer
 from softquery.text import TextConfig
 
 Floats = NDArray[np.float32]

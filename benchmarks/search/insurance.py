@@ -36,9 +36,14 @@ from softquery.files import Row, find_split, read_rows, write_text
 from softquery.measure import mean_interval
 from softquery.measure.word_scores import unit_rows
 from softquery.search.index_evaluation import evaluate_index, measures
-from softquery.search.index_files import FolderWriter
-from softquery.search.retrieval import best_first, compared, recall
-from softquery.search.word_recall import SearchTokenizer, WordIndex, query_weights, write_words
+from softquery.search.query.retrieval import best_first, compared, recall
+from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.word_recall import (
+    SearchTokenizer,
+    WordIndex,
+    query_weights,
+    write_words,
+)
 from softquery.text import TextConfig
 
 CUTS = (1, 10, 50)

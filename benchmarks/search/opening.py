@@ -16,19 +16,19 @@ from pathlib import Path
 
 import numpy as np
 
-from softquery.search.cells import Cells
-from softquery.search.encodings import Encodings
-from softquery.search.index_files import check_files, mapped
-from softquery.search.segment import (
+from softquery.search.storage.cells import Cells
+from softquery.search.storage.encodings import Encodings
+from softquery.search.storage.index_files import check_files, mapped
+from softquery.search.storage.segment import (
     EncodedRows,
     Segment,
     SegmentShape,
     read_facts,
     write_segment,
 )
-from softquery.search.vector_graph import GraphShape, check_graph
-from softquery.search.vector_recall import CONNECTIVITY, GRAPH, VectorIndex
-from softquery.search.word_recall import WordIndex
+from softquery.search.storage.vector_graph import GraphShape, check_graph
+from softquery.search.storage.vector_recall import CONNECTIVITY, GRAPH, VectorIndex
+from softquery.search.storage.word_recall import WordIndex
 
 CHUNK, WORDS, TOKENS, ENCODING_SIZE = 10_000, 20_000, 6, 32
 

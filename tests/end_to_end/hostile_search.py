@@ -157,6 +157,47 @@ INDEX = [
         "matcher, an embedder, an encoder or word vectors",
     ),
     Case(
+        title="rows in two languages, and no `--model`",
+        command="index faq.csv --output new.sq",
+        damage=file("faq.csv", "question\nhow do I pay?\nwhere is it?\n怎么付款\n"),
+        said="faq.csv: 2 rows are in English, 1 in Chinese, and an index has one matcher; build "
+        "one for each language (--language en and --language zh), or name it by --model",
+    ),
+    Case(
+        title="rows in five scripts, and no `--model`",
+        command="index faq.csv --output new.sq",
+        damage=file(
+            "faq.csv", "question\nhow do I pay?\n怎么付款\nкак платить\nكيف أدفع\n返品したい\n"
+        ),
+        said="faq.csv: 1 row is in English, 1 in Chinese, 1 in Cyrillic script, 1 in Arabic "
+        "script, 1 in Japanese, and an index has one matcher; build one for each language "
+        "(--language en and --language zh), or name it by --model",
+    ),
+    Case(
+        title="rows in a language that no shipped matcher reads, and no `--model`",
+        command="index faq.csv --output new.sq",
+        damage=file("faq.csv", "question\nWie kann ich bezahlen?\n"),
+        said="faq.csv: its rows are in German; the shipped matchers read English (match-en) and "
+        "Chinese (match-zh); name another by --model",
+    ),
+    Case(
+        title="`--language` of no row",
+        command=f"{BUILD} --language zh",
+        damage=file("faq.csv", "question\nhow do I pay?\n"),
+        said="faq.csv: holds no rows in 'zh'",
+    ),
+    Case(
+        title="a language that is not known",
+        command=f"{BUILD} --language klingon",
+        said=f"no language is called 'klingon'; known: en, zh, {ANY}",
+    ),
+    Case(
+        title="`--language` without a file",
+        command="index --output faq.sq --language en",
+        said="--language takes a file of questions",
+        left="the index as it was",
+    ),
+    Case(
         title="encodings in an unknown form",
         command=f"{BUILD} --encodings int4",
         said="encodings must be int8, float16 or none, got 'int4'",

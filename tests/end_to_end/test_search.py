@@ -136,7 +136,8 @@ def test_changes(tmp_path, monkeypatch):
     )
     built = softquery("index", "faq.csv", "--output", "faq.sq")
     assert built.code == 0
-    assert built.err == "2 added\nrow 3 asks what row 2 asks: How do I pay?\n"
+    chosen = "match-en is chosen: 2 of 2 rows are in English\n"
+    assert built.err == f"{chosen}2 added\nrow 3 asks what row 2 asks: How do I pay?\n"
     report = answered("index", "--output", "faq.sq", "--duplicates", "same.tsv")
     assert (report["rows"], report["duplicates"]) == (2, 1)
     assert Path("same.tsv").read_text(encoding="utf-8").splitlines()[1].startswith("1\t2\t")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from softquery import Index
 from softquery.errors import InputError
-from softquery.search import building
+from softquery.search.changes import building
 
 MODEL = "match-en"
 ROWS = 3000

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 _RESEARCH = re.compile(r"research|non-?commercial|academic|\bnc\b", re.IGNORECASE)
 _HUB_LICENCE = re.compile(r"(apache|mit|bsd|cc|cc0|gpl|lgpl|agpl|mpl|odc|pddl|unlicense)\b[\w.-]*")
@@ -98,6 +99,24 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
     for title, body in sections:
         lines += ["", f"## {title}", "", *body]
     return "\n".join(lines) + "\n"
+
+
+def card_languages(text: str) -> list[str]:
+    r"""The languages that the front matter of a card names; none if it names none.
+
+    >>> card_languages('---\nlanguage:\n- "en"\n- zh\ntags:\n- "matcher"\n---\n')
+    ['en', 'zh']
+    >>> card_languages("---\nlanguage: en\n---\n"), card_languages("# A model")
+    (['en'], [])
+    """
+    lines = iter(text.partition("\n---")[0].splitlines() if text.startswith("---\n") else [])
+    found: list[str] = []
+    for line in lines:
+        if line.startswith("language:"):
+            found.append(line.partition(":")[2])
+            found += takewhile(lambda each: each.lstrip().startswith("- "), lines)
+    codes = (each.strip().removeprefix("- ").strip(" \"'") for each in found)
+    return [code for code in codes if code]
 
 
 def calibration_lines(calibration: Mapping[str, object] | None) -> list[str]:

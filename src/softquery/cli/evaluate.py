@@ -67,7 +67,7 @@ def evaluate(
     `doc` should answer. With several `--stages`, one table compares them: metrics, milliseconds,
     and which stages pay.
     """
-    from softquery.search.manifest import is_index
+    from softquery.search.storage.manifest import is_index
 
     if errors is not None:
         _check_place(errors, data)
@@ -139,7 +139,7 @@ def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
     """How well an index finds what it should."""
     from softquery.files import read_rows
     from softquery.search import Index, compare_stages, evaluate_index
-    from softquery.search.stages import parse_stages
+    from softquery.search.query.stages import parse_stages
 
     if wish.order:
         raise ConfigError("--order compares pairs; an index reads one text")

@@ -30,8 +30,12 @@ Questions = Annotated[
 ]
 MatcherName = Annotated[
     str | None,
-    typer.Option(help="The matcher, match-en by default; only --rebuild changes it."),
+    typer.Option(
+        help="The matcher; by default match-en or match-zh, by the rows' language. Only --rebuild "
+        "changes it."
+    ),
 ]
+Language = Annotated[str | None, typer.Option(help="Rows in this language only, such as en or zh.")]
 VectorSource = Annotated[
     str | None,
     typer.Option(
@@ -59,6 +63,7 @@ def index(
     source: Questions = None,
     output: Annotated[Path | None, typer.Option(help="The index, a folder.")] = None,
     model: MatcherName = None,
+    language: Language = None,
     add: Annotated[
         bool, typer.Option("--add", help="Add rows to an index, replacing those of the same id.")
     ] = False,
@@ -94,15 +99,15 @@ def index(
     anew from the rows that it holds. Until that is done, it stays as it was.
     """
     if rebuild:
-        if add or delete or compact or columns or encodings or words:
+        if add or delete or compact or columns or encodings or words or language:
             raise ConfigError(f"--rebuild goes with {REBUILT_WITH} alone")
         place = _place(_one_index(source, output), duplicates)
         _tell(_rebuild(place, model, vectors, min_score, threads), duplicates, as_json)
         return
     place = _place(output, duplicates)
     rename = parse_rename(columns)
-    if source is None and add:
-        raise ConfigError("--add takes a file of questions")
+    if source is None and (add or language):
+        raise ConfigError(f"{'--add' if add else '--language'} takes a file of questions")
     if source is not None and not add and (delete or compact):
         raise ConfigError("--delete and --compact change an index; with a file also give --add")
     if source is not None and not add:
@@ -112,12 +117,10 @@ def index(
             "word_columns": _names("question" if words is None else words),
             "min_score": min_score,
         }
-        made = _build(
-            source, place, "match-en" if model is None else model, rename, settings, threads
-        )
+        made = _build(source, place, model, language, rename, settings, threads)
     else:
         made = _open(place, threads)
-        _change(made, source, delete or [], rename, min_score)
+        _change(made, source, delete or [], language, rename, min_score)
         if compact:
             made.compact()
     _tell(made, duplicates, as_json)
@@ -126,7 +129,8 @@ def index(
 def _build(
     source: Path,
     place: Path,
-    model: str,
+    model: str | None,
+    language: str | None,
     rename: dict[str, str] | None,
     settings: dict[str, Any],
     threads: int | None,
@@ -139,12 +143,15 @@ def _build(
             source,
             place,
             model=model,
+            language=language,
             columns=rename,
             settings=chosen,
             threads=threads,
             advance=advance,
         )
-    _say(made.last_changes)
+    if made.last_changes.chosen:
+        note(made.last_changes.chosen)
+    _say(made.last_changes, made.manifest.model)
     return made
 
 
@@ -207,6 +214,7 @@ def _change(
     made: "Index",
     source: Path | None,
     delete: list[str],
+    language: str | None,
     rename: dict[str, str] | None,
     min_score: float | None,
 ) -> None:
@@ -214,8 +222,8 @@ def _change(
         _say(made.delete(delete))
     if source is not None:
         with counting("rows") as advance:
-            made.add(source, columns=rename, advance=advance)
-        _say(made.last_changes)
+            made.add(source, columns=rename, language=language, advance=advance)
+        _say(made.last_changes, made.manifest.model)
     if min_score is not None:
         made.set_min_score(min_score)
 
@@ -228,7 +236,9 @@ def _place(output: Path | None, duplicates: Path | None) -> Path:
     return output
 
 
-def _say(changes: "Changes") -> None:
+def _say(changes: "Changes", model: str = "") -> None:
+    from softquery.search.query.index_languages import counted_languages
+
     counts = {
         "added": changes.added,
         "replaced": changes.updated,
@@ -237,6 +247,8 @@ def _say(changes: "Changes") -> None:
         "encoded again": changes.rebuilt,
     }
     note(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no change")
+    if changes.unread:
+        note(f"{counted_languages(changes.unread)}, which {Path(model).name} does not read")
     if changes.num_cut:
         note(f"{counted(changes.num_cut, 'question')} cut: longer than the model reads")
     for repeat in changes.repeats[:SHOWN]:

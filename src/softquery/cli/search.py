@@ -46,7 +46,7 @@ def search(
     """Find the stored questions that ask what is asked, with their answers."""
     from softquery.explain.write import require_place
     from softquery.search import Index
-    from softquery.search.stages import parse_stages
+    from softquery.search.query.stages import parse_stages
 
     if not query.strip():
         raise ConfigError("query is empty")
@@ -71,7 +71,15 @@ def search(
         opened.matcher.explain(query, best[0]["question"]).plot(explain)
         note(f"why: {explain}")
     if as_json:
-        print_json({"query": query, "stages": list(found.stages), "hits": found.hits})
+        print_json(
+            {
+                "query": query,
+                "stages": list(found.stages),
+                "hits": found.hits,
+                "nearest": found.nearest,
+                "note": found.note,
+            }
+        )
     else:
         _show(found)
 
@@ -92,14 +100,16 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _show(found: "SearchResult") -> None:
-    from softquery.search.stages import STAGES, score_name, shown_stages
+    from softquery.search.query.stages import STAGES, score_name, shown_stages
 
+    if found.note:
+        note(found.note)
     if found.stages != STAGES:
         note(f"by {shown_stages(found.stages)}; the score is {score_name(found.stages)}")
     if found.hits:
         table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
         print_table(found.query, ("score", "question", "answer"), table)
         return
-    print_table("no good answer", ("score", "nearest question"), [
-        (hit["score"], hit["question"]) for hit in found.others[:3]
-    ])  # fmt: skip
+    nearest = [(hit["score"], hit["question"]) for hit in found.nearest]
+    title = "no good answer; nearest:" if nearest else "no good answer"
+    print_table(title, ("score", "nearest question"), nearest)

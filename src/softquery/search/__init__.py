@@ -1,8 +1,7 @@
 """An index of questions: recall by words and by vectors, then rerank over stored encodings."""
 
-from softquery.search.building import Changes
-from softquery.search.duplicates import Duplicate
-from softquery.search.entries import Repeat
+from softquery.search.changes.building import Changes
+from softquery.search.changes.duplicates import Duplicate
 from softquery.search.index import Index
 from softquery.search.index_evaluation import (
     SearchEvaluation,
@@ -10,9 +9,10 @@ from softquery.search.index_evaluation import (
     compare_stages,
     evaluate_index,
 )
-from softquery.search.manifest import IndexSettings, Manifest, is_index
-from softquery.search.retrieval import SearchResult
-from softquery.search.stages import STAGES
+from softquery.search.query.retrieval import SearchResult
+from softquery.search.query.stages import STAGES
+from softquery.search.storage.entries import Repeat
+from softquery.search.storage.manifest import IndexSettings, Manifest, is_index
 
 __all__ = [
     "Changes",

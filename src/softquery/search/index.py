@@ -17,7 +17,7 @@ from typing import Any
 
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.vectors.text_vectors import open_vectors
-from softquery.search.building import (
+from softquery.search.changes.building import (
     Changes,
     add_rows,
     build_rows,
@@ -26,9 +26,8 @@ from softquery.search.building import (
     new_manifest,
     rebuild_rows,
 )
-from softquery.search.duplicates import Duplicate, find_duplicates
-from softquery.search.entries import Entries, Source, read_entries
-from softquery.search.index_checks import (
+from softquery.search.changes.duplicates import Duplicate, find_duplicates
+from softquery.search.changes.index_checks import (
     check_matcher,
     check_place,
     check_same,
@@ -36,18 +35,21 @@ from softquery.search.index_checks import (
     checked_ids,
     require_extra,
 )
-from softquery.search.index_models import IndexModels, open_models, portable
-from softquery.search.manifest import (
+from softquery.search.query.index_languages import check_language, choose_matcher
+from softquery.search.query.index_models import IndexModels, open_models, portable
+from softquery.search.query.retrieval import SearchOptions, SearchResult, Where
+from softquery.search.query.search_steps import SearchSteps, checked_queries, run_searches
+from softquery.search.query.stages import RERANK, STAGES, Stages, checked_stages
+from softquery.search.storage.entries import Source, read_source, to_entries
+from softquery.search.storage.index_folder import folder_sizes
+from softquery.search.storage.manifest import (
     IndexSettings,
     Manifest,
     check_min_score,
     is_index,
 )
-from softquery.search.retrieval import SearchOptions, SearchResult, Where
-from softquery.search.search_steps import SearchSteps
-from softquery.search.segment import Segment
-from softquery.search.stages import RERANK, STAGES, Stages, checked_stages
-from softquery.search.store import Store, create
+from softquery.search.storage.segment import Segment
+from softquery.search.storage.store import Store, create
 
 Advance = Callable[[int], object]
 
@@ -74,7 +76,8 @@ class Index:
         source: Source,
         output: str | PathLike[str],
         *,
-        model: str | PathLike[str] = "match-en",
+        model: str | PathLike[str] | None = None,
+        language: str | None = None,
         columns: Mapping[str, str] | None = None,
         settings: IndexSettings | None = None,
         threads: int | None = None,
@@ -89,27 +92,42 @@ class Index:
             source: A file or an iterable of mappings with `question` and optionally `answer` and
                 `id`; all further columns are kept.
             output: The folder, which does not exist yet.
-            model: The matcher: a name from the zoo, or a folder.
+            model: The matcher: a name from the zoo, or a folder. By default the shipped one that
+                reads the language of the rows; `last_changes.chosen` says why.
+            language: A key of `softquery.text.LANGUAGES`: rows in others are left out.
             columns: Our column names mapped to those of the file: `{"question": "title"}`.
             settings: What is stored, and how.
             threads: Threads of indexing and searching; None for all cores.
             advance: Called with the number of rows that are done.
 
         Raises:
-            InputError: A row is bad, or the folder exists already.
+            InputError: A row is bad, the folder exists already, or no model was named and the rows
+                are in several languages, or in one that no shipped matcher reads.
         """
         folder = Path(output)
         require_extra()
         check_place(folder)
-        models = open_models(model, settings or IndexSettings(), threads)
-        entries = read_entries(source, models.matcher.pipeline.config, columns=columns)
+        if language is not None:
+            check_language(language)
+        settings, chosen = settings or IndexSettings(), ""
+        if model is None:
+            given = read_source(source, columns=columns, language=language)
+            choice = choose_matcher(given.languages, given.name)
+            model, chosen = choice.model, f"{choice.model} is chosen: {choice.reason}"
+            models = open_models(model, settings, threads)
+        else:
+            models = open_models(model, settings, threads)
+            given = read_source(source, columns=columns, language=language)
+        entries = to_entries(given, models.matcher.pipeline.config)
         fresh = new_manifest(portable(model), models, entries)
         if is_index(folder):
             check_same(folder, fresh)
         else:
             create(folder, fresh)
         index = cls(Store(folder), models)
-        index._apply(entries, advance)
+        with index._store.writing():
+            changes = build_rows(index._store, models, entries, advance=advance)
+        index.last_changes = replace(changes, chosen=chosen)
         return index
 
     @classmethod
@@ -248,7 +266,7 @@ class Index:
             candidates: How many rows are compared with the query.
             explain: Whether each hit has an `alignment`: which words attended to which.
             stages: Some of `"words"`, `"vectors"` and `"rerank"`; all by default. What a score is
-                depends on them, see `softquery.search.stages`.
+                depends on them, see `softquery.search.query.stages`.
 
         Returns:
             Dicts with `id`, `question`, `answer`, the kept columns, and `score`.
@@ -285,6 +303,39 @@ class Index:
             stages=stages,
         ).run()
 
+    def search_many(
+        self,
+        queries: Iterable[str],
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+    ) -> list[SearchResult]:
+        """As `find` for each of several queries, in their order, with several of them at a time.
+
+        Raises:
+            ConfigError: A query is empty or no text; then none is searched.
+        """
+        distinct = checked_queries(queries)
+        used = checked_stages(stages, self.stages)
+        searches = [
+            self.steps(
+                query,
+                top_k=top_k,
+                where=where,
+                min_score=min_score,
+                candidates=candidates,
+                explain=explain,
+                stages=used,
+            )
+            for query in dict.fromkeys(distinct)
+        ]
+        found = {each.query: each for each in run_searches(searches, self._models.threads)}
+        return [found[query] for query in distinct]
+
     def steps(
         self,
         query: str,
@@ -315,6 +366,7 @@ class Index:
         source: Source,
         *,
         columns: Mapping[str, str] | None = None,
+        language: str | None = None,
         advance: Advance = lambda done: None,
     ) -> Changes:
         """Add rows, and replace those with the same id; after a crash, all of them or none.
@@ -324,9 +376,13 @@ class Index:
         Args:
             source: As for `build`.
             columns: Our column names mapped to those of the file.
+            language: Rows in other languages are left out.
             advance: Called with the number of rows that are done.
         """
-        entries = read_entries(source, self.matcher.pipeline.config, columns=columns)
+        if language is not None:
+            check_language(language)
+        given = read_source(source, columns=columns, language=language)
+        entries = to_entries(given, self.matcher.pipeline.config)
         with self._store.writing():
             self.last_changes = add_rows(self._store, self._models, entries, advance=advance)
         return self.last_changes
@@ -381,25 +437,4 @@ class Index:
 
     def size_bytes(self) -> dict[str, int]:
         """Bytes on disk by what they hold."""
-        sizes: dict[str, int] = {}
-        for segment in self._store.segments:
-            for path in segment.folder.iterdir():
-                kind = path.name.partition(".")[0].partition("_")[0].partition("-")[0]
-                name = _KINDS.get(kind, "other")
-                sizes[name] = sizes.get(name, 0) + path.stat().st_size
-        return sizes
-
-    def _apply(self, entries: Entries, advance: Advance) -> None:
-        with self._store.writing():
-            self.last_changes = build_rows(self._store, self._models, entries, advance=advance)
-
-
-_KINDS = {
-    "cells": "texts",
-    "cell": "texts",
-    "words": "words",
-    "word": "words",
-    "vectors": "vectors",
-    "encodings": "encodings",
-    "encoding": "encodings",
-}
+        return folder_sizes(segment.folder for segment in self._store.segments)

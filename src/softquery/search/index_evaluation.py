@@ -18,11 +18,11 @@ from softquery.measure import (
     recall_at,
     reciprocal_rank,
 )
-from softquery.search.entries import ID, QUESTION
 from softquery.search.index import Index
-from softquery.search.retrieval import RowPlace
-from softquery.search.search_steps import SearchSteps
-from softquery.search.stages import RERANK, VECTORS, WORDS, Stages, checked_stages
+from softquery.search.query.retrieval import RowPlace
+from softquery.search.query.search_steps import SearchSteps
+from softquery.search.query.stages import RERANK, VECTORS, WORDS, Stages, checked_stages
+from softquery.search.storage.entries import ID, QUESTION
 
 CUTOFFS = (1, 3, 10)
 """Ranks at which recall is reported, besides the number of candidates."""

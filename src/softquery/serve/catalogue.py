@@ -14,7 +14,7 @@ from softquery.runtime.loading import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search import Index
-from softquery.search.manifest import read_manifest
+from softquery.search.storage.manifest import read_manifest
 from softquery.serve.faults import Fault, FaultKind
 from softquery.serve.handlers import (
     ContextVectorHandler,

@@ -21,6 +21,7 @@ from softquery.text.couplets import (
     last_word,
     tone_of,
 )
+from softquery.text.languages import LANGUAGES, language_name, language_of, script_of
 from softquery.text.pipeline import Encoded, TextPipeline
 from softquery.text.segmentation import WordTokenizer, normalise, visible_form
 from softquery.text.spans import in_parts, rejoined, sentence_spans, split_sentences
@@ -52,6 +53,10 @@ from softquery.text.text_input import EncodedText, TextInput, Tokens
 from softquery.text.word_pieces import CONTINUATION, PieceEncoder, PieceRow, bert_vocabulary
 
 __all__ = [
+    "LANGUAGES",
+    "language_name",
+    "language_of",
+    "script_of",
     "PieceRow",
     "PieceEncoder",
     "BERT_CLS",

@@ -1,6 +1,6 @@
 """Indexes of tests, whose searches are a single step."""
 
-from softquery.search.search_steps import SearchStep
+from softquery.search.query.search_steps import SearchStep
 
 
 class OneStepSearch:

@@ -17,9 +17,9 @@ import numpy as np
 
 import softquery.runtime.graphs  # noqa: F401  (ONNX Runtime must be imported before usearch)
 from softquery.errors import InputError
-from softquery.search import vector_recall
-from softquery.search.index_files import FolderWriter
-from softquery.search.vector_recall import GRAPH, VectorIndex, write_vectors
+from softquery.search.storage import vector_recall
+from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.vector_recall import GRAPH, VectorIndex, write_vectors
 
 NUM_ROWS, SIZE = 1500, 8
 START = 8 + 2 * NUM_ROWS * SIZE

@@ -28,7 +28,8 @@ def rows(first: int, last: int, answer: str = "") -> list[dict[str, str]]:
 
 def steps(place: Path, model: str) -> list:
     """The changes, one after the other; each but the first is all or nothing."""
-    from softquery.search import Index, building
+    from softquery.search import Index
+    from softquery.search.changes import building
 
     building.COMMIT_ROWS = 4
 
@@ -117,7 +118,7 @@ def inspected(place: Path, model: str, *, finish: bool) -> dict:
     if child == 0:
         try:
             from softquery.search import Index, is_index
-            from softquery.search.manifest import read_manifest
+            from softquery.search.storage.manifest import read_manifest
 
             if finish:
                 if not is_index(place) or read_manifest(place).unfinished:

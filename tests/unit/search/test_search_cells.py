@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.search.cells import Cells, write_cells
-from softquery.search.index_files import FolderWriter
+from softquery.search.storage.cells import Cells, write_cells
+from softquery.search.storage.index_files import FolderWriter
 
 COLUMNS = ("id", "question", "other")
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -12,7 +12,7 @@ import pytest
 
 from softquery import Index
 from softquery.errors import InputError
-from softquery.search import building
+from softquery.search.changes import building
 
 WRITER = """
 import sys

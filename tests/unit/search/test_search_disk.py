@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from softquery import Index
-from softquery.search import building
+from softquery.search.changes import building
 
 LIMITED = """
 import resource, signal, sys
 from softquery import Index
 from softquery.errors import InputError
-from softquery.search import building
+from softquery.search.changes import building
 building.COMMIT_ROWS = 50
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 rows = [{"id": f"n{k}", "question": " ".join(f"w{(k + j) % 120}" for j in range(3 + k // 4))}

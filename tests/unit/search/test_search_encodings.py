@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from softquery.search.encodings import Encodings, EncodingWriter, from_int8, to_int8
-from softquery.search.index_files import FolderWriter
+from softquery.search.storage.encodings import Encodings, EncodingWriter, from_int8, to_int8
+from softquery.search.storage.index_files import FolderWriter
 
 
 def some(width, lengths=(3, 1, 7, 2)):

@@ -9,7 +9,7 @@ import pytest
 from index_forging import change_json, put, seal, segment_folders
 from softquery import Index
 from softquery.errors import InputError, SoftqueryError
-from softquery.search import encodings as stored
+from softquery.search.storage import encodings as stored
 
 HUGE = 10**30
 MANIFEST = {

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softquery.search import vector_recall
-from softquery.search.index_files import FolderWriter
-from softquery.search.vector_graph import GraphShape, check_graph
+from softquery.search.storage import vector_recall
+from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.vector_graph import GraphShape, check_graph
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from softquery import Index
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
-from softquery.search import IndexSettings, Repeat, building
+from softquery.search import IndexSettings, Repeat
+from softquery.search.changes import building
 
 KEYS = st.sampled_from([f"k{number}" for number in range(8)])
 ROW = st.tuples(KEYS, st.integers(0, 30), st.sampled_from(["x", "y", None]))
@@ -261,7 +262,7 @@ def test_a_file_and_other_names(model, tmp_path):
 
 @pytest.mark.parametrize("missing", ["usearch", "bm25s"])
 def test_the_extra_is_named_where_it_is_missing(missing, rows, index, model, tmp_path, monkeypatch):
-    from softquery.search import index_checks as module
+    from softquery.search.changes import index_checks as module
 
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == missing else True)
     with pytest.raises(MissingExtra, match=r'pip install "softquery\[search\]"'):

@@ -9,7 +9,7 @@ from small_bundles import exported, make_bundle
 from softquery.errors import ConfigError, InputError, SoftqueryError
 from softquery.runtime import load_matcher
 from softquery.search import Index, IndexSettings
-from softquery.search import store as store_module
+from softquery.search.storage import store as store_module
 
 
 @pytest.fixture(scope="module")

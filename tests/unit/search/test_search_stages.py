@@ -8,16 +8,10 @@ from test_search_steps import in_steps, many_rows
 
 from softquery.errors import ConfigError
 from softquery.files import Row
-from softquery.search import (
-    STAGES,
-    Index,
-    IndexSettings,
-    compare_stages,
-    evaluate_index,
-    retrieval,
-)
-from softquery.search.retrieval import FUSION, allowed_rows, recall
-from softquery.search.stages import checked_stages
+from softquery.search import STAGES, Index, IndexSettings, compare_stages, evaluate_index
+from softquery.search.query import retrieval
+from softquery.search.query.retrieval import FUSION, allowed_rows, recall
+from softquery.search.query.stages import checked_stages
 
 SUBSETS = [each for count in (1, 2, 3) for each in combinations(STAGES, count)]
 QUERY = "w1 w2 w3 w4"

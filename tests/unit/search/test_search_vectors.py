@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from softquery.measure.word_scores import unit_rows
-from softquery.search import vector_recall
-from softquery.search.index_files import FolderWriter
-from softquery.search.vector_recall import VectorIndex, write_vectors
+from softquery.search.storage import vector_recall
+from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.vector_recall import VectorIndex, write_vectors
 
 NUM_ROWS, SIZE = 3000, 16
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softquery.search.index_files import FolderWriter
-from softquery.search.word_recall import (
+from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.word_recall import (
     K1,
     B,
     SearchTokenizer,
@@ -94,8 +94,8 @@ def test_words_are_weighed_without_starting_jax(tmp_path):
     (tmp_path / "jax" / "lax.py").write_text("def top_k(*_): pass")
     program = (
         "import sys; from pathlib import Path; "
-        "from softquery.search.index_files import FolderWriter; "
-        "from softquery.search.word_recall import write_words; "
+        "from softquery.search.storage.index_files import FolderWriter; "
+        "from softquery.search.storage.word_recall import write_words; "
         "write_words(FolderWriter(Path(sys.argv[1])), [['one', 'word']]); "
         "import jax"
     )

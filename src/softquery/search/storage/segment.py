@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.atomic import atomic_folder, write_bytes
-from softquery.search import cells, encodings, vector_recall, word_recall
-from softquery.search.cells import Cells
-from softquery.search.encodings import Encodings, EncodingWriter, Precision
-from softquery.search.entries import ID, QUESTION
-from softquery.search.index_files import (
+from softquery.search.storage import cells, encodings, vector_recall, word_recall
+from softquery.search.storage.cells import Cells
+from softquery.search.storage.encodings import Encodings, EncodingWriter, Precision
+from softquery.search.storage.entries import ID, QUESTION
+from softquery.search.storage.index_files import (
     FileChecksum,
     FolderWriter,
     check_files,
@@ -23,8 +23,8 @@ from softquery.search.index_files import (
     mapped,
     read_json,
 )
-from softquery.search.index_folder import refuse_links
-from softquery.search.json_fields import (
+from softquery.search.storage.index_folder import refuse_links
+from softquery.search.storage.json_fields import (
     FLAG,
     TEXTS,
     Expected,
@@ -32,9 +32,9 @@ from softquery.search.json_fields import (
     one_of,
     whole_number,
 )
-from softquery.search.manifest import CHECKSUM, MOST_ROWS, PRECISIONS, SegmentEntry
-from softquery.search.vector_recall import VectorIndex, write_vectors
-from softquery.search.word_recall import WordIndex, write_words
+from softquery.search.storage.manifest import CHECKSUM, MOST_ROWS, PRECISIONS, SegmentEntry
+from softquery.search.storage.vector_recall import VectorIndex, write_vectors
+from softquery.search.storage.word_recall import WordIndex, write_words
 
 Floats = NDArray[np.float32]
 FACTS = "segment.json"

@@ -9,9 +9,9 @@ from shlex import quote
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.runtime import Matcher
 from softquery.runtime.vectors.text_vectors import TextVectors
-from softquery.search.index_folder import refuse_link
-from softquery.search.index_models import fingerprint, vector_fingerprint
-from softquery.search.manifest import Manifest, is_index, read_manifest
+from softquery.search.query.index_models import fingerprint, vector_fingerprint
+from softquery.search.storage.index_folder import refuse_link
+from softquery.search.storage.manifest import Manifest, is_index, read_manifest
 from softquery.zoo import resolve
 
 

@@ -23,10 +23,13 @@ from softquery.runtime.vectors.text_vectors import (
     open_vectors,
     zipf_shares,
 )
-from softquery.search.entries import QUESTION
-from softquery.search.manifest import IndexSettings
-from softquery.search.segment import EncodedRows, SegmentShape
-from softquery.search.word_recall import SearchTokenizer
+from softquery.search.query.index_languages import languages_read, query_note
+from softquery.search.query.stages import RERANK, VECTORS
+from softquery.search.storage.entries import QUESTION
+from softquery.search.storage.manifest import IndexSettings
+from softquery.search.storage.segment import EncodedRows, SegmentShape
+from softquery.search.storage.word_recall import SearchTokenizer
+from softquery.text.languages import language_of
 from softquery.zoo import resolve
 
 Floats = NDArray[np.float32]
@@ -72,6 +75,8 @@ class IndexModels:
         self.threads = threads or cpu_count() or 1
         pipeline = matcher.pipeline
         self._tokenizer = SearchTokenizer(pipeline.config)
+        bundles = [each for each in (matcher.bundle, vectors.bundle) if each is not None]
+        self._languages = {each.path: languages_read(each) for each in bundles}
         self._shares = zipf_shares(pipeline.vocab_size, num_reserved(pipeline))
 
     def vector(self, text: str) -> Floats:
@@ -81,10 +86,23 @@ class IndexModels:
         found: Floats = self.vectors.of([text], encodings)[0]
         return found
 
+    def language_note(self, text: str, stages: Sequence[str]) -> str | None:
+        """Which of the models that these stages use do not read the query's language, in words."""
+        used = [self.matcher.bundle] if RERANK in stages else []
+        if VECTORS in stages:
+            used.append(self.vectors.bundle or self.matcher.bundle)
+        language = language_of(text)
+        unable = [each.path.name for each in used if not self._reads(each, language)]
+        return query_note(language, dict.fromkeys(unable))
+
     def query_words(self, text: str) -> QueryWords:
         """The words of a query, with how common each of them is."""
         words = self._tokenizer.words(text)
         return QueryWords(words, {word: self._usual(word) for word in words})
+
+    def _reads(self, bundle: Bundle, language: str | None) -> bool:
+        known = self._languages[bundle.path]
+        return known is None or language is None or language in known
 
     def _usual(self, word: str) -> float:
         """The share of texts that usually contain a word."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import (
+from softquery.search.storage.index_files import (
     Array,
     FolderWriter,
     bounds,

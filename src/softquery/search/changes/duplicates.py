@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from softquery.search.entries import ID
-from softquery.search.index_models import IndexModels
-from softquery.search.retrieval import RowPlace, compared, nearest_vectors, question_at
-from softquery.search.segment import Segment
+from softquery.search.query.index_models import IndexModels
+from softquery.search.query.retrieval import RowPlace, compared, nearest_vectors, question_at
+from softquery.search.storage.entries import ID
+from softquery.search.storage.segment import Segment
 from softquery.text import normalise
 
 NEIGHBOURS = 5

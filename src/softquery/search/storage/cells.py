@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.entries import ID, QUESTION
-from softquery.search.index_files import (
+from softquery.search.storage.entries import ID, QUESTION
+from softquery.search.storage.index_files import (
     BLOCK,
     FolderWriter,
     bounds,

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import (
+from softquery.search.storage.index_files import (
     ChecksumStream,
     FolderWriter,
     bounds,

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
-from softquery.search.index_files import damaged
-from softquery.search.index_folder import LOCK, SEGMENTS, refuse_link, refuse_links, sweep
-from softquery.search.manifest import (
+from softquery.search.storage.index_files import damaged
+from softquery.search.storage.index_folder import LOCK, SEGMENTS, refuse_link, refuse_links, sweep
+from softquery.search.storage.manifest import (
     MANIFEST,
     MOST_CHANGES,
     IndexSettings,
@@ -31,7 +31,7 @@ from softquery.search.manifest import (
     SegmentEntry,
     read_manifest,
 )
-from softquery.search.segment import FACTS, Segment, SegmentShape, mark_deleted
+from softquery.search.storage.segment import FACTS, Segment, SegmentShape, mark_deleted
 
 TRIES = 20
 """How often another process may change the index while this one opens it."""

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import ConfigError, InputError
-from softquery.search.entries import ANSWER, QUESTION
-from softquery.search.index_models import IndexModels, QueryWords
-from softquery.search.manifest import check_min_score, check_number
-from softquery.search.segment import Segment
-from softquery.search.stages import RERANK, STAGES, VECTORS, WORDS, Stages
-from softquery.search.word_recall import query_weights
+from softquery.search.query.index_models import IndexModels, QueryWords
+from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
+from softquery.search.storage.entries import ANSWER, QUESTION
+from softquery.search.storage.manifest import check_min_score, check_number
+from softquery.search.storage.segment import Segment
+from softquery.search.storage.word_recall import query_weights
 
 Floats = NDArray[np.float32]
 Masks = Sequence[NDArray[np.bool_]]
@@ -70,6 +70,8 @@ class SearchResult:
         seconds: Time by stage: `read`, `vectors`, `words`, `rerank` as far as they were used,
             `explain` if that was asked for, and `total`.
         stages: The stages that were used; they say what the scores are, see `stages`.
+        note: What whoever asks must know, such as that no model reads the query's language; None
+            if there is nothing.
     """
 
     query: str
@@ -77,6 +79,12 @@ class SearchResult:
     others: list[dict[str, Any]]
     seconds: dict[str, float] = field(default_factory=dict)
     stages: Stages = STAGES
+    note: str | None = None
+
+    @property
+    def nearest(self) -> list[dict[str, Any]]:
+        """Where there is no good answer, the best rows with their scores; else none."""
+        return [] if self.hits else self.others
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,14 +7,14 @@ names that softquery itself gives, from folders that are held open.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
 from softquery.errors import InputError
-from softquery.search.index_files import is_link
-from softquery.search.manifest import DELETED_NAME, MANIFEST, SEGMENT_NAME
+from softquery.search.storage.index_files import is_link
+from softquery.search.storage.manifest import DELETED_NAME, MANIFEST, SEGMENT_NAME
 
 LOCK, SEGMENTS = "lock", "segments"
 _TEMPORARY = r"\.[0-9a-f]{16}\.tmp"
@@ -104,3 +104,25 @@ def _held(path: str | PathLike[str], within: int | None = None) -> Iterator[int]
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+_CONTENTS = {
+    "cells": "texts",
+    "cell": "texts",
+    "words": "words",
+    "word": "words",
+    "vectors": "vectors",
+    "encodings": "encodings",
+    "encoding": "encodings",
+}
+
+
+def folder_sizes(folders: Iterable[Path]) -> dict[str, int]:
+    """Bytes on disk of several segments, by what they hold."""
+    sizes: dict[str, int] = {}
+    for folder in folders:
+        for path in folder.iterdir():
+            kind = path.name.partition(".")[0].partition("_")[0].partition("-")[0]
+            name = _CONTENTS.get(kind, "other")
+            sizes[name] = sizes.get(name, 0) + path.stat().st_size
+    return sizes

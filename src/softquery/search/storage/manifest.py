@@ -18,9 +18,9 @@ import numpy as np
 from softquery import __version__
 from softquery.atomic import write_text
 from softquery.errors import ConfigError, InputError
-from softquery.search.encodings import Precision
-from softquery.search.index_files import read_json
-from softquery.search.json_fields import (
+from softquery.search.storage.encodings import Precision
+from softquery.search.storage.index_files import read_json
+from softquery.search.storage.json_fields import (
     FLAG,
     TEXT,
     TEXTS,

@@ -5,16 +5,17 @@ when it is given all of them.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
 from softquery.runtime.match.backend import TOKENS, most_pairs
-from softquery.search.entries import QUESTION
-from softquery.search.index_models import IndexModels
-from softquery.search.retrieval import (
+from softquery.search.query.index_models import IndexModels
+from softquery.search.query.retrieval import (
     RecallResult,
     RowPlace,
     SearchOptions,
@@ -27,8 +28,9 @@ from softquery.search.retrieval import (
     question_at,
     recall,
 )
-from softquery.search.segment import Segment
-from softquery.search.stages import RERANK
+from softquery.search.query.stages import RERANK
+from softquery.search.storage.entries import QUESTION
+from softquery.search.storage.segment import Segment
 
 READ_TOGETHER = 50
 """Stored questions that are tokenised in one go, if an index stores no encodings."""
@@ -123,7 +125,9 @@ class SearchSteps:
         """What the search found; after all `alignments`."""
         good = self._num_good
         hits, others = self._hits[:good], self._hits[good:]
-        return SearchResult(self.text, hits, others, self._seconds, self.options.stages)
+        stages = self.options.stages
+        note = self.models.language_note(self.text, stages)
+        return SearchResult(self.text, hits, others, self._seconds, stages, note)
 
     def _recall(self) -> None:
         began, options = perf_counter(), self.options
@@ -190,3 +194,22 @@ class SearchSteps:
         with self._lock:
             for name in {stage, "total"}:
                 self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+
+
+def checked_queries(queries: Iterable[str]) -> list[str]:
+    """Several queries as a list, of which each can be searched for."""
+    if isinstance(queries, (str, bytes)) or not isinstance(queries, Iterable):
+        raise ConfigError(f"queries is {queries!r:.40}, expected a list of texts")
+    found = list(queries)
+    for number, query in enumerate(found, 1):
+        try:
+            check_query(query)
+        except ConfigError as error:
+            raise ConfigError(f"query {number}: {error}") from None
+    return found
+
+
+def run_searches(searches: Sequence[SearchSteps], threads: int) -> list[SearchResult]:
+    """All of several searches, as many at a time as there are threads."""
+    with ThreadPoolExecutor(threads, "softquery-search") as pool:
+        return list(pool.map(SearchSteps.run, searches))

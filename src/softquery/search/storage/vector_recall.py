@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.index_files import (
+from softquery.search.storage.index_files import (
     FolderWriter,
     check_count,
     check_finite,
     damaged,
     mapped,
 )
-from softquery.search.vector_graph import GraphShape, check_graph
+from softquery.search.storage.vector_graph import GraphShape, check_graph
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]

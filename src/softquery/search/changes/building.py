@@ -18,18 +18,19 @@ import numpy as np
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.runtime.vectors.text_vectors import ENCODING, STATES
-from softquery.search.encodings import EncodingWriter
-from softquery.search.entries import ID, QUESTION, Entries, Repeat, ordered_columns
-from softquery.search.index_files import FolderWriter
-from softquery.search.index_models import (
+from softquery.search.query.index_languages import languages_read, unread_rows
+from softquery.search.query.index_models import (
     IndexModels,
     fingerprint,
     open_models,
     portable,
     vector_fingerprint,
 )
-from softquery.search.manifest import Manifest, SegmentEntry
-from softquery.search.segment import (
+from softquery.search.storage.encodings import EncodingWriter
+from softquery.search.storage.entries import ID, QUESTION, Entries, Repeat, ordered_columns
+from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.manifest import Manifest, SegmentEntry
+from softquery.search.storage.segment import (
     EncodedRows,
     Segment,
     SegmentShape,
@@ -37,8 +38,8 @@ from softquery.search.segment import (
     write_facts,
     write_segment,
 )
-from softquery.search.store import Store
-from softquery.search.vector_recall import write_vectors
+from softquery.search.storage.store import Store
+from softquery.search.storage.vector_recall import write_vectors
 
 Advance = Callable[[int], object]
 Values = Mapping[str, str]
@@ -65,6 +66,10 @@ class Changes:
     """Questions longer than the model's limit, of which it reads the beginning."""
     repeats: list[Repeat] = field(default_factory=list)
     """Rows whose question occurs more than once."""
+    unread: dict[str, int] = field(default_factory=dict)
+    """How many of the rows are in each language that the matcher does not read."""
+    chosen: str = ""
+    """Why the matcher was chosen, if nobody has named one."""
     rebuilt: int = 0
     """Rows that were encoded again."""
     dropped: dict[str, float] = field(default_factory=dict)
@@ -230,6 +235,7 @@ class _Comparison:
             unchanged=len(self.unchanged),
             num_cut=models.matcher.num_cut(questions),
             repeats=entries.repeats,
+            unread=unread_rows(entries.languages, languages_read(models.matcher.bundle)),
         )
 
 

@@ -1,8 +1,9 @@
 """The rows that go into an index: read from any file, checked, each identified by an id."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import blake2b
 from numbers import Real
@@ -11,6 +12,7 @@ from os import PathLike
 from softquery.errors import InputError
 from softquery.files import Row, read_rows
 from softquery.text import TextConfig, normalise
+from softquery.text.languages import language_of
 
 Source = str | PathLike[str] | Iterable[Mapping[str, object]]
 ID, QUESTION, ANSWER = "id", "question", "answer"
@@ -36,40 +38,75 @@ class Entries:
     Attributes:
         rows: The columns of each row by its id; of a repeated id the last row.
         repeats: Rows whose question occurs more than once.
+        languages: How many of the rows are in each language; None where nothing tells.
     """
 
     rows: dict[str, dict[str, str]]
     repeats: list[Repeat]
+    languages: Mapping[str | None, int] = field(default_factory=dict)
 
 
-def read_entries(
-    source: Source, text: TextConfig, *, columns: Mapping[str, str] | None = None
-) -> Entries:
-    """Every row of a file, or of an iterable of mappings, checked.
+@dataclass(frozen=True, slots=True)
+class SourceRows:
+    """The rows of a source as they are, and how many of them are in each language."""
 
-    A row without an `id` is identified by its question: a later row with the same question, as the
-    bundle normalises it, replaces it.
+    rows: list[Row]
+    languages: Mapping[str | None, int]
+    name: str | PathLike[str]
+    """The source as messages name it."""
+
+
+def read_source(
+    source: Source, *, columns: Mapping[str, str] | None = None, language: str | None = None
+) -> SourceRows:
+    """Every row of a file, or of an iterable of mappings.
 
     Args:
         source: Has a column `question`; all other columns are kept.
-        text: How the bundle normalises text.
         columns: Our column names mapped to those of the file.
+        language: Rows in other languages are left out; those that tell none are kept.
 
     Raises:
-        InputError: A row is bad, an id occurs twice, a column has a name that hits use, or there
-            are no rows.
+        InputError: A row is bad, a column has a name that hits use, or there are no rows.
     """
-    rows: dict[str, dict[str, str]] = {}
-    numbers: dict[str, int] = {}
-    last_rows: dict[str, int] = {}
-    repeats: list[Repeat] = []
+    name = _name(source)
     if not isinstance(source, (str, PathLike)):
         source = _checked(source, (columns or {}).get(QUESTION, QUESTION))
     found = read_rows(
         source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
     )
+    rows: list[Row] = []
+    languages: Counter[str | None] = Counter()
     for row in found:
         _refuse_names(row)
+        its_own = language_of(row.values[QUESTION])
+        if language is None or its_own in (language, None):
+            languages[its_own] += 1
+            rows.append(row)
+    if not rows:
+        message = "holds no rows" if language is None else f"holds no rows in {language!r}"
+        raise InputError(message, source=name)
+    return SourceRows(rows, languages, name)
+
+
+def to_entries(source: SourceRows, text: TextConfig) -> Entries:
+    """Rows by their ids.
+
+    A row without an `id` is identified by its question: a later row with the same question, as the
+    bundle normalises it, replaces it.
+
+    Args:
+        source: The rows.
+        text: How the bundle normalises text.
+
+    Raises:
+        InputError: An id occurs twice.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    numbers: dict[str, int] = {}
+    last_rows: dict[str, int] = {}
+    repeats: list[Repeat] = []
+    for row in source.rows:
         question = row.values[QUESTION]
         normalised = normalise(question, text)
         own = row.values.get(ID, "").strip()
@@ -81,9 +118,7 @@ def read_entries(
             repeats.append(Repeat(row.number, last_rows[normalised], question))
         last_rows[normalised] = numbers[key] = row.number
         rows[key] = {ID: key, **{name: row.values[name] for name in row.values if name != ID}}
-    if not rows:
-        raise InputError("holds no rows", source=_name(source))
-    return Entries(rows, repeats)
+    return Entries(rows, repeats, source.languages)
 
 
 def _checked(

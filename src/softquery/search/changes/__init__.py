@@ -1,0 +1,1 @@
+"""What changes an index: rows are added, replaced, deleted and rebuilt; duplicates are found."""
