@@ -63,8 +63,8 @@ def split_sources(
         own = np.flatnonzero(ids == number)
         if len(own) < least:
             raise InputError(
-                f"{counted(len(own), 'row')} of source {name!r:.60} are too few to calibrate on; "
-                f"expected at least {least}",
+                f"source {name!r:.60}: {counted(len(own), 'row is', 'rows are')} too few to "
+                f"calibrate on; expected at least {least}",
                 source=rows[own[0]].source,
             )
         first[own[: len(own) // 2]] = True
