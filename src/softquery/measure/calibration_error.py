@@ -116,11 +116,21 @@ def row_weights(weights: ArrayLike | None, num_rows: int) -> Numbers:
 
 
 def chance_calibration_error(
-    probabilities: ArrayLike, *, seed: int = 0, num_draws: int = 20
+    probabilities: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    seed: int = 0,
+    num_draws: int = 20,
 ) -> float:
     """The calibration error that these rows would show if every probability were true.
 
     Bins of few rows miss their confidence by luck, so that no error is to be read against 0.
+
+    Args:
+        probabilities: Label probabilities, [n, L].
+        weights: How much each row counts; equally by default.
+        seed: Of the labels that are drawn.
+        num_draws: How often they are drawn.
 
     >>> chance_calibration_error([[1.0, 0.0]] * 30)
     0.0
@@ -130,7 +140,8 @@ def chance_calibration_error(
     edges = table.cumsum(axis=1)
     edges[:, -1] = 1.0  # rounding must not leave a gap above the last label
     drawn = [(chance.random((len(edges), 1)) >= edges).sum(axis=1) for _ in range(num_draws)]
-    return float(np.mean([expected_calibration_error(table, gold) for gold in drawn]))
+    errors = [expected_calibration_error(table, gold, weights=weights) for gold in drawn]
+    return float(np.mean(errors))
 
 
 def fit_temperature(
