@@ -1,6 +1,6 @@
 """`softquery calibrate`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,11 +9,12 @@ import typer
 from softquery.cli.terminal.console import (
     flat,
     note,
+    one_line,
     print_json,
     print_table,
+    print_text,
 )
 from softquery.cli.terminal.shared_options import AsJson, PairColumns, parse_rename
-from softquery.cli.terminal.source_table import show_sources
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -133,6 +134,26 @@ def _values(rows: "Sequence[Row]", by: str) -> list[str]:
                 row=row.number,
             )
     return [row.values[by].strip() for row in rows]
+
+
+def calibration_summary(calibration: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a model's calibration says of the sources that it was fitted on, where it names any."""
+    from softquery.bundle.card import source_rows
+
+    if calibration is None or not source_rows(calibration):
+        return {}
+    names = ("ece_before", "ece_after", "worst_source", "worst_ece", "sources")
+    return {name: calibration[name] for name in names if name in calibration}
+
+
+def show_sources(calibration: Mapping[str, Any]) -> None:
+    """A table of how far probabilities are off in each source, where there are several."""
+    from softquery.bundle.card import SOURCE_COLUMNS, source_rows
+
+    rows = source_rows(calibration)
+    if rows:
+        print_table("calibration error by source of the calibration", SOURCE_COLUMNS, rows)
+        print_text(f"worst source: {one_line(str(calibration.get('worst_source')))}")
 
 
 def _draw(fitted: "CalibrationFit", bundle: "Bundle") -> None:

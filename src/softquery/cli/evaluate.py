@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from softquery.cli.calibrate import calibration_summary, show_sources
 from softquery.cli.terminal.console import flat, note, print_json, print_table
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import (
@@ -18,7 +19,6 @@ from softquery.cli.terminal.shared_options import (
     needs_extra,
     parse_rename,
 )
-from softquery.cli.terminal.source_table import calibration_summary, show_sources
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
