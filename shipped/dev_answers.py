@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from softquery.answers import Calibration
 from softquery.errors import InputError
 from softquery.files import Row, read_rows
-from softquery.measure import expected_calibration_error, mean_interval
+from softquery.measure import (
+    chance_calibration_error,
+    expected_calibration_error,
+    mean_interval,
+)
 from softquery.runtime import Matcher
 from softquery.runtime.mistakes import gold_labels
 
@@ -34,7 +38,7 @@ class Halves:
 
     @property
     def ordered(self) -> list[Row]:
-        """All rows, such that whoever cuts them in the middle gets the halves of every set."""
+        """All rows, the first halves before the second ones."""
         return [*self.first, *self.second]
 
 
@@ -47,27 +51,21 @@ def read_dev(path: Path) -> list[Row]:
 
 
 def split_halves(rows: Sequence[Row]) -> Halves:
-    """Cut every set in two.
-
-    Where sets have odd sizes, the extra row goes to the second half and to the first in turn, so
-    that all first halves together are exactly the first half of all rows.
+    """Cut every set in two, as calibration does; the second half has the odd row.
 
     >>> rows = [Row({"source": name}, 1, "f") for name in "aaabbbcc"]
     >>> halves = split_halves(rows)
     >>> ["".join(row.values["source"] for row in half) for half in (halves.first, halves.second)]
-    ['abbc', 'aabc']
+    ['abc', 'aabbc']
     """
     sets: dict[str, list[Row]] = {}
     for row in rows:
         sets.setdefault(row.values["source"], []).append(row)
     first: list[Row] = []
     second: list[Row] = []
-    num_odd = 0
     for part in sets.values():
-        middle = len(part) // 2 + (len(part) % 2 and num_odd % 2)
-        num_odd += len(part) % 2
-        first += part[:middle]
-        second += part[middle:]
+        first += part[: len(part) // 2]
+        second += part[len(part) // 2 :]
     return Halves(first, second)
 
 
@@ -100,7 +98,6 @@ def _shares(first: Counter[str], second: Counter[str]) -> dict[str, tuple[float,
     return {each: (first[each] / totals[0], second[each] / totals[1]) for each in labels}
 
 
-NUM_CHANCES = 20
 Say = Callable[[str], None]
 AT_ONCE = 8192
 """Pairs between two lines of progress: whole chunks of the runtime, so that no answer changes."""
@@ -166,18 +163,6 @@ def spread(values: Sequence[float]) -> dict[str, float]:
     return {"mean": float(np.mean(values)), "min": min(values), "max": max(values)}
 
 
-def error_by_chance(probabilities: NDArray[np.float64], *, seed: int = 0) -> float:
-    """The ECE that these rows would show if every probability were true.
-
-    Bins of few rows miss their confidence by luck, so that no ECE is to be read against 0.
-    """
-    chance = np.random.default_rng(seed)
-    edges = probabilities.cumsum(axis=1)
-    edges[:, -1] = 1.0  # rounding must not leave a gap above the last label
-    drawn = [(chance.random((len(edges), 1)) >= edges).sum(axis=1) for _ in range(NUM_CHANCES)]
-    return float(np.mean([expected_calibration_error(probabilities, gold) for gold in drawn]))
-
-
 def calibration_errors(answers: Answers, calibration: Calibration) -> dict[str, dict[str, float]]:
     """For each set: ECE (15 bins of equal mass) without and with the calibration, and by chance."""
     tables = {
@@ -189,6 +174,6 @@ def calibration_errors(answers: Answers, calibration: Calibration) -> dict[str, 
             key: expected_calibration_error(table[places], answers.gold[places])
             for key, table in tables.items()
         }
-        | {"ece_by_chance": error_by_chance(tables["ece_after"][places])}
+        | {"ece_by_chance": chance_calibration_error(tables["ece_after"][places])}
         for name, places in by_source(answers.rows).items()
     }

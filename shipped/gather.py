@@ -5,8 +5,8 @@ r"""Gather labelled pairs from many sets into the folder that a shipped model is
 writes `train.jsonl`, `tune.jsonl` (a seeded share of the training rows, to steer by) and
 `dev.jsonl`, each row with the name of its `source`, and `facts.json` with rows and licences for the
 model card. Pairs that also stand in a dev set are left out of training, in either order and
-whatever their case, spacing and punctuation; pairs that two sets label differently are left out as
-well.
+whatever their case, spacing and punctuation; so are pairs with a text of the FAQs that search is
+measured on, and pairs that two sets label differently.
 """
 
 import argparse
@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from softquery.data import split_rows
+from measured_faqs import is_measured
+
+from softquery.data import first_sentence, split_rows
 from softquery.files import find_split, read_rows
 from softquery.files.row import Row
 
@@ -115,17 +117,18 @@ def gather(name: str, folder: Path) -> tuple[dict[str, list[Row]], list[dict[str
         kept = []
         for row in given[source.name]:
             exact = (row.values["sentence1"], row.values["sentence2"])
-            if exact not in seen and len(labels[ordered(row)]) == 1 and key(row) not in in_dev:
+            is_new = exact not in seen and len(labels[ordered(row)]) == 1
+            if is_new and key(row) not in in_dev and not is_measured(*exact):
                 kept.append(row)
             seen.add(exact)
-        train, tune = split_rows(kept, share=source.tune_share, seed=SEED)
+        train, tune = split_rows(kept, share=source.tune_share, seed=SEED, key=first_sentence)
         splits["train"] += train
         splits["tune"] += tune
         facts.append(fact(source, len(train)))
         left_out = len(given[source.name]) - len(kept)
         print(
             f"{source.name}: {len(train):,} to train on, {len(tune):,} to tune by, "
-            f"{left_out:,} left out (repeated, labelled twice, or in dev)"
+            f"{left_out:,} left out (repeated, labelled twice, or measured with)"
         )
     return splits, facts
 

@@ -20,17 +20,18 @@ from typing import Any
 
 from hard.check import SURE, check
 from hard.make import Maker
+from measured_faqs import is_measured
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
-    """The lines of text files, compressed or not."""
+    """The lines of text files, compressed or not, without those that search is measured on."""
     for path in paths:
         with (
             lzma.open(path, "rt", encoding="utf-8")
             if path.suffix == ".xz"
             else path.open(encoding="utf-8") as file
         ):
-            yield from (line.strip() for line in file)
+            yield from (line.strip() for line in file if not is_measured(line))
 
 
 def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:

@@ -21,9 +21,9 @@ from dev_answers import (
     answer,
     by_source,
     calibration_errors,
-    error_by_chance,
     read_dev,
     skewed_sets,
+    sources_of,
     split_halves,
     spread,
     with_interval,
@@ -40,12 +40,12 @@ from softquery.cli.terminal.console import note, print_table
 from softquery.errors import MissingExtra
 from softquery.export import export_matcher
 from softquery.files import Row, find_split
-from softquery.measure import MatchReport
+from softquery.measure import MatchReport, chance_calibration_error, weigh_alike
 from softquery.runtime import Matcher, load
 from softquery.runtime.calibrate import Aim, CalibrationFit, fit_calibration, save_calibration
 from softquery.zoo.glance import folder_size
 
-WORST_ECE = 0.02
+WORST_ECE, WORST_SET_ECE = 0.02, 0.06
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,7 +114,11 @@ def make_matcher(facts: Facts, options: argparse.Namespace, scratch: Path) -> Sh
         metrics=metrics,
         card=make_card(card, kind=facts.kind, calibration=calibration),
         records=records,
-        checks=[gate_check(metrics["int8"]), calibration_check(metrics, exported.fitted)],
+        checks=[
+            gate_check(metrics["int8"]),
+            calibration_check(metrics, exported.fitted),
+            worst_set_check(exported.fitted),
+        ],
         calibration=calibration,
     )
 
@@ -133,9 +137,22 @@ def calibration_check(metrics: dict[str, Any], fitted: CalibrationFit) -> Check:
     """Whether probabilities mean what they say."""
     error, chance = fitted.facts["ece_after"], metrics["calibration"]["ece_by_chance"]
     return Check(
-        what=f"ECE at most {WORST_ECE:g}, pooled",
+        what=f"ECE at most {WORST_ECE:g}, pooled, every set counting alike",
         found=f"{error:.4f} on {fitted.facts['measured_on']:,} rows (by chance {chance:.4f})",
         passed=error <= WORST_ECE,
+    )
+
+
+def worst_set_check(fitted: CalibrationFit) -> Check:
+    """Whether probabilities mean what they say in every set, as far as its few rows can show."""
+    sets, worst = fitted.facts["sources"], fitted.facts["worst_source"]
+    return Check(
+        what=f"ECE at most {WORST_SET_ECE:g} in every set, or what chance alone would show",
+        found=f"{worst}: {fitted.facts['worst_ece']:.4f} "
+        f"(by chance {sets[worst]['ece_by_chance']:.4f})",
+        passed=all(
+            part["ece_after"] <= max(WORST_SET_ECE, part["ece_by_chance"]) for part in sets.values()
+        ),
     )
 
 
@@ -204,7 +221,8 @@ def measure_export(
     matcher = load(folder, backend="onnx", threads=machine.threads)
     answers = answer(matcher, halves.ordered, machine.say, "as exported, dev")
     machine.say("calibrating on every set's first half")
-    fitted = fit_calibration(matcher, halves.ordered, aim=aim)
+    sources = sources_of(halves.ordered)
+    fitted = fit_calibration(matcher, halves.ordered, aim=aim, sources=sources)
     save_calibration(matcher.bundle, fitted)
     matcher = load(folder, backend="onnx", threads=machine.threads)
     shutil.rmtree(folder / RECORDS, ignore_errors=True)
@@ -219,7 +237,9 @@ def measure_export(
     if len(matcher.labels) == 2:
         metrics["order"] = order_figures(matcher, answers.part(len(halves.first)), machine.say)
     scaled = fitted.calibration.probabilities(answers.part(len(halves.first)).logits)
-    metrics["calibration"] = {**fitted.facts, "ece_by_chance": error_by_chance(scaled)}
+    alike = weigh_alike(np.unique(sources_of(halves.second), return_inverse=True)[1])
+    chance = chance_calibration_error(scaled, weights=alike)
+    metrics["calibration"] = {**fitted.facts, "ece_by_chance": chance}
     machine.say("probing")
     return MeasuredExport(
         folder=folder,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from measured_faqs import is_measured
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -158,7 +159,8 @@ def rows_of(simbert: SimBert, texts: list[str], options: argparse.Namespace) -> 
         own = slice(start, start + options.count)
         near = dict(sorted(zip(written[own], cosines[own], strict=True), key=lambda each: -each[1]))
         for text, cosine in near.items():
-            if text.strip() and text != copies[start] and cosine >= options.least:
+            is_new = text.strip() and text != copies[start] and not is_measured(text)
+            if is_new and cosine >= options.least:
                 yield f"{copies[start]}\t{text}\t{cosine:.4f}"
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from measured_faqs import measured_texts
+
 from softquery.errors import InputError
 from softquery.files import open_text, read_questions, read_rows
 
@@ -155,7 +157,8 @@ class Library:
             yield title, paragraphs
 
     def held_out(self, language: str) -> Iterator[str]:
-        """Every text that encoders are measured with: to be left out, and for nothing else."""
+        """Every text that is measured with: to be left out, and for nothing else."""
+        yield from measured_texts(language)
         for pattern in HELD_OUT[language]:
             for path in sorted(self.folder.glob(pattern)):
                 names = ("text",) if path.is_relative_to(self.folder / "intents") else PAIR

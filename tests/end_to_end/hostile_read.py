@@ -439,6 +439,12 @@ READING = [
         said="few.jsonl: 3 questions are too few to calibrate on; expected at least 20",
     ),
     Case(
+        title="`calibrate` on several files",
+        command="calibrate model --data questions.json --data few.jsonl",
+        damage=file("few.jsonl", LINE * 3),
+        said="a reader is calibrated on one --data, without --by",
+    ),
+    Case(
         title="`export --int8` without questions",
         command=f"{EXPORT} --int8",
         said="int8 needs labelled rows for its gate; name a file with --data",

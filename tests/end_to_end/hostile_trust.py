@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from hostile_cases import ANY, HEADER, Case, Damage, cut, file, labelled, rows
+from hostile_cases import ANY, HEADER, Case, Damage, both, cut, file, labelled, rows
 
 FITTED = "calibrate model --data test.tsv"
 WHY = "explain 'a man eats' 'somebody eats' --model model"
 TIMED = "bench match --model model"
+DOMAINS = "sentence1\tsentence2\tlabel\tdomain\n"
+SOME_CHAT = "a man eats\tsomebody eats\tsame\tchat\na man\ta cat\tdifferent\tchat\n" * 20
 ALIKE = b"a man eats\tsomebody eats\tsame\na man eats\tsomebody eats\tdifferent\n"
 
 
@@ -86,6 +88,53 @@ CALIBRATE = [
         command=f"{FITTED} --aim precision=0.99",
         damage=file("test.tsv", HEADER + 20 * ALIKE),
         said="test.tsv: first half: no threshold reaches precision 0.99; the best is 0.5000",
+    ),
+    Case(
+        title="a file named twice",
+        command=f"{FITTED} --data ./test.tsv",
+        said="test.tsv: is given twice; every source counts once",
+    ),
+    Case(
+        title="a second file that is not there",
+        command=f"{FITTED} --data none.tsv",
+        said="none.tsv: no such file",
+    ),
+    Case(
+        title="a source of too few rows",
+        command=f"{FITTED} --data few.tsv",
+        damage=labelled("few.tsv", *["same", "different"] * 5),
+        said="few.tsv: source 'few': 10 rows are too few to calibrate on; expected at least 20",
+    ),
+    Case(
+        title="sources sorted by their label",
+        command="calibrate model --data one.tsv --data two.tsv",
+        damage=both(
+            labelled("one.tsv", *["different"] * 20, *["same"] * 20),
+            labelled("two.tsv", *["different"] * 20, *["same"] * 20),
+        ),
+        said="first halves of all sources: cannot choose a threshold: no row is positive",
+    ),
+    Case(
+        title="`--by` with a column that the file lacks",
+        command=f"{FITTED} --by domain",
+        said="test.tsv: no column 'domain' for --by; found: sentence1, sentence2, label",
+    ),
+    Case(
+        title="`--by` with a column that the model reads",
+        command=f"{FITTED} --by label",
+        said="--by label: expected a column other than those that the model reads",
+    ),
+    Case(
+        title="`--by` with a column that a row leaves empty",
+        command=f"{FITTED} --by domain",
+        damage=file("test.tsv", DOMAINS + SOME_CHAT + "a\tb\tsame\t\n"),
+        said="test.tsv, row 42: column 'domain' is empty; expected the name of a source",
+    ),
+    Case(
+        title="`--by` with a source of too few rows",
+        command=f"{FITTED} --by domain",
+        damage=file("test.tsv", DOMAINS + SOME_CHAT + "a\tb\tsame\tmail\n"),
+        said="test.tsv: source 'mail': 1 row is too few to calibrate on; expected at least 20",
     ),
     Case(
         title="an unknown `--aim`",

@@ -159,3 +159,64 @@ def test_grades_are_refused(graded_run, tmp_path):
     assert answer.err == (
         "softquery: grades are not probabilities; there is nothing to calibrate\n"
     )
+
+
+@pytest.fixture
+def domains(tmp_path):
+    """Two files: in one labels are as they should be, in the other every third is turned round."""
+    turned = {"same": "different", "different": "same"}
+    for name, every, seed in (("chat", 3, 8), ("mail", 1000, 9)):
+        pairs = [
+            (first, second, turned[label] if place % every == 1 else label)
+            for place, (first, second, label) in enumerate(english(90, seed=seed))
+        ]
+        write_tsv(tmp_path / f"{name}.tsv", pairs)
+    return tmp_path / "chat.tsv", tmp_path / "mail.tsv"
+
+
+def test_several_files_are_several_sources(model, domains):
+    chat, mail = domains
+    fitted = answered("calibrate", model, "--data", chat, "--data", mail)
+    assert fitted == json.loads((model / "calibration.json").read_text())
+    assert list(fitted["sources"]) == ["chat", "mail"]
+    assert (fitted["fitted_on"], fitted["measured_on"]) == (90, 90)
+    for part in fitted["sources"].values():
+        assert (part["fitted_on"], part["measured_on"]) == (45, 45)
+        assert all(0 <= value <= 1 for name, value in part.items() if name.startswith("ece"))
+    worst = max(fitted["sources"], key=lambda name: fitted["sources"][name]["ece_after"])
+    assert fitted["worst_source"] == worst
+    assert fitted["worst_ece"] == fitted["sources"][worst]["ece_after"]
+    card = softquery("models", model).out
+    assert f"| worst_source | {worst} |" in card
+    assert "| source | rows | ECE before | ECE after | left out | by chance |" in card
+    assert "| chat | 45 |" in card
+
+
+def test_a_column_names_the_sources(model, domains, tmp_path):
+    files = answered("calibrate", model, "--data", domains[0], "--data", domains[1])
+    lines = [
+        f"{line}\t{path.stem}"
+        for path in domains
+        for line in path.read_text(encoding="utf-8").splitlines()[1:]
+    ]
+    header = "sentence1\tsentence2\tlabel\tdomain"
+    (tmp_path / "all.tsv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    assert answered("calibrate", model, "--data", tmp_path / "all.tsv", "--by", "domain") == files
+
+
+def test_evaluate_tells_the_sources(model, domains):
+    chat, mail = domains
+    before = answered("evaluate", model, "--data", mail)
+    assert 0 <= before["ece"] <= 1
+    assert "calibrated_on" not in before
+    fitted = answered("calibrate", model, "--data", chat, "--data", mail)
+    told = answered("evaluate", model, "--data", mail)["calibrated_on"]
+    assert told["sources"] == fitted["sources"]
+    assert told["worst_source"] == fitted["worst_source"]
+    shown = softquery("evaluate", model, "--data", mail).out
+    assert f"worst source: {fitted['worst_source']}" in shown
+
+
+def test_sources_that_say_nothing_sensible_are_passed_over(model, domains):
+    (model / "calibration.json").write_text('{"temperature": 2, "sources": {"a": 1, "b": []}}')
+    assert "calibrated_on" not in answered("evaluate", model, "--data", domains[1])

@@ -119,16 +119,53 @@ def card_languages(text: str) -> list[str]:
     return [code for code in codes if code]
 
 
+SOURCE_COLUMNS = ("source", "rows", "ECE before", "ECE after", "left out", "by chance")
+"""The table of a calibration that was fitted on several sources."""
+_SOURCE_FIGURES = ("measured_on", "ece_before", "ece_after", "ece_left_out", "ece_by_chance")
+
+
 def calibration_lines(calibration: Mapping[str, object] | None) -> list[str]:
     """The card's section about calibration."""
     if not calibration:
         return ["Not calibrated: take probabilities as an order only."]
-    shown = [
-        (name, f"{value:.4f}" if isinstance(value, float) else value)
-        for name, value in calibration.items()
-        if value is not None
+    shown = [(name, _figure(value)) for name, value in calibration.items() if name != "sources"]
+    lines = _table(("setting", "value"), [row for row in shown if row[1] is not None])
+    rows = source_rows(calibration)
+    if not rows:
+        return lines
+    told = (
+        "Every source counts alike, whatever its size; the rows are second halves, on which "
+        "nothing was fitted. *Left out*: as fitted on the other sources alone, which is what text "
+        "of a new kind may expect. *By chance*: what as few rows would show if every probability "
+        "were true."
+    )
+    table = [tuple(_figure(cell) for cell in row) for row in rows]
+    return [*lines, "", *_table(SOURCE_COLUMNS, table), "", told]
+
+
+def source_rows(calibration: Mapping[str, object] | None) -> list[tuple[object, ...]]:
+    """What a calibration says of each source that it was fitted on, as rows of `SOURCE_COLUMNS`.
+
+    >>> source_rows({"sources": {"chat": {"measured_on": 40, "ece_after": 0.05}}})
+    [('chat', 40, '', 0.05, '', '')]
+    """
+    sources = (calibration or {}).get("sources")
+    if not isinstance(sources, Mapping):
+        return []
+    return [
+        (name, *(_number(found.get(key)) for key in _SOURCE_FIGURES))
+        for name, found in sources.items()
+        if isinstance(found, Mapping)
     ]
-    return _table(("setting", "value"), shown)
+
+
+def _number(value: object) -> object:
+    """A number, or nothing in place of whatever else a file may hold."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _figure(value: object) -> object:
+    return f"{value:.4f}" if isinstance(value, float) else value
 
 
 def _front_matter(card: Card, kind: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from softquery.cli.calibrate import calibration_summary, show_sources
 from softquery.cli.terminal.console import flat, note, print_json, print_table
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import (
@@ -115,6 +116,9 @@ def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
         result["slices"] = {name: evaluation.slices(name) for name in wish.slices}
     if wish.order:
         result["order"] = evaluation.order()
+    calibrated_on = calibration_summary(bundle.calibration)
+    if calibrated_on:
+        result["calibrated_on"] = calibrated_on
     if evaluation.num_cut:
         result[kind.labelled.cut] = evaluation.num_cut
     if wish.errors is not None:
@@ -190,6 +194,8 @@ def _show(result: dict[str, Any], title: str) -> None:
     for name, parts in result.get("slices", {}).items():
         heads = tuple(parts[0])
         print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
+    if "calibrated_on" in result:
+        show_sources(result["calibrated_on"])
     if "milliseconds" in result:
         _show_search(result)
     if "compared" in result:

@@ -27,6 +27,7 @@ from softquery.measure.bootstrap import (
 from softquery.measure.calibration_error import (
     ReliabilityBin,
     Scaling,
+    chance_calibration_error,
     choose_scaling,
     expected_calibration_error,
     fit_temperature,
@@ -70,6 +71,12 @@ from softquery.measure.read_scores import (
     score_answer,
     score_answers,
 )
+from softquery.measure.scaling_across import (
+    choose_scaling_across,
+    form_of,
+    scalings_without_each,
+    weigh_alike,
+)
 from softquery.measure.slices import Slice, by_label, by_length, by_value, measure_slices
 from softquery.measure.tag_scores import TagReport, f1_of_counts, ratio_of_counts
 
@@ -99,8 +106,10 @@ __all__ = [
     "by_label",
     "by_length",
     "by_value",
+    "chance_calibration_error",
     "choose_abstention",
     "choose_scaling",
+    "choose_scaling_across",
     "choose_threshold",
     "class_score",
     "compare_means",
@@ -110,6 +119,7 @@ __all__ = [
     "fit_kneser_ney",
     "fit_linear",
     "f1_of_counts",
+    "form_of",
     "found_at",
     "fit_temperature",
     "grouped_interval",
@@ -126,10 +136,12 @@ __all__ = [
     "relation_of",
     "relations_of",
     "reliability",
+    "scalings_without_each",
     "score_answer",
     "score_answers",
     "spearman",
     "symmetry",
+    "weigh_alike",
     "BleuTokens",
     "CoupletReport",
     "TranslationReport",

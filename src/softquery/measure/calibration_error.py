@@ -66,22 +66,87 @@ def reliability(
 
 
 def expected_calibration_error(
-    probabilities: ArrayLike, gold: ArrayLike, num_bins: int = 15, binning: Binning = "mass"
+    probabilities: ArrayLike,
+    gold: ArrayLike,
+    num_bins: int = 15,
+    binning: Binning = "mass",
+    *,
+    weights: ArrayLike | None = None,
 ) -> float:
     """The mean gap between confidence and accuracy over bins, weighted by rows (Eq. 3).
 
     Differs from paper: bins hold equal mass unless `binning="width"`, because most rows of a good
     model fall into the last bins of equal width.
 
+    Args:
+        probabilities: Label probabilities, [n, L].
+        gold: Label ids.
+        num_bins: The most bins.
+        binning: As `reliability` takes it.
+        weights: How much each row counts; equally by default.
+
     >>> round(expected_calibration_error([[0.8, 0.2], [0.8, 0.2]], [0, 1]), 3)
     0.3
+    >>> twice = [[0.8, 0.2], [0.8, 0.2]]
+    >>> round(expected_calibration_error(twice, [0, 1], weights=[4, 1]), 3)
+    0.0
     """
-    bins = reliability(probabilities, gold, num_bins=num_bins, binning=binning)
-    num_rows = sum(part.n for part in bins)
-    return sum(part.n * abs(part.confidence - part.accuracy) for part in bins) / num_rows
+    confidence, correct = _confidence(probabilities, gold)
+    if num_bins < 1:
+        raise ValueError(f"num_bins must be at least 1, got {num_bins}")
+    shares = row_weights(weights, len(confidence))
+    edges = _edges(confidence, num_bins, binning, None if weights is None else shares)
+    place = np.searchsorted(edges[1:-1], confidence, side="left")
+    return float(np.abs(np.bincount(place, shares * (confidence - correct))).sum())
 
 
-def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
+def row_weights(weights: ArrayLike | None, num_rows: int) -> Numbers:
+    """What each row counts, with a sum of one; all the same by default.
+
+    >>> row_weights([1, 3], 2).tolist()
+    [0.25, 0.75]
+    """
+    if weights is None:
+        return np.full(num_rows, 1 / num_rows)
+    given = as_numbers(weights, name="weights")
+    if len(given) != num_rows or not (given > 0).all():
+        raise ValueError(f"weights must be {num_rows} numbers above 0")
+    shares: Numbers = given / given.sum()
+    return shares
+
+
+def chance_calibration_error(
+    probabilities: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    seed: int = 0,
+    num_draws: int = 20,
+) -> float:
+    """The calibration error that these rows would show if every probability were true.
+
+    Bins of few rows miss their confidence by luck, so that no error is to be read against 0.
+
+    Args:
+        probabilities: Label probabilities, [n, L].
+        weights: How much each row counts; equally by default.
+        seed: Of the labels that are drawn.
+        num_draws: How often they are drawn.
+
+    >>> chance_calibration_error([[1.0, 0.0]] * 30)
+    0.0
+    """
+    table = as_numbers(probabilities, name="probabilities", num_axes=2)
+    chance = np.random.default_rng(seed)
+    edges = table.cumsum(axis=1)
+    edges[:, -1] = 1.0  # rounding must not leave a gap above the last label
+    drawn = [(chance.random((len(edges), 1)) >= edges).sum(axis=1) for _ in range(num_draws)]
+    errors = [expected_calibration_error(table, gold, weights=weights) for gold in drawn]
+    return float(np.mean(errors))
+
+
+def fit_temperature(
+    logits: ArrayLike, gold: ArrayLike, *, weights: ArrayLike | None = None
+) -> float:
     """The temperature by which to divide logits so that their softmax is calibrated (Section 4.2).
 
     Minimises the negative log-likelihood, which is convex in 1/temperature, by Newton steps inside
@@ -91,6 +156,7 @@ def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
     Args:
         logits: Scores before softmax, [n, L].
         gold: Label ids.
+        weights: How much each row counts; equally by default.
 
     >>> sure = [[4.0, 0.0]] * 4
     >>> round(fit_temperature(sure, [0, 0, 0, 1]), 3)  # softmax should say 3/4
@@ -101,19 +167,20 @@ def fit_temperature(logits: ArrayLike, gold: ArrayLike) -> float:
     require_ids_below(gold_ids, scores.shape[1], name="gold")
     if np.ptp(scores, axis=1).max() == 0:
         return 1.0
+    shares = row_weights(weights, len(scores))
     low, high = 1 / MAX_TEMPERATURE, 1 / MIN_TEMPERATURE
-    if _slopes(scores, gold_ids, high)[0] <= 0:
+    if _slopes(scores, gold_ids, shares, high)[0] <= 0:
         return 1 / high
-    if _slopes(scores, gold_ids, low)[0] >= 0:
+    if _slopes(scores, gold_ids, shares, low)[0] >= 0:
         return 1 / low
-    return 1 / _root(scores, gold_ids, low, high)
+    return 1 / _root(scores, gold_ids, shares, low, high)
 
 
-def _root(scores: Numbers, gold: Labels, low: float, high: float) -> float:
+def _root(scores: Numbers, gold: Labels, weights: Numbers, low: float, high: float) -> float:
     """The zero of the slope of the likelihood between `low` and `high`."""
     sharpness = 1.0
     for _ in range(200):
-        slope, curvature = _slopes(scores, gold, sharpness)
+        slope, curvature = _slopes(scores, gold, weights, sharpness)
         low, high = (sharpness, high) if slope < 0 else (low, sharpness)
         step = sharpness - slope / curvature if curvature > 0 else low
         following = step if low < step < high else (low + high) / 2
@@ -123,15 +190,17 @@ def _root(scores: Numbers, gold: Labels, low: float, high: float) -> float:
     return sharpness
 
 
-def _slopes(scores: Numbers, gold: Labels, sharpness: float) -> tuple[float, float]:
+def _slopes(
+    scores: Numbers, gold: Labels, weights: Numbers, sharpness: float
+) -> tuple[float, float]:
     """First and second derivative of the mean negative log likelihood by 1/temperature."""
     shifted = scores - scores.max(axis=1, keepdims=True)
-    weights = np.exp(sharpness * shifted)
-    weights /= weights.sum(axis=1, keepdims=True)
-    mean = (weights * shifted).sum(axis=1)
-    variance = (weights * shifted**2).sum(axis=1) - mean**2
+    powers = np.exp(sharpness * shifted)
+    powers /= powers.sum(axis=1, keepdims=True)
+    mean = (powers * shifted).sum(axis=1)
+    variance = (powers * shifted**2).sum(axis=1) - mean**2
     chosen = shifted[np.arange(len(gold)), gold]
-    return float((mean - chosen).mean()), float(variance.mean())
+    return float(weights @ (mean - chosen)), float(weights @ variance)
 
 
 def _confidence(probabilities: ArrayLike, gold: ArrayLike) -> tuple[Numbers, Numbers]:
@@ -145,14 +214,21 @@ def _confidence(probabilities: ArrayLike, gold: ArrayLike) -> tuple[Numbers, Num
     return table.max(axis=1), correct
 
 
-def _edges(confidence: Numbers, num_bins: int, binning: Binning) -> Numbers:
+def _edges(
+    confidence: Numbers, num_bins: int, binning: Binning, weights: Numbers | None = None
+) -> Numbers:
     if binning == "width":
         return np.linspace(0.0, 1.0, num_bins + 1)
     if binning == "mass":
         # Edges are confidences that occur, so that equal ones stay in one bin.
         shares = np.arange(1, num_bins + 1) / num_bins
-        highs = np.unique(np.quantile(confidence, shares, method="inverted_cdf"))
-        return np.append(confidence.min(), highs)
+        if weights is None:
+            highs = np.quantile(confidence, shares, method="inverted_cdf")
+        else:
+            order = np.argsort(confidence, kind="stable")
+            mass = np.cumsum(weights[order]) + 1e-12  # no edge moves on by rounding
+            highs = confidence[order][np.minimum(np.searchsorted(mass, shares), len(order) - 1)]
+        return np.append(confidence.min(), np.unique(highs))
     raise ValueError(f"binning must be 'mass' or 'width', got {binning!r}")
 
 
@@ -243,23 +319,25 @@ def choose_scaling(logits: ArrayLike, gold: ArrayLike) -> Scaling:
     return fit_scaling(scores, gold_ids, max(FORMS, key=lambda form: likelihoods[form]))
 
 
-def fit_scaling(logits: Numbers, gold: Labels, form: Form) -> Scaling:
+def fit_scaling(
+    logits: Numbers, gold: Labels, form: Form, *, weights: Numbers | None = None
+) -> Scaling:
     """The scaling of a form with the highest likelihood, which is concave in its parameters.
 
     Uses Newton steps, halved until the likelihood rises. The temperature stays within the limits of
     `fit_temperature`, and growth is never negative, so that the order of logits is kept.
     """
-    start = fit_temperature(logits, gold)
+    start = fit_temperature(logits, gold, weights=weights)
     if form == "temperature":
         return Scaling(temperature=start)
-    features = _features(logits, form)
+    features, shares = _features(logits, form), row_weights(weights, len(logits))
     point = np.array([1 / start, *np.zeros(features.shape[2] - 1)])
-    value = _loss(features, gold, point)
+    value = _loss(features, gold, shares, point)
     for _ in range(100):
-        step = _newton_step(features, gold, point)
+        step = _newton_step(features, gold, shares, point)
         for _ in range(30):
             following = _bounded(point - step, form)
-            reached = _loss(features, gold, following)
+            reached = _loss(features, gold, shares, following)
             if reached <= value:
                 break
             step /= 2
@@ -292,25 +370,25 @@ def _bounded(point: Numbers, form: Form) -> Numbers:
     return np.clip(point, least, most)
 
 
-def _shares(features: Numbers, point: Numbers) -> Numbers:
+def _softmax_of(features: Numbers, point: Numbers) -> Numbers:
     scaled = features @ point
     powers = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     shares: Numbers = powers / powers.sum(axis=1, keepdims=True)
     return shares
 
 
-def _loss(features: Numbers, gold: Labels, point: Numbers) -> float:
-    chosen = _shares(features, point)[np.arange(len(gold)), gold]
-    return float(_RIDGE * point[1:] @ point[1:] - np.log(np.maximum(chosen, 1e-300)).mean())
+def _loss(features: Numbers, gold: Labels, weights: Numbers, point: Numbers) -> float:
+    chosen = _softmax_of(features, point)[np.arange(len(gold)), gold]
+    return float(_RIDGE * point[1:] @ point[1:] - weights @ np.log(np.maximum(chosen, 1e-300)))
 
 
-def _newton_step(features: Numbers, gold: Labels, point: Numbers) -> Numbers:
-    num_rows = len(features)
-    shares = _shares(features, point)
+def _newton_step(features: Numbers, gold: Labels, weights: Numbers, point: Numbers) -> Numbers:
+    shares = _softmax_of(features, point)
     mean = np.einsum("nl,nlp->np", shares, features)
-    slope = (mean - features[np.arange(num_rows), gold]).mean(axis=0)
-    curvature = np.einsum("nl,nlp,nlq->pq", shares, features, features, optimize=True) / num_rows
-    curvature -= mean.T @ mean / num_rows
+    slope = weights @ (mean - features[np.arange(len(gold)), gold])
+    weighed = weights[:, None] * shares
+    curvature = np.einsum("nl,nlp,nlq->pq", weighed, features, features, optimize=True)
+    curvature -= mean.T @ (weights[:, None] * mean)
     ridge = 2 * _RIDGE * np.array([0.0, *np.ones(len(point) - 1)])
     step: Numbers = np.linalg.solve(curvature + np.diag(ridge + 1e-10), slope + ridge * point)
     return step

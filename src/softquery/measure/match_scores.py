@@ -42,7 +42,11 @@ class Threshold:
 
 
 def choose_threshold(
-    scores: ArrayLike, gold: ArrayLike, aim: Literal["f1"] | float = "f1"
+    scores: ArrayLike,
+    gold: ArrayLike,
+    aim: Literal["f1"] | float = "f1",
+    *,
+    weights: ArrayLike | None = None,
 ) -> Threshold:
     """The threshold with the best F1, or the lowest one with a given precision.
 
@@ -53,6 +57,7 @@ def choose_threshold(
         scores: One number per row, higher for yes.
         gold: 0 or 1 for each row.
         aim: `"f1"`, or the precision to keep, above 0 and at most 1.
+        weights: How much each row counts; equally by default.
 
     Raises:
         InputError: No row is positive, or no threshold reaches the precision.
@@ -70,9 +75,12 @@ def choose_threshold(
     order = np.argsort(-numbers, kind="stable")
     falling = numbers[order]
     ends = np.flatnonzero(np.append(falling[:-1] > falling[1:], True))  # last row of each score
-    hits = np.cumsum(positive[order])[ends].astype(np.float64)
-    precision, recall = hits / (ends + 1), hits / positive.sum()
-    f1 = 2 * hits / (ends + 1 + positive.sum())
+    counts = np.ones(len(numbers)) if weights is None else as_numbers(weights, name="weights")
+    require_same_length(scores=numbers, weights=counts)
+    hits, said = (np.cumsum(each[order])[ends] for each in (counts * positive, counts))
+    num_true = (counts * positive).sum()
+    precision, recall = hits / said, hits / num_true
+    f1 = 2 * hits / (said + num_true)
     best = int(f1.argmax()) if aim == "f1" else _lowest_with(precision, aim)
     return Threshold(
         value=_between(falling[ends], best),

@@ -6,6 +6,7 @@ from sklearn.metrics import precision_recall_curve
 
 from softquery.errors import InputError
 from softquery.measure import (
+    chance_calibration_error,
     choose_threshold,
     expected_calibration_error,
     fit_temperature,
@@ -141,3 +142,36 @@ def test_bad_tables_are_refused():
         reliability([[0.5, 0.5]], [0], num_bins=0)
     with pytest.raises(ValueError, match=r"logits must have 2 axes, got shape \(2,\)"):
         fit_temperature([0.1, 0.2], [0, 1])
+
+
+def test_true_probabilities_show_an_chance_calibration_error_that_falls_with_rows():
+    draw = np.random.default_rng(1)
+    share = draw.uniform(0.5, 1.0, 4000)
+    table = np.stack([share, 1 - share], axis=1)
+    few, many = chance_calibration_error(table[:200]), chance_calibration_error(table)
+    assert 0.04 < few < 0.16
+    assert many < few / 2
+    assert chance_calibration_error(np.array([[1.0, 0.0]] * 30)) == 0.0
+
+
+def test_weights_count_as_repeated_rows_do():
+    draw = np.random.default_rng(2)
+    logits, gold = draw.normal(size=(60, 3)), draw.integers(0, 3, 60)
+    counts = draw.integers(1, 4, 60)
+    again = np.repeat(np.arange(60), counts)
+    table = softmax(logits, axis=1)
+    assert fit_temperature(logits, gold, weights=counts) == pytest.approx(
+        fit_temperature(logits[again], gold[again])
+    )
+    assert expected_calibration_error(table, gold, weights=counts) == pytest.approx(
+        expected_calibration_error(table[again], gold[again])
+    )
+    assert expected_calibration_error(table, gold, weights=np.ones(60)) == pytest.approx(
+        expected_calibration_error(table, gold)
+    )
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0], [1.0, -1.0], [1.0, 1.0, 1.0]])
+def test_weights_that_no_row_can_have(weights):
+    with pytest.raises(ValueError, match="weights must be 2 numbers above 0"):
+        expected_calibration_error([[0.8, 0.2]] * 2, [0, 1], weights=weights)

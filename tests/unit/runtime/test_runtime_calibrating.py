@@ -418,3 +418,42 @@ def test_a_fit_is_a_value(matcher, rows):
     assert replace(fitted, facts={}).to_dict().keys() == {
         "temperature", "growth", "bias", "threshold", "abstain_below"
     }  # fmt: skip
+
+
+def test_every_source_is_cut_in_its_own_middle(matcher, rows):
+    some, names = rows[:100], ["chat"] * 30 + ["mail"] * 70
+    fitted = fit_calibration(matcher, some, sources=names)
+    found = fitted.facts["sources"]
+    assert {name: (part["fitted_on"], part["measured_on"]) for name, part in found.items()} == {
+        "chat": (15, 15),
+        "mail": (35, 35),
+    }
+    assert json.loads(json.dumps(fitted.to_dict(), allow_nan=False)) == fitted.to_dict()
+
+
+def test_second_halves_of_sources_are_measured_alone(matcher, rows):
+    some, names = rows[:400], ["chat"] * 200 + ["mail"] * 200
+    turned = [*some[:100], *flipped(some[100:200]), *some[200:]]
+    plain = fit_calibration(matcher, some, aim="f1", sources=names)
+    other = fit_calibration(matcher, turned, aim="f1", sources=names)
+    assert plain.calibration == other.calibration
+    assert other.facts["worst_source"] == "chat"
+    one, two = (each.facts["sources"] for each in (plain, other))
+    assert one["mail"] == two["mail"]
+    assert two["chat"]["ece_after"] > one["chat"]["ece_after"]
+
+
+def test_one_named_source_is_fitted_as_rows_without_a_name(matcher, rows):
+    plain = fit_calibration(matcher, rows[:300], aim="f1")
+    named = fit_calibration(matcher, rows[:300], aim="f1", sources=["chat"] * 300)
+    assert named.calibration == plain.calibration
+    assert named.facts["ece_after"] == plain.facts["ece_after"]
+    assert "ece_left_out" not in named.facts["sources"]["chat"]
+    assert "sources" not in plain.facts
+
+
+def test_sources_that_do_not_fit_the_rows(matcher, rows):
+    with pytest.raises(ValueError, match="29 sources for 30 rows"):
+        fit_calibration(matcher, rows[:30], sources=["a"] * 29)
+    with pytest.raises(InputError, match="source 'b': 1 row is too few to calibrate on"):
+        fit_calibration(matcher, rows[:30], sources=["a"] * 29 + ["b"])

@@ -15,6 +15,7 @@ from softquery.measure import (
     by_label,
     by_length,
     by_value,
+    expected_calibration_error,
     measure_slices,
 )
 from softquery.runtime.classify.model import Classifier
@@ -38,14 +39,15 @@ class ClassifyEvaluation:
         return self.classifier.decide(self.probabilities)
 
     def report(self) -> dict[str, Any]:
-        """The task's metrics with bootstrap intervals."""
-        return ClassReport.of(
+        """The task's metrics with bootstrap intervals, and how far probabilities are off."""
+        report = ClassReport.of(
             self.gold,
             self.probabilities,
             self.classifier.labels,
             metric=self.classifier.metric,
             predicted=self.predicted,
         ).to_dict()
+        return {**report, "ece": expected_calibration_error(self.probabilities, self.gold)}
 
     def slices(self, by: str) -> list[dict[str, Any]]:
         """Accuracy for groups of rows: by `length`, by `label`, or by a column's value."""

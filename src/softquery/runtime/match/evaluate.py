@@ -16,6 +16,7 @@ from softquery.measure import (
     by_label,
     by_length,
     by_value,
+    expected_calibration_error,
     measure_slices,
     spearman,
     symmetry,
@@ -39,13 +40,14 @@ class MatchEvaluation:
     """Sentences that were longer than the model's limit."""
 
     def report(self) -> dict[str, Any]:
-        """The task's metrics with bootstrap intervals."""
+        """The task's metrics with bootstrap intervals, and how far probabilities are off."""
         if self.matcher.is_graded:
             return GradedReport.of(self.gold, self.probabilities[:, 0]).to_dict()
         predicted = self.matcher.decide(self.probabilities)
-        return MatchReport.of(
+        report = MatchReport.of(
             self.gold, self.probabilities, self.matcher.labels, predicted=predicted
         ).to_dict()
+        return {**report, "ece": expected_calibration_error(self.probabilities, self.gold)}
 
     def slices(self, by: str) -> list[dict[str, Any]]:
         """The main metric for groups of rows: by `length`, by `label`, or by a column's value."""
