@@ -22,7 +22,9 @@ from softquery.training.run_records import NAME as CHECKPOINT
 
 SETTINGS = "run.json"
 DATA = "data_fingerprint"
+FITTED = "fitted"
 _MAY_CHANGE = {
+    FITTED,  # its values are compared by themselves
     "training.checkpoint_seconds",
     "training.max_epochs",
     "training.max_steps",
