@@ -86,10 +86,10 @@ def fit_held_back(run: Run, num_groups: int, chosen: Collection[str]) -> list[Fi
         least = min(MOST_HELD_BACK, LEAST_HELD_BACK / num_groups)
         share = round(max(own, least, 1 / num_groups), 4)
     rule = (
-        f"of {num_groups:,} rows {LEAST_HELD_BACK} are held back to steer by, "
-        f"but no more than {MOST_HELD_BACK:.0%}"
+        f"{LEAST_HELD_BACK} rows are held back to steer by, or {MOST_HELD_BACK:.0%} of "
+        f"{num_groups:,} where that is fewer"
         if share != own
-        else f"of {num_groups:,} rows {own:.0%} are enough to steer by"
+        else f"{own:.0%} of {num_groups:,} rows are enough to steer by"
     )
     return [Fitted(setting="data.tune_share", value=share, recipe=own, rule=rule)]
 
