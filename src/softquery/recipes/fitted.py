@@ -7,8 +7,8 @@ otherwise one that lets the run learn. What a user has set is left alone.
 """
 
 import math
-from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from softquery.errors import counted
@@ -209,3 +209,50 @@ def _average(run: Run, total: int) -> Fitted | None:
 
 def _a_part(value: float, own: float) -> str:
     return "" if value == own else f"; one in {LARGEST_PART} is the most"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFit:
+    """What decides the values of a run, and those that were found so far."""
+
+    chosen: frozenset[str] | None
+    """Settings that the user named; None to leave the whole run as it is."""
+    recorded: Mapping[str, Fitted] | None = None
+    """Values of the run that is resumed."""
+    found: tuple[Fitted, ...] = ()
+
+    def held_back(self, run: Run, num_groups: int) -> tuple[Run, "RunFit"]:
+        """Fit the share of rows that steers the run."""
+        return self._fitted(run, fit_held_back(run, num_groups, self.chosen or ()))
+
+    def rows(self, run: Run, num_rows: int) -> tuple[Run, "RunFit"]:
+        """Fit what follows from the number of training rows."""
+        return self._fitted(run, fit_rows(run, num_rows, self.chosen or ()))
+
+    def steps(self, run: Run, steps_per_epoch: int) -> tuple[Run, "RunFit"]:
+        """Fit what follows from the number of steps."""
+        return self._fitted(run, fit_steps(run, steps_per_epoch, self.chosen or ()))
+
+    def _fitted(self, run: Run, found: Sequence[Fitted]) -> tuple[Run, "RunFit"]:
+        if self.chosen is None:
+            return run, self
+        if self.recorded is not None:
+            known = self.recorded
+            found = [known[each.setting] for each in found if each.setting in known]
+        return apply(run, found), replace(self, found=(*self.found, *found))
+
+    def tell(self, say: Callable[[str], None]) -> None:
+        """Every value that the data changed with its rule, and all others in one line."""
+        changed = [each for each in self.found if each.is_changed]
+        kept = [each for each in self.found if not each.is_changed]
+        if changed:
+            say("fitted to the data (--set leaves any of these as you want it):")
+        for each in changed:
+            say(f"  {each}")
+        if kept:
+            shown = ", ".join(f"{each.setting} {each.value:g}" for each in kept)
+            say(f"as in the recipe: {shown}")
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """As it stands in `run.json` and `metrics.json`."""
+        return [each.to_dict() for each in self.found]

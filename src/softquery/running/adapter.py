@@ -19,9 +19,9 @@ from softquery.data import Slot, bucketed, in_order, split_rows, take_share
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import fill_table, find_split, read_vectors
 from softquery.recipes import Run
-from softquery.running.fit_run import RunFit
+from softquery.recipes.fitted import RunFit
+from softquery.running.run_folder import recorded_values
 from softquery.running.run_options import RunOptions, Say
-from softquery.running.run_warnings import Answered
 from softquery.running.start import Start, begin
 from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
 from softquery.training import Loss, TrainingPlan
@@ -54,6 +54,18 @@ class Prepared:
     """Symbols by which words are spelt for a biLM inside the model."""
     fit: RunFit = RunFit(chosen=None)
     """Which values follow from the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A training row, as far as it may contradict another."""
+
+    read: Hashable
+    """What is read."""
+    answer: Hashable
+    """What is to be answered."""
+    row: int
+    """Where it stands in its file."""
 
 
 class TaskAdapter(Protocol):
@@ -150,7 +162,8 @@ class TaskAdapter(Protocol):
 
 def prepare(run: Run, adapter: TaskAdapter, options: RunOptions, say: Say) -> Prepared:
     """Read the rows, and settle labels, vocabulary and embedding table."""
-    fit = RunFit.of(options)
+    recorded = recorded_values(options.output) if options.resume else None
+    fit = RunFit(chosen=options.chosen, recorded=recorded)
     run, fit, rows, fingerprint, num_shared = read_splits(run, adapter, options, fit, say)
     run, fit = fit.rows(run, len(rows["train"]))
     start = None

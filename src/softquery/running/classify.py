@@ -17,6 +17,7 @@ from softquery.errors import ConfigError, counted
 from softquery.files import Row, read_rows
 from softquery.recipes import ClassifySettings, Run
 from softquery.running.adapter import (
+    Answered,
     Prepared,
     Rows,
     TaskAdapter,
@@ -27,7 +28,6 @@ from softquery.running.adapter import (
 )
 from softquery.running.match import TEACHER
 from softquery.running.run_options import Say
-from softquery.running.run_warnings import Answered
 from softquery.runtime.classify.backend import limit_of, reading_of
 from softquery.runtime.classify.torch import class_logits, packed
 from softquery.tasks import TextClassification

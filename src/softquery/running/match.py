@@ -17,6 +17,7 @@ from softquery.measure import accuracy, auc, spearman
 from softquery.models import REGISTRY
 from softquery.recipes import Run
 from softquery.running.adapter import (
+    Answered,
     Prepared,
     Rows,
     TaskAdapter,
@@ -26,7 +27,6 @@ from softquery.running.adapter import (
     vocabulary_of,
 )
 from softquery.running.run_options import Say
-from softquery.running.run_warnings import Answered
 from softquery.runtime.torch_models import pair_logits
 from softquery.tasks import PairClassification, PairTask
 from softquery.text import TextPipeline

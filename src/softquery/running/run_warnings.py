@@ -1,16 +1,20 @@
 """Signs that a run cannot learn, or has not learnt: each a sentence that says what to change.
 
-Functions return None where there is nothing to warn of. They know no files and no models.
+`check_start` and `check_end` ask all of them. The others return None where there is nothing to warn
+of, and know no files and no models.
 """
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from softquery.errors import counted
 from softquery.recipes import Run
 from softquery.recipes.fitted import total_steps
-from softquery.training import epoch_means
+from softquery.running.adapter import Answered, Prepared, TaskAdapter
+from softquery.running.run_options import Say
+from softquery.training import TrainerState, epoch_means
 
 LARGEST_ERROR = 0.05
 """Standard error of a share, above which a tune set is called noisy."""
@@ -18,18 +22,6 @@ FLAT = 0.01
 """Share of its first value by which a loss must fall."""
 SHOWN = 3
 """Examples of a kind that are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A training row, as far as it may contradict another."""
-
-    read: Hashable
-    """What is read."""
-    answer: Hashable
-    """What is to be answered."""
-    row: int
-    """Where it stands in its file."""
 
 
 def contradictions(rows: Sequence[Answered], noun: str) -> str | None:
@@ -161,3 +153,57 @@ def nothing_learnt(reasons: Sequence[str]) -> str:
         f"this run has learnt nothing: {'; '.join(reasons)}. "
         "More rows help most; then --vectors, --init with a trained model, or another optim.lr"
     )
+
+
+def check_start(
+    adapter: TaskAdapter, prepared: Prepared, steps_per_epoch: int, say: Say
+) -> list[str]:
+    """What stands in the way of learning, said and returned."""
+    rows, noun = prepared.rows, adapter.noun
+    found = [short_run(prepared.run, steps_per_epoch), noisy_tune_set(len(rows["tune"]), noun)]
+    if getattr(prepared.task, "labels", ()):
+        answered = [adapter.answered(row) for row in (*rows["train"], *rows["tune"])]
+        train, tune = (_counts(adapter, rows[split]) for split in ("train", "tune"))
+        found += [
+            one_class(train, tune, noun),
+            contradictions([each for each in answered if each is not None], noun),
+            single_rows(train + tune, noun),
+        ]
+    warnings = [each for each in found if each is not None]
+    for each in warnings:
+        say(f"warning: {each}")
+    return warnings
+
+
+def _counts(adapter: TaskAdapter, rows: list[Any]) -> "Counter[str]":
+    return Counter(label for row in rows for label in adapter.labels(row))
+
+
+def check_end(
+    adapter: TaskAdapter,
+    prepared: Prepared,
+    state: TrainerState,
+    dev: Mapping[str, Any],
+    say: Say,
+) -> tuple[list[str], bool]:
+    """Signs that nothing was learnt, said and returned, and whether something was.
+
+    Args:
+        adapter: Of the task.
+        prepared: What was trained.
+        state: Where the run ended.
+        dev: The metrics on dev.
+        say: Receives the warnings, but not the verdict, which is for the end of the command.
+    """
+    metric = prepared.task.steers_by
+    places = {"tune": (state.best, "the tune set"), "dev": (dev.get(metric), "dev")}
+    reasons = [
+        at_chance(metric, value, adapter.chance(prepared, split), where)
+        for split, (value, where) in places.items()
+    ]
+    failed = [each for each in reasons if each is not None]
+    flat = flat_loss(state.rows)
+    warnings = [] if flat is None else [flat]
+    for each in warnings:
+        say(f"warning: {each}")
+    return [*warnings, *([nothing_learnt(failed)] if failed else [])], not failed

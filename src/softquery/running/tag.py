@@ -17,6 +17,7 @@ from softquery.files import TAGGED_FORMS, TaggedSentence, read_tagged
 from softquery.models import REGISTRY
 from softquery.recipes import Run, TagSettings
 from softquery.running.adapter import (
+    Answered,
     Prepared,
     Rows,
     TaskAdapter,
@@ -26,7 +27,6 @@ from softquery.running.adapter import (
     vocabulary_of,
 )
 from softquery.running.run_options import Say
-from softquery.running.run_warnings import Answered
 from softquery.runtime.tag.backend import decode_tags
 from softquery.runtime.tag.scheme_detection import written_scheme
 from softquery.runtime.torch_models import max_characters, tag_scores

@@ -19,7 +19,6 @@ from softquery.errors import ConfigError
 from softquery.models import REGISTRY
 from softquery.recipes import AnyRun, BertRun, ElmoRun, Run, Word2VecRun
 from softquery.running.adapter import Prepared, TaskAdapter, prepare
-from softquery.running.checked_run import check_end, check_start
 from softquery.running.classify import ClassifyAdapter
 from softquery.running.generate import GenerateAdapter
 from softquery.running.inner_embedder import (
@@ -46,6 +45,7 @@ from softquery.running.run_folder import (
     partial_folder,
 )
 from softquery.running.run_options import RunOptions, Say
+from softquery.running.run_warnings import check_end, check_start
 from softquery.running.start import fill, freeze
 from softquery.running.tag import TagAdapter
 from softquery.running.train_word2vec import train_word2vec

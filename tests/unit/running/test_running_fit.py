@@ -5,13 +5,12 @@ import json
 import pytest
 
 from softquery.recipes import override, recipe
-from softquery.running.fit_run import RunFit
-from softquery.running.run_options import RunOptions
+from softquery.recipes.fitted import RunFit
+from softquery.running.run_folder import recorded_values
 
 
-def options(folder, *, resume=False, chosen=frozenset()):
-    return RunOptions(data=folder, output=folder / "model", observer=None, say=print,
-                      resume=resume, chosen=chosen)  # fmt: skip
+def resumed(folder, *, chosen=frozenset()):
+    return RunFit(chosen=chosen, recorded=recorded_values(folder / "model"))
 
 
 def write_record(folder, record):
@@ -20,19 +19,19 @@ def write_record(folder, record):
     note.write_text(json.dumps(record))
 
 
-def test_a_run_made_in_python_is_trained_as_it_is(tmp_path):
+def test_a_run_made_in_python_is_trained_as_it_is():
     run = recipe("esim-snli")
-    fit = RunFit.of(options(tmp_path, chosen=None))
+    fit = RunFit(chosen=None)
     assert fit.steps(run, 2) == (run, fit)
     assert fit.to_list() == []
 
 
 def test_a_resumed_run_takes_what_was_recorded(tmp_path):
-    run, started = RunFit.of(options(tmp_path)).steps(recipe("esim-snli"), 10)
+    run, started = RunFit(chosen=frozenset()).steps(recipe("esim-snli"), 10)
     write_record(tmp_path, {"fitted": started.to_list()})
     longer = override(recipe("esim-snli"), ["training.max_epochs=500"])
     chosen = frozenset({"training.max_epochs"})
-    again, fit = RunFit.of(options(tmp_path, resume=True, chosen=chosen)).steps(longer, 10)
+    again, fit = resumed(tmp_path, chosen=chosen).steps(longer, 10)
     assert again.training.max_epochs == 500
     assert again.schedule == run.schedule
     assert again.training.average_decay == run.training.average_decay
@@ -43,7 +42,7 @@ def test_a_resumed_run_takes_what_was_recorded(tmp_path):
 def test_a_run_of_an_earlier_version_goes_on_as_it_was(tmp_path, record):
     """What is damaged is refused elsewhere."""
     write_record(tmp_path, record)
-    run, fit = RunFit.of(options(tmp_path, resume=True)).steps(recipe("esim-snli"), 2)
+    run, fit = resumed(tmp_path).steps(recipe("esim-snli"), 2)
     assert run == recipe("esim-snli")
     assert fit.found == ()
 
@@ -61,3 +60,7 @@ def test_changed_values_are_told_with_their_rules_and_others_in_one_line():
     assert lines == [
         "as in the recipe: training.max_epochs 30, training.patience 4, schedule.plateau_patience 0"
     ]
+
+
+def test_a_run_that_left_nothing_is_fitted_anew(tmp_path):
+    assert recorded_values(tmp_path / "model") is None

@@ -3,8 +3,8 @@
 import pytest
 
 from softquery.recipes import override, recipe
+from softquery.running.adapter import Answered
 from softquery.running.run_warnings import (
-    Answered,
     at_chance,
     contradictions,
     flat_loss,
