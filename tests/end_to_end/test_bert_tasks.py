@@ -184,11 +184,12 @@ PARTS = {
 def test_an_interrupted_run_goes_on_to_the_same_weights(task, folder):
     changes = {"training__max_epochs": 3, **PARTS[task]}
     whole = go(folder, task, f"{task}-whole", "--init", folder / "base", **changes)
-    run = override(recipe(f"bert-{task}"), settings(**changes)[1::2])
-    output = folder / f"{task}-halved"
+    words = settings(**changes)[1::2]
+    run = override(recipe(f"bert-{task}"), words)
+    output, chosen = folder / f"{task}-halved", frozenset(word.partition("=")[0] for word in words)
     with pytest.raises(KeyboardInterrupt):
         train(run, RunOptions(data=folder / task, output=output, observer=Interrupting(),
-                       say=lambda line: None, init=folder / "base"))  # fmt: skip
+                       say=lambda line: None, init=folder / "base", chosen=chosen))  # fmt: skip
     halved = go(folder, task, output.name, "--init", folder / "base", "--resume", **changes)
     facts = json.loads((whole / "metrics.json").read_text())["training"]
     assert facts["best_epoch"] > 1  # or what was kept comes from before the interruption

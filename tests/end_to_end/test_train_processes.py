@@ -20,14 +20,19 @@ CASES = {
     "an odd last batch": (
         "torchrun",
         317,
-        settings(model={"dropout": 0}, training=ONE_EPOCH, optim={"lr": 0.01, "clip_norm": 0.5}),
+        settings(
+            model={"dropout": 0},
+            data={"tune_share": 0.05},
+            training=ONE_EPOCH,
+            optim={"lr": 0.01, "clip_norm": 0.5},
+        ),
     ),
     "batches of three": (
         "by hand",
         58,
         settings(
             model={"dropout": 0},
-            data={"batch_size": 3},
+            data={"batch_size": 3, "tune_share": 0.05},
             training={**ONE_EPOCH, "accumulate": 2, "average_decay": 0.9},
             optim={"lr": 0.01},
         ),

@@ -20,6 +20,7 @@ from softquery.training.run_records import NAME
 
 SETTINGS = settings(
     training={"max_epochs": 4, "log_every": 7, "average_decay": 0.9, "patience": 4},
+    data={"tune_share": 0.05},
     optim={"lr": 0.01},
     schedule={"warmup_steps": 10, "decay": "cosine"},
 )

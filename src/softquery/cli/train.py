@@ -76,6 +76,7 @@ def train(
                 init=None if init is None else resolve(init),
                 devices=devices,
                 rename=parse_rename(columns),
+                chosen=_named(settings or []),
             )
             bundle = run_recipe(run, options)
     except KeyboardInterrupt:
@@ -93,6 +94,11 @@ def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
     return override(recipe(name), [*settings, *changes])
 
 
+def _named(settings: list[str]) -> frozenset[str]:
+    """The settings that a user names, which are not fitted to the data."""
+    return frozenset(each.partition("=")[0].strip() for each in settings)
+
+
 def _with_vectors(run: Any, vectors: list[Path]) -> Any:
     """Not through --set, which would cut a path at its commas."""
     return replace(run, vectors=tuple(map(str, vectors))) if vectors else run
@@ -108,12 +114,19 @@ def _leave_resumable(folder: Path) -> None:
 
 def _show(bundle: Path, as_json: bool) -> None:
     from softquery.bundle import read_bundle
-    from softquery.cli.terminal.console import flat
 
     metrics = read_bundle(bundle).metrics
     if as_json:
         print_json({"bundle": str(bundle), **metrics})
-        return
+    else:
+        _show_table(bundle, metrics)
+    if metrics["training"].get("learnt") is False:
+        note(f"softquery: {metrics['training']['warnings'][-1]}")
+
+
+def _show_table(bundle: Path, metrics: dict[str, Any]) -> None:
+    from softquery.cli.terminal.console import flat
+
     if "dev" in metrics:
         print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
         if "bleu_signature" in metrics["dev"]:

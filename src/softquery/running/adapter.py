@@ -12,16 +12,19 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
-from softquery.data import Slot, bucketed, split_rows, take_share
+from softquery.data import Slot, bucketed, in_order, split_rows, take_share
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import fill_table, find_split, read_vectors
 from softquery.recipes import Run
+from softquery.recipes.fitted import RunFit
+from softquery.running.run_folder import recorded_values
 from softquery.running.run_options import RunOptions, Say
 from softquery.running.start import Start, begin
 from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
-from softquery.training import TrainingPlan
+from softquery.training import Loss, TrainingPlan
 
 Folder = str | PathLike[str]
 Rows = Mapping[str, list[Any]]
@@ -49,6 +52,20 @@ class Prepared:
     """The bundle whose weights the run starts from."""
     max_characters: int | None = None
     """Symbols by which words are spelt for a biLM inside the model."""
+    fit: RunFit = RunFit(chosen=None)
+    """Which values follow from the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A training row, as far as it may contradict another."""
+
+    read: Hashable
+    """What is read."""
+    answer: Hashable
+    """What is to be answered."""
+    row: int
+    """Where it stands in its file."""
 
 
 class TaskAdapter(Protocol):
@@ -84,6 +101,21 @@ class TaskAdapter(Protocol):
 
     def written(self, row: Any) -> str:
         """All that training sees of a row, for the fingerprint."""
+
+    def labels(self, row: Any) -> Sequence[str]:
+        """The labels that a row has; none for a task without any."""
+        return ()
+
+    def answered(self, row: Any) -> Answered | None:
+        """A row beside which another answer would be a contradiction; None for other tasks."""
+        return None
+
+    def chance(self, prepared: "Prepared", split: str) -> float | None:
+        """What one answer to everything gets on a split, by the metric that steers.
+
+        None where that says nothing.
+        """
+        return None
 
     def settle(self, run: Run, rows: Rows, labels: Sequence[str], say: Say) -> Run:
         """The run with its task, found in the rows where it has none.
@@ -130,7 +162,10 @@ class TaskAdapter(Protocol):
 
 def prepare(run: Run, adapter: TaskAdapter, options: RunOptions, say: Say) -> Prepared:
     """Read the rows, and settle labels, vocabulary and embedding table."""
-    rows, fingerprint, num_shared = read_splits(run, adapter, options.data, options.rename, say)
+    recorded = recorded_values(options.output) if options.resume else None
+    fit = RunFit(chosen=options.chosen, recorded=recorded)
+    run, fit, rows, fingerprint, num_shared = read_splits(run, adapter, options, fit, say)
+    run, fit = fit.rows(run, len(rows["train"]))
     start = None
     if options.init is not None or run.bert is not None:
         run, start = begin(run, options.init, say)
@@ -157,15 +192,21 @@ def prepare(run: Run, adapter: TaskAdapter, options: RunOptions, say: Say) -> Pr
         source_pipeline=source_pipeline,
         table=table,
         start=start,
+        fit=fit,
     )
 
 
 def read_splits(
-    run: Run, adapter: TaskAdapter, folder: Folder, rename: Mapping[str, str] | None, say: Say
-) -> tuple[Rows, str, int]:
-    """The rows of all splits, their fingerprint, and how many of dev are also in train."""
+    run: Run, adapter: TaskAdapter, options: RunOptions, fit: RunFit, say: Say
+) -> tuple[Run, RunFit, Rows, str, int]:
+    """The rows of all splits, their fingerprint, and how many of dev are also in train.
+
+    Before them the run, with a share to hold back that suits the number of rows.
+    """
+    folder, rename, splits = options.data, options.rename, run.data.train
+    rows = [row for split in splits for row in adapter.read(run, folder, split, rename, say)]
+    run, fit = fit.held_back(run, len({adapter.group(row) for row in rows}))
     files, seed = run.data, run.training.seed
-    rows = [row for split in files.train for row in adapter.read(run, folder, split, rename, say)]
     if files.tune is None:
         train, tune = split_rows(rows, share=files.tune_share, seed=seed, key=adapter.group)
     else:
@@ -183,7 +224,7 @@ def read_splits(
         many = f"{shared:,} of {len(dev):,} dev {adapter.noun}"
         say(f"warning: {many} also stand in the training data")
     kept = {"train": take_share(train, share=files.share, seed=seed), "tune": tune, "dev": dev}
-    return kept, _fingerprint(adapter.written(row) for row in rows), shared
+    return run, fit, kept, _fingerprint(adapter.written(row) for row in rows), shared
 
 
 def _fingerprint(written: Iterable[str]) -> str:
@@ -266,6 +307,18 @@ def bucketed_slots(run: Run, lengths: Tensor) -> Callable[[int], Sequence[Slot]]
         )
 
     return slots
+
+
+@torch.inference_mode()
+def mean_loss(loss: Loss, model: nn.Module, rows: Any, *, batch_size: int = 256) -> float:
+    """The mean loss of a split that has labels, in evaluation."""
+    was_training, device, total = model.training, next(model.parameters()).device, 0.0
+    model.eval()
+    for slot in in_order(rows.lengths().cpu(), batch_size=batch_size):
+        batch = rows.batch(slot.rows.to(device), slot.length)
+        total += float(loss(model(batch), batch)) * len(slot.rows)
+    model.train(was_training)
+    return total / len(rows)
 
 
 def check_finite(is_finite: bool) -> None:

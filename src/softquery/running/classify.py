@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -16,6 +17,7 @@ from softquery.errors import ConfigError, counted
 from softquery.files import Row, read_rows
 from softquery.recipes import ClassifySettings, Run
 from softquery.running.adapter import (
+    Answered,
     Prepared,
     Rows,
     TaskAdapter,
@@ -53,6 +55,23 @@ class ClassifyAdapter(TaskAdapter):
     def identity(self, row: Row) -> Hashable:
         """The text."""
         return row.values["text"]
+
+    def labels(self, row: Row) -> Sequence[str]:
+        """The one label."""
+        return (row.values["label"],)
+
+    def answered(self, row: Row) -> Answered | None:
+        """The text and its class; nothing where a teacher answers instead."""
+        if row.values.get(TEACHER):
+            return None
+        return Answered(self.identity(row), row.values["label"], row.number)
+
+    def chance(self, prepared: Prepared, split: str) -> float | None:
+        """That of the most frequent class."""
+        task: TextClassification = prepared.task
+        gold = np.array([parse_class(row.values["label"], task.labels)
+                         for row in prepared.rows[split]])  # fmt: skip
+        return task.score(gold, np.full_like(gold, np.bincount(gold).argmax()))
 
     def written(self, row: Row) -> str:
         """All columns that are read."""

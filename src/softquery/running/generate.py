@@ -168,7 +168,8 @@ class GenerateAdapter(TaskAdapter):
             answers = [each[0].text if each else "" for each in texts]
             targets = [row.values["target"] for row in rows]
             found = {"tune_bleu": corpus_bleu(answers, targets, tokens=task.bleu), **found}
-        return {**found, "tune_token_accuracy": float(likely.report()["token_accuracy"])}
+        accuracy = float(likely.report()["token_accuracy"])
+        return {**found, "tune_token_accuracy": accuracy, "tune_loss": -likely.mean}
 
 
 def _generator(prepared: Prepared, model: nn.Module) -> Generator:

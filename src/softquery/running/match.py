@@ -1,5 +1,6 @@
 """Pairs of sentences: rows with `sentence1`, `sentence2` and `label`."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from softquery.measure import accuracy, auc, spearman
 from softquery.models import REGISTRY
 from softquery.recipes import Run
 from softquery.running.adapter import (
+    Answered,
     Prepared,
     Rows,
     TaskAdapter,
@@ -52,6 +54,26 @@ class MatchAdapter(TaskAdapter):
     def identity(self, row: Row) -> Hashable:
         """Both sentences."""
         return _pair(row)
+
+    def labels(self, row: Row) -> Sequence[str]:
+        """The one label."""
+        return (row.values["label"],)
+
+    def answered(self, row: Row) -> Answered | None:
+        """Both sentences and their label; nothing where a teacher answers instead."""
+        if row.values.get(TEACHER):
+            return None
+        return Answered(self.identity(row), row.values["label"], row.number)
+
+    def chance(self, prepared: Prepared, split: str) -> float | None:
+        """That of the most frequent class; of any order where pairs are ranked or graded."""
+        task: PairTask = prepared.task
+        if not isinstance(task, PairClassification):
+            return 0.0
+        if task.steers_by == "auc":
+            return 0.5
+        counts = Counter(row.values["label"] for row in prepared.rows[split])
+        return max(counts.values()) / counts.total()
 
     def written(self, row: Row) -> str:
         """All columns that are read."""

@@ -59,6 +59,11 @@ class ReadAdapter(TaskAdapter):
         """The question with its context."""
         return row.question, row.context
 
+    def chance(self, prepared: Prepared, split: str) -> float | None:
+        """No answer to any question."""
+        rows: list[AskedQuestion] = prepared.rows[split]
+        return sum(not row.answers for row in rows) / len(rows)
+
     def written(self, row: AskedQuestion) -> str:
         """All but the id."""
         return json.dumps([row.question, row.context, row.answers], ensure_ascii=True)

@@ -26,10 +26,18 @@ def task_card(
         kind=adapter.kind,
         languages=_languages(run),
         data=[("train", len(rows["train"]), ""), ("held back to tune by", len(rows["tune"]), "")],
-        facts={f"dev {adapter.noun} that also stand in train": shared},
+        facts={f"dev {adapter.noun} that also stand in train": shared, **_changed(prepared)},
         numbers=_numbers(prepared.task.steers_by, metrics["dev"]),
         limit="Measured on one dev set only; no limits have been probed.",
+        warnings=metrics["training"]["warnings"],
     )
+
+
+def _changed(prepared: Prepared) -> dict[str, str]:
+    """The settings that were fitted to the data, where there are any."""
+    changed = [each for each in prepared.fit.found if each.is_changed]
+    shown = ", ".join(f"{each.setting}={each.value:g}" for each in changed)
+    return {"fitted to the data": shown} if shown else {}
 
 
 def bert_card(run: BertRun, metrics: Mapping[str, Any], *, name: str) -> str:
@@ -106,6 +114,7 @@ def _card(
     facts: Mapping[str, Any],
     numbers: list[CardNumber],
     limit: str,
+    warnings: Sequence[str] = (),
 ) -> str:
     """The card as Markdown. Licence and limits are the user's to state, and the card says so."""
     training = metrics["training"]
@@ -129,7 +138,7 @@ def _card(
             **facts,
         },
         numbers=numbers,
-        limits=[limit],
+        limits=[limit, *(f"Warned while training: {each}." for each in warnings)],
     )
     return make_card(card, kind=kind)
 

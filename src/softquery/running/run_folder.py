@@ -16,13 +16,16 @@ from lightning_fabric import Fabric
 from softquery.bundle import RECORDS
 from softquery.errors import ConfigError, InputError, SoftqueryError
 from softquery.files import write_json
+from softquery.recipes.fitted import Fitted
 from softquery.running.run_options import RunOptions, Say
 from softquery.training import Training, launch
 from softquery.training.run_records import NAME as CHECKPOINT
 
 SETTINGS = "run.json"
 DATA = "data_fingerprint"
+FITTED = "fitted"
 _MAY_CHANGE = {
+    FITTED,  # its values are compared by themselves
     "training.checkpoint_seconds",
     "training.max_epochs",
     "training.max_steps",
@@ -183,6 +186,20 @@ def note_settings(
     except OSError as error:
         raise InputError(f"cannot be made ({error.strerror})", source=folder) from None
     write_json(note, plain)
+
+
+def recorded_values(output: str | PathLike[str]) -> dict[str, Fitted] | None:
+    """What an interrupted run was fitted to; None where it left no settings.
+
+    A run of an earlier version, which fitted nothing, has an empty record. What is damaged is
+    reported where the settings are compared.
+    """
+    note = partial_folder(output) / RECORDS / SETTINGS
+    try:
+        found = json.loads(note.read_text(encoding="utf-8")).get(FITTED, [])
+        return {each["setting"]: Fitted(**each) for each in found}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return {} if note.exists() else None
 
 
 def _read_settings(note: Path) -> dict[str, Any]:

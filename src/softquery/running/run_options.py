@@ -30,3 +30,6 @@ class RunOptions:
     """Processes, started by torchrun where there are several."""
     rename: Mapping[str, str] | None = None
     """Our column names to those of the files."""
+    chosen: frozenset[str] | None = None
+    """Settings that the user named, such as `"optim.lr"`: all others may be fitted to the data.
+    None to train the run as it is."""

@@ -10,17 +10,20 @@ import numpy as np
 from torch import nn
 
 from softquery.answers import Scheme, TagError, TagSet
+from softquery.answers.tag_schemes import OUTSIDE, label_of
 from softquery.data import Sentences, Texts, WordPieces, encode_words
 from softquery.errors import InputError, counted
 from softquery.files import TAGGED_FORMS, TaggedSentence, read_tagged
 from softquery.models import REGISTRY
 from softquery.recipes import Run, TagSettings
 from softquery.running.adapter import (
+    Answered,
     Prepared,
     Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
+    mean_loss,
     vocabulary_of,
 )
 from softquery.running.run_options import Say
@@ -57,6 +60,21 @@ class TagAdapter(TaskAdapter):
     def identity(self, row: TaggedSentence) -> Hashable:
         """All words."""
         return tuple(row.tokens)
+
+    def labels(self, row: TaggedSentence) -> Sequence[str]:
+        """What its spans are, each once; plain tags as they are."""
+        return sorted({label_of(tag) for tag in row.tags or () if tag != OUTSIDE})
+
+    def answered(self, row: TaggedSentence) -> Answered | None:
+        """All words with all tags."""
+        return Answered(tuple(row.tokens), tuple(row.tags or ()), row.rows[0])
+
+    def chance(self, prepared: Prepared, split: str) -> float | None:
+        """No span; for plain tags, the most frequent one."""
+        if prepared.task.tags.has_spans:
+            return 0.0
+        counts = Counter(tag for row in prepared.rows[split] for tag in row.tags or ())
+        return max(counts.values()) / counts.total()
 
     def written(self, row: TaggedSentence) -> str:
         """Words and tags."""
@@ -133,7 +151,8 @@ class TagAdapter(TaskAdapter):
             task = prepared.task
             found = task.report(gold, predicted, num_samples=1)
             names = dict.fromkeys([task.steers_by, "accuracy"])
-            return {f"tune_{name}": found[name] for name in names}
+            metrics = {f"tune_{name}": found[name] for name in names}
+            return {**metrics, "tune_loss": mean_loss(task.loss, model, tune)}
 
         return TrainingPlan(
             slots=bucketed_slots(prepared.run, train.lengths().cpu()),

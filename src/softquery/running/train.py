@@ -37,6 +37,7 @@ from softquery.running.pretrain_elmo import ElmoPretraining
 from softquery.running.read import ReadAdapter
 from softquery.running.run_card import task_card
 from softquery.running.run_folder import (
+    FITTED,
     clear_up,
     enter,
     kept_if_resumable,
@@ -44,6 +45,7 @@ from softquery.running.run_folder import (
     partial_folder,
 )
 from softquery.running.run_options import RunOptions, Say
+from softquery.running.run_warnings import check_end, check_start
 from softquery.running.start import fill, freeze
 from softquery.running.tag import TagAdapter
 from softquery.running.train_word2vec import train_word2vec
@@ -103,12 +105,15 @@ def train_task(run: Run, options: RunOptions) -> Path:
     model, prepared = _build(prepared, say)
     model.to(fabric.device)
     plan = _plan(adapter, prepared, model, fabric.device, say)
+    prepared = _fitted_to_steps(prepared, plan, say)
     # A bad row is reported now, not after hours.
     dev = adapter.encode(prepared.rows["dev"], prepared, say, "dev")
+    warnings = check_start(adapter, prepared, len(plan.slots(0)), say)
     run, has_elmo = prepared.run, prepared.run.elmo is not None
     with kept_if_resumable(folder, say, writes=is_first):
         if is_first:
             settings = {**run.to_dict(), **(known_by(model) if has_elmo else {})}
+            settings[FITTED] = prepared.fit.to_list()
             note_settings(folder, settings, fingerprint=prepared.fingerprint, resume=options.resume)
         fabric.barrier()
         loss = prepared.task.loss
@@ -124,7 +129,7 @@ def train_task(run: Run, options: RunOptions) -> Path:
         )
         trainer.run(options.observer, resume=options.resume)
         if is_first:
-            _finish(adapter, prepared, trainer, dev, target)
+            _finish(adapter, prepared, trainer, dev, target, warnings, say)
             clear_up(folder, target)
             say(f"bundle written: {target}")
     leave(fabric)
@@ -174,8 +179,21 @@ def _plan(
     return adapter.plan(prepared, train_set, tune_set)
 
 
+def _fitted_to_steps(prepared: Prepared, plan: TrainingPlan, say: Say) -> Prepared:
+    """With the values that follow from the number of steps; all are said."""
+    run, fit = prepared.fit.steps(prepared.run, len(plan.slots(0)))
+    fit.tell(say)
+    return replace(prepared, run=run, fit=fit)
+
+
 def _finish(
-    adapter: TaskAdapter, prepared: Prepared, trainer: Trainer, dev: Any, target: Path
+    adapter: TaskAdapter,
+    prepared: Prepared,
+    trainer: Trainer,
+    dev: Any,
+    target: Path,
+    warnings: list[str],
+    say: Say,
 ) -> None:
     """Measure the best weights on dev and write the bundle."""
     run, task, model, state = prepared.run, prepared.task, trainer.bare, trainer.state
@@ -186,10 +204,18 @@ def _finish(
     dev = dev.to(device)
     if run.elmo is not None:
         dev = read_words(dev, model)
-    metrics = {
-        "dev": adapter.report(prepared, model, dev),
+    report = adapter.report(prepared, model, dev)
+    found, learnt = check_end(adapter, prepared, state, report, say)
+    metrics: dict[str, Any] = {
+        "dev": report,
         "tune": {task.steers_by: state.best, "n": len(prepared.rows["tune"])},
-        "training": {**state.facts(run.training.seed), "dev_rows_in_train": prepared.num_shared},
+        "training": {
+            **state.facts(run.training.seed),
+            "dev_rows_in_train": prepared.num_shared,
+            "learnt": learnt,
+            "warnings": [*warnings, *found],
+            FITTED: prepared.fit.to_list(),
+        },
     }
     base = None if run.elmo is None else base_of(model)
     source, records = prepared.source_pipeline, trainer.folder / RECORDS

@@ -10,7 +10,7 @@ from softquery.training.loop import (
 )
 from softquery.training.optim import Optim, Schedule
 from softquery.training.plan import Loss, Observer, TrainingPlan, remembering
-from softquery.training.run_records import draw_curves, load_tensors
+from softquery.training.run_records import draw_curves, epoch_means, load_tensors
 
 __all__ = [
     "BEST",
@@ -23,6 +23,7 @@ __all__ = [
     "Training",
     "TrainingPlan",
     "draw_curves",
+    "epoch_means",
     "launch",
     "leave",
     "load_tensors",

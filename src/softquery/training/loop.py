@@ -43,6 +43,8 @@ from softquery.training.run_records import (
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
 
 BEST = "best.safetensors"
+TUNE_LOSS = "tune_loss"
+"""The metric that decides between epochs which the first one calls equal; less is better."""
 HEARING = 0.5
 """Seconds within which a signal that came while torch waited for another process arrives."""
 Precision = Literal["32-true", "bf16-mixed"]
@@ -87,6 +89,8 @@ class TrainerState:
     loss_sum: float = 0.0
     loss_steps: int = 0
     best: float = -math.inf
+    best_loss: float = math.inf
+    """The loss on the tune set at the best epoch, which decides between equal metrics."""
     best_epoch: int = -1
     bad_epochs: int = 0
     plateau_scale: float = 1.0
@@ -328,9 +332,13 @@ class Trainer:
         steering = next(iter(metrics.values()))
         if math.isnan(steering):  # such as the correlation of a model that answers all alike
             steering = -math.inf
-        improved = steering > state.best or state.best_epoch < 0
+        # On few rows the metric often ties; what remains equal leaves the earlier epoch.
+        loss = metrics.get(TUNE_LOSS, math.inf)
+        ties = steering == state.best and loss < state.best_loss
+        improved = steering > state.best or ties or state.best_epoch < 0
         if improved:
-            state.best, state.best_epoch, state.bad_epochs = steering, state.epoch, 0
+            state.best, state.best_loss = steering, loss
+            state.best_epoch, state.bad_epochs = state.epoch, 0
             if self.fabric.is_global_zero:
                 save_tensors(self.folder / BEST, dict(self.bare.state_dict()), metrics)
         else:

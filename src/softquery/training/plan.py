@@ -41,7 +41,8 @@ class TrainingPlan:
     make_batch: Callable[[Tensor, int], Any]
     """From rows and a padded length to the batch, on the device of the rows."""
     measure: Callable[[nn.Module], dict[str, float]]
-    """Metrics on held-back data; the first one steers the run, and more is better."""
+    """Metrics on held-back data; the first one steers the run, and more is better. Where epochs
+    tie, `tune_loss` decides, if it is among them."""
     num_tokens: Callable[[Slot], int] | None = None
     """Tokens of a batch, where speed is shown in tokens."""
     memory: Memory | None = None
