@@ -20,9 +20,9 @@ REFRESH = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question to an index."""
+    """One question to an index, or several."""
 
-    query: str
+    query: str | Sequence[str]
     top_k: int = 5
     where: Mapping[str, str | Sequence[str]] | None = None
     min_score: float | None = None
@@ -31,6 +31,11 @@ class SearchRequest:
     stages: tuple[str, ...] | None = None
     max_weights: int = 300_000
     """The most weights that the alignments of all hits may have together."""
+
+    @property
+    def queries(self) -> list[str]:
+        """All questions, in order."""
+        return [self.query] if isinstance(self.query, str) else list(self.query)
 
 
 class SteppedSearch(Protocol):
@@ -74,20 +79,30 @@ class SearchableIndex(Protocol):
 
 
 class RunningSearch:
-    """A search between its steps; the answer to each of them."""
+    """A search between its steps; the answer to each of them.
 
-    def __init__(self, search: SteppedSearch) -> None:
-        self.search = search
+    Args:
+        place: Which of the queries of its request it is for.
+        search: The search.
+    """
+
+    def __init__(self, place: int, search: SteppedSearch) -> None:
+        self.place, self.search = place, search
         self.is_compared = False
 
-    def items(self, steps: Sequence[SearchStep], num_tokens: int = 0) -> SplitRequest:
+    def aligned(self) -> Sequence[SearchStep]:
+        """The alignments of its hits, when all rows have been compared."""
+        self.is_compared = True
+        return self.search.alignments()
+
+    def items(self, steps: Sequence[SearchStep]) -> SplitRequest:
         """Steps as items; if there are none, an item that does nothing, so that it goes on."""
         runs = [step.run for step in steps] or [_nothing]
         return SplitRequest(
             [(self, run) for run in runs],
             [step.tokens for step in steps] or [0],
-            num_tokens=num_tokens,
-            num_truncated=num_tokens and int(self.search.is_truncated),
+            num_tokens=max(1, self.search.num_tokens),
+            num_truncated=int(self.search.is_truncated),
         )
 
 
@@ -111,20 +126,21 @@ class SearchHandler:
     def split(self, request: SearchRequest) -> Iterator[SplitRequest]:
         """Recall; an item is a batch of rows. A blank query finds nothing."""
         self._refresh_if_due()
-        if not request.query.strip():
-            return
-        search = self.index.steps(
-            request.query,
-            top_k=request.top_k,
-            where=request.where,
-            min_score=request.min_score,
-            candidates=request.candidates,
-            explain=request.explain,
-            stages=request.stages,
-        )
-        for _ in search.recall():
-            yield SplitRequest([], [])
-        yield RunningSearch(search).items(search.comparisons(), max(1, search.num_tokens))
+        for place, query in enumerate(request.queries):
+            if not query.strip():
+                continue
+            search = self.index.steps(
+                query,
+                top_k=request.top_k,
+                where=request.where,
+                min_score=request.min_score,
+                candidates=request.candidates,
+                explain=request.explain,
+                stages=request.stages,
+            )
+            for _ in search.recall():
+                yield SplitRequest([], [])
+            yield RunningSearch(place, search).items(search.comparisons())
 
     def compute(
         self, items: Sequence[tuple[RunningSearch, Callable[[], None]]]
@@ -137,18 +153,24 @@ class SearchHandler:
     def join(
         self, request: SearchRequest, answers: list[RunningSearch]
     ) -> list[SearchResult] | SplitRequest:
-        """What the query found; before that, the alignments of the hits."""
-        if not answers:
-            return [SearchResult(request.query, [], [], stages=checked_stages(request.stages))]
-        running = answers[0]
-        if not running.is_compared:
-            running.is_compared = True
-            steps = running.search.alignments()
-            if running.search.num_weights > request.max_weights:
-                raise TooManyWeights(running.search.num_weights, request.max_weights)
-            if steps:
-                return running.items(steps)
-        return [running.search.result()]
+        """What each query found; before that, the alignments of the hits."""
+        searches = {running.place: running for running in answers}
+        fresh = [each for each in searches.values() if not each.is_compared]
+        steps = [(each, step) for each in fresh for step in each.aligned()]
+        num_weights = sum(each.search.num_weights for each in fresh)
+        if num_weights > request.max_weights:
+            raise TooManyWeights(num_weights, request.max_weights)
+        if steps:
+            items = [(running, step.run) for running, step in steps]
+            # Searches without alignments go on as well, so that their results are told.
+            items += [(each, _nothing) for each in fresh]
+            return SplitRequest(items, [step.tokens for _, step in steps] + [0] * len(fresh))
+        return [
+            searches[place].search.result()
+            if place in searches
+            else SearchResult(query, [], [], stages=checked_stages(request.stages))
+            for place, query in enumerate(request.queries)
+        ]
 
     def _refresh_if_due(self) -> None:
         """Load changes; if that fails, the index is served as it was."""

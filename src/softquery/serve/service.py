@@ -124,16 +124,17 @@ class Service:
 
     async def search(
         self, index: str | None, request: SearchRequest
-    ) -> tuple[ServedModel, SearchResult]:
-        """The best hits of an index."""
+    ) -> tuple[ServedModel, list[SearchResult]]:
+        """What an index has for each query."""
         served = self.catalogue.find("search", index)
-        self.check_texts([request.query])
+        self.check_texts(request.queries)
         self._check_rows(served, request)
         self._check_conditions(request.where or {})
         request = replace(request, max_weights=self.limits.max_tokens)
-        found: SearchResult = (await self.ask(served, "search", request)).answers[0]
-        for stage, seconds in found.seconds.items():
-            self.metrics.observe_stage(f"search {stage}", served.name, seconds)
+        found: list[SearchResult] = (await self.ask(served, "search", request)).answers
+        for each in found:
+            for stage, seconds in each.seconds.items():
+                self.metrics.observe_stage(f"search {stage}", served.name, seconds)
         return served, found
 
     async def predict(
@@ -165,12 +166,13 @@ class Service:
 
     def _check_rows(self, served: ServedModel, request: SearchRequest) -> None:
         """Refuse to compare more rows than one request may; without recall, that is every row."""
-        most = f"one request may compare {self.limits.max_texts:,}"
-        if request.candidates > self.limits.max_texts:
-            raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates; {most}")
+        most, count = f"one request may compare {self.limits.max_texts:,}", len(request.queries)
+        times = "" if count == 1 else f" for each of {count:,} queries"
+        if request.candidates * count > self.limits.max_texts:
+            raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates{times}; {most}")
         is_alone = request.stages == (RERANK,) and isinstance(served.model, Index)
-        if is_alone and len(served.model) > self.limits.max_texts:
-            every = f"rerank alone compares all {len(served.model):,} rows"
+        if is_alone and len(served.model) * count > self.limits.max_texts:
+            every = f"rerank alone compares all {len(served.model):,} rows{times}"
             message = f"{every}; {most}; name words or vectors as well"
             raise Fault(FaultKind.VALIDATION, message)
 

@@ -49,6 +49,7 @@ TASKS: list[tuple[str, Any]] = [
 SEARCHES: list[tuple[str, Any]] = [
     ("/v1/search", {"query": "a password", "top_k": 3, "where": {"category": ["account"]}}),
     ("/v1/search", {"query": "a b", "index": "chinese", "explain": True, "min_score": 0.1}),
+    ("/v1/search", {"query": ["a password", "b"], "top_k": 2}),
     ("/v1/search", {"query": "a", "candidates": 9, "where": {"id": "account-01"}}),
     ("/v1/search", {"query": "a password", "stages": ["words", "vectors"], "min_score": 0.2}),
 ]

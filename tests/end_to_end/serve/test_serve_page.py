@@ -47,7 +47,10 @@ class Faq:
         if explain:
             for hit in hits:
                 hit["alignment"] = self.matcher.explain(query, hit["question"]).to_dict()
-        return SearchResult(query, [] if "nothing" in query else hits[:top_k], [])
+        others = hits if "close" in query else []
+        note = "the query is in a note" if "close" in query else None
+        found = [] if "nothing" in query else hits[:top_k]
+        return SearchResult(query, found, others, note=note)
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +209,25 @@ def test_the_faq_answers_and_says_why(opened):
     page.fill("#question", "nothing fits")
     playwright.expect(page.locator("#ask-status")).to_have_text("No good answer.")
     playwright.expect(page.locator("#why")).to_be_hidden()
+    playwright.expect(page.locator("#nearest li")).to_have_count(0)
+
+
+def test_without_a_good_answer_the_nearest_questions_are_shown(opened):
+    page = opened()
+    page.fill("#question", "nothing fits, but some are close")
+    playwright.expect(page.locator("#ask-status")).to_have_text(
+        "No good answer. The nearest questions: (the query is in a note)"
+    )
+    playwright.expect(page.locator("#hits li")).to_have_count(0)
+    near = page.locator("#nearest li")
+    playwright.expect(near).to_have_count(2)
+    playwright.expect(near.first.locator(".value")).to_have_text(re.compile("93"))
+    playwright.expect(near.first.get_by_text("Open Settings.")).to_be_hidden()
+    near.first.locator("summary").click()
+    playwright.expect(near.first.get_by_text("Open Settings.")).to_be_visible()
+    page.fill("#question", "I forgot my password")
+    playwright.expect(near).to_have_count(0)
+    assert page.title() != "broken"
 
 
 def test_a_real_index_in_two_languages(opened, shop):
@@ -221,7 +243,8 @@ def test_a_real_index_in_two_languages(opened, shop):
             ["<bos>", "how", "can", "i", "get", "a", "new", "password", "?", "<eos>"]
         )
         page.fill("#question", "How tall is the Eiffel tower?")
-        playwright.expect(page.locator("#ask-status")).to_have_text("No good answer.")
+        playwright.expect(page.locator("#ask-status")).to_contain_text("The nearest questions")
+        playwright.expect(page.locator("#nearest li")).to_have_count(5)
         page.select_option("#ask-index", "faq-zh")
         page.fill("#question", "忘记密码了怎么办")
         playwright.expect(best).to_contain_text("密码")

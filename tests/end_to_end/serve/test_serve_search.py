@@ -70,6 +70,42 @@ def test_no_good_answer(asked):
     assert asked.ask("/v1/search", {"query": " \t"}).json()["hits"] == []
 
 
+def test_without_a_good_answer_the_nearest_rows_are_told(asked):
+    found = asked.ask("/v1/search", {"query": ENGLISH, "min_score": 1, "top_k": 3}).json()
+    best = asked.ask("/v1/search", {"query": ENGLISH, "min_score": 0, "top_k": 3}).json()
+    assert (found["nearest"], found["note"]) == (best["hits"], None)
+    assert (found["hits"], best["nearest"]) == ([], [])
+
+
+def test_a_query_in_another_language_is_told_so(asked):
+    found = asked.ask("/v1/search", {"query": CHINESE}).json()
+    assert found["note"] == (
+        "the query is in Chinese, which match-en does not read; scores mean little"
+    )
+    assert asked.ask("/v1/search", {"query": CHINESE, "index": "chinese"}).json()["note"] is None
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_several_queries_get_what_each_of_them_gets(asked, explain):
+    queries = [ENGLISH, " ", "How tall is the Eiffel tower?", CHINESE, ENGLISH]
+    options = {"candidates": 16, "top_k": 3, "explain": explain}
+    many = asked.ask("/v1/search", {"query": queries, **options}).json()
+    single = [asked.ask("/v1/search", {"query": query, **options}).json() for query in queries]
+    assert {each.pop("index") for each in single} == {many["index"]} == {"faq-en"}
+    assert many["results"] == single
+
+
+def test_several_queries_share_what_one_request_may_compare(asked):
+    body = {"query": [ENGLISH] * 3}
+    assert len(asked.ask("/v1/search", body).json()["results"]) == 3
+    reply = asked.ask("/v1/search", {**body, "candidates": 27})
+    assert reply.status == 400
+    said = reply.json()["error"]["message"]
+    assert said == "27 candidates for each of 3 queries; one request may compare 80"
+    assert asked.ask("/v1/search", {"query": []}).status == 400
+    assert "81 texts" in asked.ask("/v1/search", {"query": ["a"] * 81}).json()["error"]["message"]
+
+
 def test_filters(asked):
     body = {"query": ENGLISH, "min_score": 0, "top_k": 100, "candidates": 80}
     chosen = ["orders", "delivery"]
@@ -218,7 +254,8 @@ def test_the_document_knows_searches(asked):
     assert "/v1/search" in document["paths"]
     body = document["components"]["schemas"]["SearchBody"]["properties"]
     assert body["candidates"]["maximum"] == 80
-    assert body["query"]["maxLength"] == 20_000
+    one, several = body["query"]["anyOf"]
+    assert (one["maxLength"], several["maxItems"]) == (20_000, 80)
     assert body["top_k"]["maximum"] == 100
 
 

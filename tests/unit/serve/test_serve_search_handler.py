@@ -111,6 +111,23 @@ def test_a_blank_query_finds_nothing(engine, index):
     assert index.refreshed == 1
 
 
+@pytest.mark.parametrize(("explain", "count"), [(False, 2), (True, 5)])
+def test_several_queries_are_one_request(engine, index, explain, count):
+    request = SearchRequest(["a", " ", "b", "a"], candidates=2, explain=explain)
+    result = engine.submit(SearchHandler("faq", index), request).result(20)
+    assert [each.query for each in result.answers] == ["a", " ", "b", "a"]
+    assert [each.hits for each in result.answers] == [
+        [{"done": count}], [], [{"done": count}], [{"done": count}],
+    ]  # fmt: skip
+    assert (result.num_tokens, result.num_truncated) == (21, 3)
+
+
+def test_the_weights_of_several_queries_count_together(engine, index):
+    request = SearchRequest(["a", "b"], candidates=1, explain=True, max_weights=99)
+    with pytest.raises(TooManyTokens, match="100 weights"):
+        engine.submit(SearchHandler("faq", index), request).result(20)
+
+
 def test_others_are_served_between_the_steps(engine, index):
     """A search was one item of a fixed cost, so that everybody waited for its end."""
     handler = SearchHandler("faq", index)

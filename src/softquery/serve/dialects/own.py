@@ -10,6 +10,7 @@ from softquery.answers import generated_record
 from softquery.decoding import Beam, CoupletRule
 from softquery.runtime import GenerateRequest
 from softquery.runtime.generate.request import Rank
+from softquery.search import SearchResult
 from softquery.search.query.stages import STAGES, Stage, checked_stages
 from softquery.serve.bodies import (
     LIMIT,
@@ -19,6 +20,7 @@ from softquery.serve.bodies import (
     ResponseBody,
     SmallCount,
     Text,
+    TextOrTexts,
     Texts,
     refusals,
 )
@@ -88,9 +90,9 @@ class Explained(ResponseBody):
 
 
 class SearchBody(RequestBody):
-    """A question to an index."""
+    """A question to an index, or a list of them."""
 
-    query: Text
+    query: TextOrTexts
     top_k: SmallCount = 5
     where: Annotated[
         dict[str, str | list[str]] | None,
@@ -123,30 +125,46 @@ class SearchBody(RequestBody):
 
         Args:
             most: Rows that one request may compare. There are no more hits than that, nor
-                candidates unless the body asks for them.
+                candidates unless the body asks for them. Several queries share them.
         """
         is_given = "candidates" in self.model_fields_set
+        count = 1 if isinstance(self.query, str) else len(self.query)
         return SearchRequest(
             query=self.query,
             top_k=min(self.top_k, most),
             where=self.where,
             min_score=self.min_score,
-            candidates=self.candidates if is_given else min(self.candidates, most),
+            candidates=self.candidates if is_given else max(1, min(self.candidates, most // count)),
             explain=self.explain,
             stages=None if self.stages is None else checked_stages(self.stages),
         )
 
 
-class SearchAnswer(ResponseBody):
-    """The best hits, best first; none if no answer is good enough.
+class FoundRows(ResponseBody):
+    """The best hits, best first; none if no answer is good enough, and then the nearest rows.
 
-    Each has `question`, `answer`, `score`, the kept columns, and with `explain` an `alignment`.
+    Each row has `question`, `answer`, `score`, the kept columns, and a hit with `explain` an
+    `alignment`. `note` says if a model of the index does not read the language of the query.
     """
 
-    index: str
     query: str
     stages: list[Stage]
     hits: list[dict[str, Any]]
+    nearest: list[dict[str, Any]]
+    note: str | None
+
+
+class SearchAnswer(FoundRows):
+    """What was found for one query."""
+
+    index: str
+
+
+class SearchAnswers(ResponseBody):
+    """What was found for each of several queries, in their order."""
+
+    index: str
+    results: list[FoundRows]
 
 
 class TextsBody(RequestBody):
@@ -249,10 +267,10 @@ class Own:
         """The stored questions that mean the same, with their answers."""
         request = body.request(self.service.limits.max_texts)
         served, found = await self.service.search(body.index, request)
-        stages = list(found.stages)
-        return Json(
-            {"index": served.name, "query": body.query, "stages": stages, "hits": found.hits}
-        )
+        results = [_found(each) for each in found]
+        if isinstance(body.query, str):
+            return Json({"index": served.name, **results[0]})
+        return Json({"index": served.name, "results": results})
 
     async def classify(self, body: TextsBody) -> Json:
         """The label of each text."""
@@ -289,6 +307,16 @@ class Own:
         return Json(content, size=num_characters(texts))
 
 
+def _found(result: SearchResult) -> dict[str, Any]:
+    return {
+        "query": result.query,
+        "stages": list(result.stages),
+        "hits": result.hits,
+        "nearest": result.nearest,
+        "note": result.note,
+    }
+
+
 def _with_text(answer: Any, text: str) -> dict[str, Any]:
     found: dict[str, Any] = answer.record(text)
     return found
@@ -308,10 +336,10 @@ def own_routes(service: Service) -> APIRouter:
     """Our own addresses, as far as the served models and indexes can answer them."""
     router, own = APIRouter(tags=["softquery"]), Own(service)
     common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.OPENAI)}
-    routes: list[tuple[Verb, Callable[..., Any], type[ResponseBody]]] = [
+    routes: list[tuple[Verb, Callable[..., Any], Any]] = [
         ("match", own.match, MatchAnswer),
         ("explain", own.explain, Explained),
-        ("search", own.search, SearchAnswer),
+        ("search", own.search, SearchAnswer | SearchAnswers),
         ("classify", own.classify, TaskAnswer),
         ("tag", own.tag, TaskAnswer),
         ("read", own.read, TaskAnswer),

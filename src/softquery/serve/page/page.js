@@ -146,37 +146,49 @@ class Questions {
 
   async search(signal) {
     const query = byId("question").value;
-    if (!query.trim()) return this.show([], null, "");
+    if (!query.trim()) return this.show([], [], null, "");
     try {
       const index = byId("ask-index").value;
       const explain = this.indexes.find((each) => each.name === index)?.explains !== false; // a Siamese one cannot
       const found = await ask("/v1/search", { index, query, top_k: 5, explain }, signal);
       fine();
       const count = found.hits.length;
-      this.show(found.hits, found.hits[0]?.alignment, count ? say("found", { count }) : say("noAnswer"));
+      const status = count ? say("found", { count }) : say(found.nearest.length ? "nearest" : "noAnswer");
+      this.show(found.hits, found.nearest, found.hits[0]?.alignment, found.note ? `${status} (${found.note})` : status);
     } catch (fault) {
       if (!signal.aborted) tell(fault, this.newest);
     }
   }
 
-  show(hits, why, status) {
+  show(hits, nearest, why, status) {
     byId("ask-status").textContent = status;
     byId("hits").replaceChildren(...hits.map((hit) => this.hit(hit)));
+    byId("nearest").replaceChildren(...nearest.map((row) => this.near(row)));
     byId("why").hidden = !why;
     if (why) this.board.draw(why);
   }
 
   hit(hit) {
-    const bar = node("span", { class: "bar", "aria-hidden": "true" });
-    const score = Number(hit.score);
-    bar.style.setProperty("--share", `${Math.max(100 * Math.min(score, 1), 1)}%`);
     return node(
       "li",
       {},
       node("p", { class: "asked", dir: "auto", text: String(hit.question ?? hit.text ?? "") }),
       node("p", { dir: "auto", text: String(hit.answer ?? "") }),
-      node("p", { class: "score quiet" }, bar, node("span", { class: "value", text: percent(score) })),
+      this.score(hit),
     );
+  }
+
+  // A question that is not good enough; whoever meant it opens its answer.
+  near(row) {
+    const asked = node("summary", { class: "asked", dir: "auto", text: String(row.question ?? "") });
+    return node("li", {}, node("details", {}, asked, node("p", { dir: "auto", text: String(row.answer ?? "") })), this.score(row));
+  }
+
+  score(row) {
+    const bar = node("span", { class: "bar", "aria-hidden": "true" });
+    const score = Number(row.score);
+    bar.style.setProperty("--share", `${Math.max(100 * Math.min(score, 1), 1)}%`);
+    return node("p", { class: "score quiet" }, bar, node("span", { class: "value", text: percent(score) }));
   }
 
   relabel() {
