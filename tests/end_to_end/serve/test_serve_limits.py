@@ -165,7 +165,8 @@ def test_search_answers_as_the_index_does(held, slow):
     found = held.ask("/v1/search", {"query": "a cat sleeps", "top_k": 1}).json()
     hit = {"question": "a cat sleeps", "answer": "yes", "score": 0.9, "candidates": 50}
     stages = ["words", "vectors", "rerank"]
-    assert found == {"index": "slow", "query": "a cat sleeps", "stages": stages, "hits": [hit]}
+    told = {"hits": [hit], "nearest": [], "note": None}
+    assert found == {"index": "slow", "query": "a cat sleeps", "stages": stages, **told}
     options = {"where": {"kind": ["a", "b"]}, "min_score": 0.5, "explain": True}
     assert held.ask("/v1/search", {"query": "a", **options}).json()["hits"][0]["where"] == {
         "kind": ["a", "b"]
