@@ -78,6 +78,8 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")]
+MATCHERS = "is for matchers, which learn from --pairs without --texts"
+ENCODERS = "is for sentence encoders, which need --texts"
 
 
 def distill(
@@ -114,15 +116,13 @@ def distill(
     _require_training()
     files = {"texts": texts or [], "pairs": pairs or [], "parallel": parallel or []}
     changes = [*(settings or []), *([] if seed is None else [f"training.seed={seed}"])]
-    _check_files([path for some in files.values() for path in some])
+    _check_files([path for some in (*files.values(), vectors or []) for path in some])
     goal = _Goal(output, resume, columns)
     if texts:
-        _refuse(
-            "makes a matcher, which reads no --texts", labels=labels, vectors=vectors, init=init
-        )
+        _refuse(MATCHERS, labels=labels, vectors=vectors, init=init)
         bundle = _encoder(teacher, files, student or "static", changes, weights, goal)
     elif pairs:
-        _refuse("is for sentence encoders, which need --texts", weights=weights, parallel=parallel)
+        _refuse(ENCODERS, weights=weights, parallel=parallel)
         chosen = _PairStudent(student or "esim-fast", changes, labels, vectors or [], init)
         bundle = _matcher(teacher, pairs, chosen, goal)
     else:

@@ -6,6 +6,7 @@ Of pairs, N are N pairs, and C the logits of each.
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from tokenizers import Tokenizer
 from softquery.bundle import Bundle, read_bundle
 from softquery.bundle.config import CONFIG, LARGEST_TOKENIZER
 from softquery.errors import BundleError, ConfigError, InputError, counted
-from softquery.export import ExportReport, export_matcher, export_sentence_encoder
+from softquery.export import ExportReport, export_bert_head, export_sentence_encoder
 from softquery.interop import import_sentence_transformers
 from softquery.interop.cross_encoder import is_cross_encoder
 from softquery.interop.sentence_modules import MODULES
@@ -39,6 +40,7 @@ from softquery.tasks import PairClassification, PairGrading, PairTask, task_from
 from softquery.text import BERT_RESERVED
 
 TOKENIZER = "tokenizer.json"
+EXPORT_BERT = partial(export_bert_head, int8=False, limit=0.0, rows=[])
 BATCH = 64
 """Texts that a graph reads at a time."""
 LARGEST_GRAPH = 1 << 31
@@ -290,6 +292,12 @@ def open_pair_teacher(source: str, labels: Sequence[str] = ()) -> PairTeacher:
         return LogitFile(path, labels)
     if path.is_dir() and is_cross_encoder(path):
         return ImportedMatcher(path)
+    if (path / MODULES).exists():
+        raise InputError(
+            "encodes sentences; expected a matcher or a cross-encoder; "
+            "a teacher of vectors needs --texts",
+            source=source,
+        )
     return MatcherTeacher(source)
 
 
@@ -329,7 +337,7 @@ class ImportedMatcher:
 
     def __init__(self, folder: Path) -> None:
         self._scratch = TemporaryDirectory()  # the model's files, until this object goes
-        self._model = MatcherTeacher(_imported(folder, self._scratch, export_matcher))
+        self._model = MatcherTeacher(_imported(folder, self._scratch, EXPORT_BERT))
         self.task, self.logits = self._model.task, self._model.logits
         self.files = _model_files(folder)
 
@@ -351,7 +359,10 @@ class LogitFile:
             return
         if len(labels) != width:
             named = f"--labels names {len(labels)}" if labels else "--labels names none"
-            raise InputError(f"has {width} logits per pair, but {named}", source=path)
+            raise InputError(
+                f"holds rows of {width}, but {named}; expected a label for each column",
+                source=path,
+            )
         try:
             self.task = PairClassification(labels=tuple(labels))
         except ValueError as error:
