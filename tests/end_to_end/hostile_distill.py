@@ -9,11 +9,20 @@ REST = "--texts texts.txt --output student"
 BY_FOLDER, BY_VECTORS = f"distill sentences {REST}", f"distill vectors.npy {REST}"
 PAIRED = f"{BY_FOLDER} --pairs pairs.tsv"
 HEAD = "sentence1\tsentence2\tlabel\n"
+BY_MATCHER = "distill model --pairs pairs.tsv --output student"
+BY_LOGITS = "distill vectors.npy --pairs pairs.tsv --output student"
+BUNDLE = frozenset({"bundle"})
 
 
 def write_texts(place: Path) -> None:
-    """Eight different texts."""
+    """Eight different texts, and eight pairs."""
     (place / "texts.txt").write_text(TEXTS)
+    pairs(*(f"a man eats {number}\tsomeone eats\t" for number in range(8)))(place)
+
+
+def pairs(*lines: str) -> Damage:
+    """A file of pairs, with what may be a label."""
+    return file("pairs.tsv", HEAD + "".join(f"{line}\n" for line in lines))
 
 
 def vectors(*shape: int, kind: str = "f4", holds: float = 1.0) -> Damage:
@@ -188,3 +197,147 @@ DISTILL = [
         said="student.partial: there is no interrupted run here to resume",
     ),
 ]
+
+DISTILL_PAIRS = [
+    Case(
+        title="neither texts nor pairs",
+        command="distill model --output student",
+        said="nothing to learn from: name --texts for a sentence encoder, or --pairs for a matcher",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a teacher of pairs that encodes sentences",
+        command="distill sentences --pairs pairs.tsv --output student",
+        said="sentences: encodes sentences; expected a matcher or a cross-encoder; "
+        "a teacher of vectors needs --texts",
+    ),
+    Case(
+        title="a teacher of pairs that tags words",
+        command="distill tagger --pairs pairs.tsv --output student",
+        said="tagger: expected a matcher, found kind 'tagger'; a teacher of vectors needs --texts",
+        needs=frozenset({"tagger"}),
+    ),
+    Case(
+        title="two teachers of pairs",
+        command="distill model model --pairs pairs.tsv --output student",
+        said="one teacher at a time teaches a matcher, got 2",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="pairs that are not there",
+        command="distill model --pairs none.tsv --output student",
+        said="none.tsv: no such file",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="pairs without their second texts",
+        command=BY_MATCHER,
+        damage=file("pairs.tsv", "sentence1\tother\na\tb\n"),
+        said='pairs.tsv, row 1: no column "sentence2" (did you mean "sentence1"?); found: '
+        "sentence1, other; expected: sentence1, sentence2; other names are given with "
+        "--columns sentence2=NAME",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a pair with an empty side",
+        command=BY_MATCHER,
+        damage=pairs("a\tb\t", "a\t \t"),
+        said="pairs.tsv, row 3: sentence2 is empty",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a label that the teacher does not know",
+        command=BY_MATCHER,
+        damage=pairs("a\tb\tsame", "a\tc\tequal"),
+        said="pairs.tsv, row 3: label 'equal' is not one of different, same",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="the same pair again and again",
+        command=BY_MATCHER,
+        damage=pairs(*["a man\tsomeone\t"] * 9),
+        said="pairs.tsv: 1 different pair to learn from; expected at least 4",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="pairs of one first text",
+        command=BY_MATCHER,
+        damage=pairs(*(f"a man\tsomeone {number}\t" for number in range(9))),
+        said="the pairs: 1 different first text, which is too few to learn from and to hold "
+        "some back; expected at least 4",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="logits of other pairs",
+        command=f"{BY_LOGITS} --labels no,yes",
+        damage=vectors(7, 2),
+        said="vectors.npy: holds logits of 7 pairs for 8 rows; expected one row each",
+    ),
+    Case(
+        title="logits that are not finite",
+        command=f"{BY_LOGITS} --labels no,yes",
+        damage=vectors(8, 2, holds=float("nan")),
+        said="the teacher: its logits of pair 1 are not finite; expected numbers",
+    ),
+    Case(
+        title="logits that nobody names",
+        command=BY_LOGITS,
+        damage=vectors(8, 3),
+        said="vectors.npy: holds rows of 3, but --labels names none; "
+        "expected a label for each column",
+    ),
+    Case(
+        title="more labels than logits",
+        command=f"{BY_LOGITS} --labels no,maybe,yes",
+        damage=vectors(8, 2),
+        said="vectors.npy: holds rows of 2, but --labels names 3; expected a label for each column",
+    ),
+    Case(
+        title="labels for a teacher that has its own",
+        command=f"{BY_MATCHER} --labels no,yes",
+        said="--labels names the columns of a .npy; a model knows its own labels",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="labels that are not the teacher's",
+        command=f"{BY_MATCHER} --set task.labels=no,yes",
+        said="task: a student has the labels of its teacher, which --set cannot change",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a weight below zero",
+        command=f"{BY_MATCHER} --set distill.gold_weight=-1",
+        said="distill.gold_weight: gold_weight must not be negative, got -1.0",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a matcher that is not known",
+        command=f"{BY_MATCHER} --student esim-fst",
+        said=f"unknown student 'esim-fst'; did you mean 'esim-fast'? (known: esim, {ANY})",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a student of vectors for pairs",
+        command=f"{BY_MATCHER} --student static",
+        said=f"static learns vectors of --texts; --pairs alone teach a matcher: esim, {ANY}",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="a matcher for texts",
+        command=f"{BY_FOLDER} --student esim-fast",
+        said="esim-fast is a matcher, which learns from --pairs without --texts; "
+        "vectors are learnt by static, bilstm, convolution, transformer",
+    ),
+    Case(
+        title="`--weights` for a matcher",
+        command=f"{BY_MATCHER} --weights 1",
+        said="--weights is for sentence encoders, which need --texts",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="`--init` for a sentence encoder",
+        command=f"{BY_FOLDER} --init model",
+        said="--init is for matchers, which learn from --pairs without --texts",
+    ),
+]
+"""Where `--texts` are missing."""

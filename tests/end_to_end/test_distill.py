@@ -31,11 +31,11 @@ import time
 from softquery.cli import main
 from softquery.running.distilling import teacher
 teacher.SHARD = 64
-plain = teacher._write
+plain = teacher.write_array
 def write(path, array):
     plain(path, array)
     time.sleep(0.2)
-teacher._write = write
+teacher.write_array = write
 """
 """Code for `start_warm`: shards of 64 texts, each of which takes a while."""
 

@@ -19,7 +19,7 @@ from hostile_bert import IMPORT_BERT, TRAIN_BERT
 from hostile_bert_tasks import TRAIN_HEADS
 from hostile_bundles import MODELS, RECIPES
 from hostile_cases import ANY, Case, markdown, table
-from hostile_distill import DISTILL, write_texts
+from hostile_distill import DISTILL, DISTILL_PAIRS, write_texts
 from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_embed import EMBED
 from hostile_encoders import IMPORT_SENTENCES, IMPORT_STATIC, write_encoder_folders
@@ -63,7 +63,7 @@ CASES = {
     "train bert-match": TRAIN_HEADS,
     "train tagger": TRAIN_TAGGER,
     "train word2vec": TRAIN_WORDS,
-    "distill": DISTILL,
+    "distill": [*DISTILL, *DISTILL_PAIRS],
     "import elmo": IMPORT_ELMO,
     "import bert": [*IMPORT_BERT, *IMPORT_GOOGLE],
     "import sentence-transformers": IMPORT_SENTENCES,

@@ -19,6 +19,7 @@ NEED = [
         "elmo",
         "generators",
         "matchers",
+        "mine",
         "sentences",
         "teachers",
     )

@@ -1,10 +1,10 @@
 """`softquery distill`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,15 +17,25 @@ Teachers = Annotated[
     list[str],
     typer.Argument(
         help="A sentence-transformers folder, a model that encodes sentences (a name or a "
-        "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text. "
-        "Several teach together."
+        "folder), an ONNX file beside its tokenizer.json, or a .npy with one vector per text; "
+        "several teach together. For a matcher: a matcher (a name or a folder), a cross-encoder's "
+        "folder, or a .npy with a row of logits per pair."
+    ),
+]
+Output = Annotated[Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")]
+Texts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="What a sentence encoder reads: a text per line, or a column `text`. Repeatable. "
+        "Omit it for a matcher."
     ),
 ]
 Pairs = Annotated[
     list[Path] | None,
     typer.Option(
-        help="Rows with sentence1 and sentence2, which mean the same: they are told from all "
-        "others of a batch and from mined ones. Repeatable."
+        help="Rows with sentence1 and sentence2. Without --texts: the pairs that a matcher learns "
+        "the teacher's opinion of, with a label where it is known. Beside --texts: pairs that mean "
+        "the same, which are told from all others of a batch and from mined ones. Repeatable."
     ),
 ]
 Parallel = Annotated[
@@ -35,68 +45,180 @@ Parallel = Annotated[
         "`taught`. Repeatable."
     ),
 ]
+Student = Annotated[
+    str | None,
+    typer.Option(
+        help="Of vectors: static (the default; minutes on a CPU), bilstm, convolution or "
+        "transformer. Of pairs: a recipe for matching, such as esim-fast (the default), esim, "
+        "decomposable-snli, siamese or esim-zh."
+    ),
+]
+Weights = Annotated[str, typer.Option(help="How much each of several teachers counts: 0.4,0.6.")]
+Labels = Annotated[
+    str, typer.Option(help="What the columns of a .npy of logits mean: entailment,neutral,…")
+]
+Vectors = Annotated[
+    list[Path] | None,
+    typer.Option(help="Pretrained word vectors for a matcher. Repeatable: laid side by side."),
+]
+Init = Annotated[
+    str | None, typer.Option(help="Start the matcher from this bundle: a name, or a folder.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Override one setting, such as model.output_size=128 or distill.gold_weight=0.5.",
+    ),
+]
+Columns = Annotated[
+    str, typer.Option(help="Our column name to the file's: text=question or sentence1=q1.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
+]
+Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")]
+MATCHERS = "is for matchers, which learn from --pairs without --texts"
+ENCODERS = "is for sentence encoders, which need --texts"
 
 
 def distill(
     teacher: Teachers,
-    texts: Annotated[
-        list[Path],
-        typer.Option(
-            help="What the student reads: a text per line, or a column `text`. Repeatable."
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
-    ],
-    weights: Annotated[
-        str, typer.Option(help="How much each of several teachers counts: 0.4,0.6.")
-    ] = "",
+    output: Output,
+    texts: Texts = None,
     pairs: Pairs = None,
     parallel: Parallel = None,
-    student: Annotated[
-        str, typer.Option(help="static (minutes on a CPU), bilstm, convolution, or transformer.")
-    ] = "static",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Override one setting, such as model.output_size=128."),
-    ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Our column name to the file's: text=question.")
-    ] = "",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
+    student: Student = None,
+    weights: Weights = "",
+    labels: Labels = "",
+    vectors: Vectors = None,
+    init: Init = None,
+    settings: Settings = None,
+    columns: Columns = "",
+    resume: Resume = False,
+    seed: Seed = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
 ) -> None:
-    """Make a small sentence encoder that gives nearly the vectors of a large one.
+    """Make a small model that answers nearly as a large one does.
 
-    The teacher's vectors are computed once and kept until the run is complete. An interrupted run
+    With --texts, a sentence encoder that gives nearly the vectors of a large one:
+
+        softquery distill all-MiniLM-L6-v2/ --texts questions.txt --output small
+
+    With --pairs alone, a matcher that gives nearly the logits of a cross-encoder, from pairs that
+    need no label; rows that have one learn it, too (--set distill.gold_weight=1):
+
+        softquery distill cross-encoder/ --pairs mined.tsv --student esim-fast --output fast
+
+    What the teacher says is computed once and kept until the run is complete. An interrupted run
     (Ctrl-C, kill, power cut) goes on with --resume to the same bytes.
     """
     _require_training()
+    files = {"texts": texts or [], "pairs": pairs or [], "parallel": parallel or []}
+    changes = [*(settings or []), *([] if seed is None else [f"training.seed={seed}"])]
+    _check_files([path for some in (*files.values(), vectors or []) for path in some])
+    goal = _Goal(output, resume, columns)
+    if texts:
+        _refuse(MATCHERS, labels=labels, vectors=vectors, init=init)
+        bundle = _encoder(teacher, files, student or "static", changes, weights, goal)
+    elif pairs:
+        _refuse(ENCODERS, weights=weights, parallel=parallel)
+        chosen = _PairStudent(student or "esim-fast", changes, labels, vectors or [], init)
+        bundle = _matcher(teacher, pairs, chosen, goal)
+    else:
+        raise ConfigError(
+            "nothing to learn from: name --texts for a sentence encoder, or --pairs for a matcher"
+        )
+    _show(bundle, as_json)
+
+
+class _Goal(NamedTuple):
+    """Where a run writes, and how it reads."""
+
+    output: Path
+    resume: bool
+    columns: str
+
+    @contextmanager
+    def watched(self, counted: str, data: Path, init: Any = None) -> Iterator[Any]:
+        """The options of a run that a bar shows and that can be interrupted."""
+        from softquery.running.run_options import RunOptions
+
+        with _resumable(self.output), TrainingBar(counted) as bar:
+            yield RunOptions(
+                data=data.parent,
+                output=self.output,
+                observer=bar,
+                say=bar.say,
+                resume=self.resume,
+                init=init,
+                rename=parse_rename(self.columns),
+            )
+
+
+class _PairStudent(NamedTuple):
+    """What the command line says of a matcher."""
+
+    name: str
+    changes: list[str]
+    labels: str
+    vectors: list[Path]
+    init: str | None
+
+
+def _refuse(reason: str, **given: object) -> None:
+    for name, value in given.items():
+        if value:
+            raise ConfigError(f"--{name} {reason}")
+
+
+def _encoder(
+    teacher: list[str],
+    files: Mapping[str, list[Path]],
+    student: str,
+    changes: Sequence[str],
+    weights: str,
+    goal: _Goal,
+) -> Path:
+    """Distil a sentence encoder."""
+    from softquery.recipes import override
+    from softquery.recipes.students import student as find_student
     from softquery.running.distilling.distill import distill as run_distillation
     from softquery.running.distilling.lessons import LessonFiles
     from softquery.running.distilling.open_teacher import open_teachers
-    from softquery.running.run_options import RunOptions
 
-    run = _student_run(student, settings or [], seed)
-    files = LessonFiles(texts=texts, parallel=parallel or [], pairs=pairs or [])
-    _check_files(files.all())
+    run = override(find_student(student), changes)
     counting = _numbers(weights) if weights else None
     named = " + ".join(Path(each).name for each in teacher) + (f" ({weights})" if weights else "")
-    with _resumable(output), TrainingBar(run.counted) as bar:
-        options = RunOptions(
-            data=texts[0].parent,
-            output=output,
-            observer=bar,
-            say=bar.say,
-            resume=resume,
-            rename=parse_rename(columns),
-        )
+    with goal.watched(run.counted, files["texts"][0]) as options:
         opened = open_teachers(teacher, counting)
-        bundle = run_distillation(run, opened, files, options, teacher_name=named)
-    _show(bundle, as_json)
+        return run_distillation(run, opened, LessonFiles(**files), options, teacher_name=named)
+
+
+def _matcher(teacher: list[str], pairs: list[Path], student: _PairStudent, goal: _Goal) -> Path:
+    """Distil a matcher."""
+    from dataclasses import replace
+
+    from softquery.recipes import override
+    from softquery.recipes.students import pair_student
+    from softquery.running.distilling.distill_pairs import distill_pairs, taught_run
+    from softquery.running.distilling.open_teacher import open_pair_teacher
+    from softquery.zoo import resolve
+
+    if len(teacher) > 1:
+        raise ConfigError(f"one teacher at a time teaches a matcher, got {len(teacher)}")
+    run = pair_student(student.name)
+    given = [label.strip() for label in student.labels.split(",") if label.strip()]
+    init = None if student.init is None else resolve(student.init)
+    with goal.watched(run.counted, pairs[0], init) as options:
+        opened = open_pair_teacher(teacher[0], given)
+        if student.labels and not teacher[0].endswith(".npy"):
+            raise ConfigError("--labels names the columns of a .npy; a model knows its own labels")
+        run = override(taught_run(run, opened.task), student.changes)
+        if student.vectors:
+            run = replace(run, vectors=tuple(map(str, student.vectors)))
+        named = Path(teacher[0]).name
+        return distill_pairs(run, opened, pairs, options, teacher_name=named)
 
 
 def _require_training() -> None:
@@ -104,15 +226,6 @@ def _require_training() -> None:
         import jaxtyping  # noqa: F401
         import lightning_fabric  # noqa: F401
         import torch  # noqa: F401
-
-
-def _student_run(name: str, settings: Sequence[str], seed: int | None) -> Any:
-    """The student of that name, with what the command line changes."""
-    from softquery.recipes import override
-    from softquery.recipes.students import student
-
-    changes = [] if seed is None else [f"training.seed={seed}"]
-    return override(student(name), [*settings, *changes])
 
 
 def _check_files(paths: Sequence[Path]) -> None:

@@ -45,6 +45,7 @@ from softquery.data.masking import (
     bin_slots,
 )
 from softquery.data.pairs import (
+    NO_LABEL,
     PairBatch,
     Pairs,
     encode_pairs,
@@ -92,6 +93,7 @@ from softquery.data.translations import (
 )
 
 __all__ = [
+    "NO_LABEL",
     "Corpus",
     "DocumentBatch",
     "DocumentCorpus",

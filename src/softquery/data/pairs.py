@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from softquery.data.tokens import Sentences, Tokens, WordIds, distributions, parsed_label, softened
@@ -17,6 +17,8 @@ from softquery.text import TextPipeline
 Item = TypeVar("Item")
 CHUNK = 4096
 """Rows that are tokenised at a time."""
+NO_LABEL = -1
+"""The class of a pair that only a teacher has an opinion of."""
 
 
 class PairBatch(NamedTuple):
@@ -30,6 +32,9 @@ class PairBatch(NamedTuple):
     second: Tokens
     label: Shaped[Tensor, "B *C"] | None
     lexicon: Lexicon | None = None
+    taught: Float[Tensor, "B C"] | None = None
+    """A teacher's logits of each pair; labels are then those of a file, `NO_LABEL` or NaN where it
+    has none."""
 
     @property
     def size(self) -> int:
@@ -69,6 +74,8 @@ class Pairs:
     """Sentences that were longer than the pipeline's limit."""
     lexicon: Lexicon | None = None
     """The words that ids are rows of, for models that read their characters."""
+    taught: Float[Tensor, "N C"] | None = None
+    """A teacher's logits of each pair."""
 
     def __len__(self) -> int:
         return len(self.label)
@@ -85,12 +92,14 @@ class Pairs:
             second=self.second.to(device),
             label=self.label.to(device),
             lexicon=None if self.lexicon is None else self.lexicon.to(device),
+            taught=None if self.taught is None else self.taught.to(device),
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> PairBatch:
         """The chosen pairs, both sides padded to `length`."""
         sides = (self.first.pad(rows, length), self.second.pad(rows, length))
-        return PairBatch(*sides, self.label[rows], self.lexicon)
+        taught = None if self.taught is None else self.taught[rows]
+        return PairBatch(*sides, self.label[rows], self.lexicon, taught)
 
 
 def encode_pairs(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -24,6 +24,8 @@ class PieceBatch(NamedTuple):
     tokens: Tokens
     segments: Int[Tensor, "B T"]
     label: Shaped[Tensor, "B *C"] | None = None
+    taught: Float[Tensor, "B C"] | None = None
+    """A teacher's logits of each row."""
 
     @property
     def size(self) -> int:
@@ -60,6 +62,8 @@ class PiecePairs:
     label: Shaped[Tensor, "N *C"]
     num_cut: int = 0
     """Texts that were longer than the limit."""
+    taught: Float[Tensor, "N C"] | None = None
+    """A teacher's logits of each pair."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -75,11 +79,14 @@ class PiecePairs:
             first=self.first.to(device),
             second=self.second.to(device),
             label=self.label.to(device),
+            taught=None if self.taught is None else self.taught.to(device),
         )
 
     def batch(self, rows: Int[Tensor, " B"], length: int) -> PieceBatch:
         """The chosen pairs, padded to `length`."""
-        return joined_rows(self.first, self.second, rows, length)._replace(label=self.label[rows])
+        joined = joined_rows(self.first, self.second, rows, length)
+        taught = None if self.taught is None else self.taught[rows]
+        return joined._replace(label=self.label[rows], taught=taught)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class Run:
     """Everything that determines a training run of a model for a task, except its data."""
 
     keyed: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "settings": ("tags", "classes", "writing", "reading")
+        "settings": ("tags", "classes", "writing", "reading", "distill")
     }
     """Fields that stand in `--set` and in `run.json` under one of several keys: that of what they
     hold."""
@@ -131,7 +131,7 @@ class Run:
     task: Any | None = None
     """Of `softquery.tasks`; without one, classes and tags are those found in the training file."""
     settings: TaskSettings | None = None
-    """How rows of the task are read and learnt; None for matching, which has no such settings."""
+    """How rows of the task are read and learnt; None for matching by labels alone."""
     text: TextConfig = field(default_factory=TextConfig)
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     vectors: tuple[str, ...] = ()

@@ -1,13 +1,18 @@
-"""Students: small sentence encoders that learn a teacher's vectors, and what a run of one is."""
+"""Students: small sentence encoders that learn a teacher's vectors, and what a run of one is.
+
+Matchers that learn a teacher's opinion of pairs are the recipes for matching, trained otherwise.
+"""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from softquery.errors import ConfigError
-from softquery.models import PooledEncoderConfig, name_of
+from softquery.models import REGISTRY, PooledEncoderConfig, name_of
+from softquery.recipes import RECIPES, Files, Run
 from softquery.recipes.run import check_least, check_seed, run_dict
+from softquery.tasks import DistillSettings
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -182,8 +187,59 @@ STUDENTS: dict[str, Callable[[], DistillRun]] = {
 
 def student(name: str) -> DistillRun:
     """The student of that name, or `ConfigError` naming the nearest one."""
+    if name in pair_recipes():
+        raise ConfigError(
+            f"{name} is a matcher, which learns from --pairs without --texts; "
+            f"vectors are learnt by {', '.join(STUDENTS)}"
+        )
     if name not in STUDENTS:
-        near = difflib.get_close_matches(name[:100].lower(), STUDENTS, n=1, cutoff=0.3)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ConfigError(f"unknown student {name!r:.100}{hint} (known: {', '.join(STUDENTS)})")
+        raise ConfigError(_unknown(name, list(STUDENTS)))
     return STUDENTS[name]()
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name[:100].lower(), known, n=1, cutoff=0.3)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown student {name!r:.100}{hint} (known: {', '.join(known)})"
+
+
+def pair_recipes() -> dict[str, Run]:
+    """The recipes for matching, all but those with a biLM inside, which is larger than any teacher.
+
+    >>> "esim-fast" in pair_recipes(), "esim-elmo" in pair_recipes()
+    (True, False)
+    """
+    made = {name: make() for name, make in RECIPES.items()}
+    return {
+        name: run
+        for name, run in made.items()
+        if isinstance(run, Run) and not run.elmo and REGISTRY[run.model_name()].kind == "matcher"
+    }
+
+
+def pair_student(name: str) -> Run:
+    """The matcher of that recipe as a student, or `ConfigError` naming the nearest one.
+
+    Its structure, text and task are those of the recipe. A teacher's opinion of many pairs is
+    learnt in larger batches, over fewer epochs and with fewer words than labels of some thousand.
+    A head on a pretrained encoder keeps its own rates.
+    """
+    known = pair_recipes()
+    if name in STUDENTS:
+        raise ConfigError(
+            f"{name} learns vectors of --texts; --pairs alone teach a matcher: {', '.join(known)}"
+        )
+    if name not in known:
+        raise ConfigError(_unknown(name, list(known)))
+    run = known[name]
+    run = replace(run, settings=DistillSettings(), data=replace(run.data, tune=None))
+    if run.bert is not None:
+        return replace(run, data=replace(run.data, tune_share=0.01))
+    return replace(
+        run,
+        vocabulary=replace(run.vocabulary, min_count=2, size=50_000),
+        data=Files(batch_size=256, tune_share=0.01),
+        optim=Optim(lr=1e-3),
+        schedule=Schedule(warmup_share=0.02, decay="cosine", plateau_factor=1.0),
+        training=Training(max_epochs=8, patience=8, average_decay=0.999),
+    )

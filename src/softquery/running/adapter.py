@@ -39,11 +39,11 @@ class Prepared:
     """With sizes and labels filled in."""
     task: Any
     rows: Rows
-    fingerprint: str
-    """Hash of the training rows: a resumed run must see the same ones."""
-    num_shared: int
-    """Rows of dev that are also in train."""
     pipeline: TextPipeline
+    fingerprint: str = ""
+    """Hash of the training rows: a resumed run must see the same ones."""
+    num_shared: int = 0
+    """Rows of dev that are also in train."""
     source_pipeline: TextPipeline | None = None
     """For a generator's sources, where they have a vocabulary of their own."""
     table: np.ndarray[Any, np.dtype[np.float32]] | None = None
@@ -166,9 +166,17 @@ def prepare(run: Run, adapter: TaskAdapter, options: RunOptions, say: Say) -> Pr
     fit = RunFit(chosen=options.chosen, recorded=recorded)
     run, fit, rows, fingerprint, num_shared = read_splits(run, adapter, options, fit, say)
     run, fit = fit.rows(run, len(rows["train"]))
+    prepared = prepare_rows(run, adapter, rows, options.init, say)
+    return replace(prepared, fingerprint=fingerprint, num_shared=num_shared, fit=fit)
+
+
+def prepare_rows(
+    run: Run, adapter: TaskAdapter, rows: Rows, init: Folder | None, say: Say
+) -> Prepared:
+    """Settle labels, vocabulary and embedding table of rows that were read."""
     start = None
-    if options.init is not None or run.bert is not None:
-        run, start = begin(run, options.init, say)
+    if init is not None or run.bert is not None:
+        run, start = begin(run, init, say)
     run = adapter.settle(run, rows, () if start is None else start.labels, say)
     pipeline, source_pipeline = _pipelines(run, adapter, rows, start, say)
     table = None
@@ -186,13 +194,10 @@ def prepare(run: Run, adapter: TaskAdapter, options: RunOptions, say: Say) -> Pr
         run=replace(run, model=model, text=pipeline.config),
         task=run.task,
         rows=rows,
-        fingerprint=fingerprint,
-        num_shared=num_shared,
         pipeline=pipeline,
         source_pipeline=source_pipeline,
         table=table,
         start=start,
-        fit=fit,
     )
 
 

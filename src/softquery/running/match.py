@@ -115,12 +115,9 @@ class MatchAdapter(TaskAdapter):
     ) -> TrainingPlan:
         """Shuffled batches, and accuracy or correlation."""
         task: PairTask = prepared.task
-        batch_of: Any = train.batch
-        if isinstance(task, PairClassification) and (task.consistency > 0 or task.symmetric):
-            batch_of = _repeating(train, task)
         return TrainingPlan(
             slots=bucketed_slots(prepared.run, train.lengths().cpu()),
-            make_batch=batch_of,
+            make_batch=batches_for(task, train),
             measure=lambda model: _measured(task, model, tune),
         )
 
@@ -133,8 +130,15 @@ class MatchAdapter(TaskAdapter):
         return found
 
 
-def _repeating(train: Pairs | PiecePairs, task: PairClassification) -> Any:
-    """Batches with each pair twice where two passes are to agree, and in both orders if it may."""
+def batches_for(task: PairTask, train: Pairs | PiecePairs) -> Any:
+    """Makes batches, with each pair twice where two passes are to agree, in both orders if it may.
+
+    Args:
+        task: Says so.
+        train: The pairs, on their device.
+    """
+    if not isinstance(task, PairClassification) or not (task.consistency > 0 or task.symmetric):
+        return train.batch
     twice = task.consistency > 0
 
     def make_batch(rows: Tensor, length: int) -> Any:

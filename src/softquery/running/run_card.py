@@ -103,6 +103,44 @@ def distill_card(run: DistillRun, metrics: Mapping[str, Any], *, name: str) -> s
     )
 
 
+def pair_distill_card(
+    run: Run, files: Sequence[tuple[str, int, int]], metrics: Mapping[str, Any], *, name: str
+) -> str:
+    """The card of a matcher that learnt a teacher's opinion of pairs.
+
+    Args:
+        run: The student's.
+        files: The name, the rows and the labelled rows of each file of pairs.
+        metrics: As the bundle has them.
+        name: Of the bundle.
+    """
+    training, tune = metrics["training"], metrics["tune"]
+    numbers = [_number(metric, tune, "held back") for metric in ("correlation", "agreement")]
+    if "gold_accuracy" in tune:
+        labelled = {**tune, "n": tune["gold_n"]}
+        numbers.append(_number("gold_accuracy", labelled, "held back, with a label"))
+    return _card(
+        run,
+        metrics,
+        name=name,
+        kind="matcher",
+        languages=_languages(run),
+        data=[
+            (file, rows, f"pairs, {gold:,} with a label" if gold else "pairs without labels")
+            for file, rows, gold in files
+        ],
+        facts={
+            "teacher": training["teacher"],
+            "labels": ", ".join(getattr(run.task, "labels", ())) or "a grade",
+            "pairs that were learnt": training["pairs"],
+            "pairs with a label among them": training["gold_pairs"],
+        },
+        numbers=numbers,
+        limit="Measured by how near it is to its teacher on pairs that were held back; what the "
+        "teacher cannot do, it cannot do either. No other limit has been probed.",
+    )
+
+
 def _card(
     run: AnyRun | DistillRun,
     metrics: Mapping[str, Any],

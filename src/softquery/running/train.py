@@ -102,7 +102,7 @@ def train_task(run: Run, options: RunOptions) -> Path:
     say: Say = options.say if is_first else (lambda line: None)
     adapter = ADAPTERS[REGISTRY[run.model_name()].kind]
     prepared = prepare(run, adapter, options, say)
-    model, prepared = _build(prepared, say)
+    model, prepared = build_prepared(prepared, say)
     model.to(fabric.device)
     plan = _plan(adapter, prepared, model, fabric.device, say)
     prepared = _fitted_to_steps(prepared, plan, say)
@@ -136,7 +136,7 @@ def train_task(run: Run, options: RunOptions) -> Path:
     return target
 
 
-def _build(prepared: Prepared, say: Say) -> tuple[nn.Module, Prepared]:
+def build_prepared(prepared: Prepared, say: Say) -> tuple[nn.Module, Prepared]:
     """The model, filled from pretrained vectors or from the bundle that the run starts from.
 
     A biLM inside decides how words are spelt, which the run then says.

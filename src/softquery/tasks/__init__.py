@@ -12,7 +12,15 @@ from softquery.tasks.generate import (
 )
 from softquery.tasks.language_model import LanguageModel, Likelihood
 from softquery.tasks.masked_language_model import MaskedLanguageModel, MaskedScores
-from softquery.tasks.match import PairClassification, PairGrading, PairTask, task_from_dict
+from softquery.tasks.match import (
+    DistillSettings,
+    PairClassification,
+    PairDistillation,
+    PairGrading,
+    PairTask,
+    centred,
+    task_from_dict,
+)
 from softquery.tasks.read import ReadSettings, SpanReading
 from softquery.tasks.tag import Tagging, TagSettings
 from softquery.tasks.window import WordPrediction
@@ -20,6 +28,7 @@ from softquery.tasks.window import WordPrediction
 __all__ = [
     "ClassifySettings",
     "Contrast",
+    "DistillSettings",
     "GenerateSettings",
     "ReadSettings",
     "TagSettings",
@@ -30,6 +39,7 @@ __all__ = [
     "MaskedLanguageModel",
     "MaskedScores",
     "PairClassification",
+    "PairDistillation",
     "PairGrading",
     "PairTask",
     "SentenceDistillation",
@@ -38,6 +48,7 @@ __all__ = [
     "TokenLikelihood",
     "Tagging",
     "TextClassification",
+    "centred",
     "check_consistency",
     "task_from_dict",
     "token_losses",

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from softquery.answers import parse_class, parse_distribution, parse_grade
-from softquery.data import PairBatch, PieceBatch
+from softquery.data import NO_LABEL, PairBatch, PieceBatch
 from softquery.measure import GradedReport, MatchReport
 from softquery.models import PairOutput
 from softquery.tasks.agreement import check_consistency, disagreement
@@ -110,11 +110,26 @@ class PairClassification:
         """
         label = _labels_of(batch)
         loss = F.cross_entropy(output.logits, label, label_smoothing=self.smoothing)
+        return loss + self.further_loss(output, label)
+
+    def further_loss(
+        self, output: PairOutput, label: Shaped[Tensor, "B *C"]
+    ) -> Float[Tensor, ""] | float:
+        """What is learnt besides the label: to find one's partner, and to agree with oneself."""
+        further: Tensor | float = 0.0
         if self.contrast > 0:
-            loss = loss + self.contrast * contrast_in_batch(output, label)
-        if self.consistency == 0:
-            return loss
-        return loss + self.consistency * disagreement(output.logits)
+            further = further + self.contrast * contrast_in_batch(output, label)
+        if self.consistency > 0:
+            further = further + self.consistency * disagreement(output.logits)
+        return further
+
+    def gold_losses(
+        self, logits: Float[Tensor, "B C"], label: Int[Tensor, " B"]
+    ) -> Float[Tensor, " B"]:
+        """The cross-entropy of each pair; 0 where there is no label."""
+        return F.cross_entropy(
+            logits, label, label_smoothing=self.smoothing, ignore_index=NO_LABEL, reduction="none"
+        )
 
     def loss_of_logits(
         self, logits: Float[Tensor, "B C"], label: Int[Tensor, " B"]
@@ -171,6 +186,20 @@ class PairGrading:
         """The loss of logits against shares of the scale."""
         return F.binary_cross_entropy_with_logits(logits.squeeze(-1), label.to(logits.dtype))
 
+    def further_loss(self, output: PairOutput, label: Shaped[Tensor, "B *C"]) -> float:
+        """Nothing is learnt besides the grade."""
+        return 0.0
+
+    def gold_losses(
+        self, logits: Float[Tensor, "B 1"], label: Float[Tensor, " B"]
+    ) -> Float[Tensor, " B"]:
+        """The cross-entropy of each pair; 0 where there is no grade."""
+        known = ~label.isnan()
+        losses = F.binary_cross_entropy_with_logits(
+            logits.squeeze(-1), label.nan_to_num().to(logits.dtype), reduction="none"
+        )
+        return losses.where(known, torch.zeros_like(losses))
+
     def probabilities(self, logits: Float[Tensor, "B 1"]) -> Float[Tensor, "B 1"]:
         """The grade's share of the scale."""
         return torch.sigmoid(logits.float())
@@ -185,6 +214,60 @@ class PairGrading:
 
 
 PairTask = PairClassification | PairGrading
+
+
+def centred(logits: Float[Tensor, "B C"]) -> Float[Tensor, "B C"]:
+    """Logits of classes less their mean, which says nothing; one logit as it is.
+
+    >>> centred(torch.tensor([[1.0, 2.0, 6.0]])).tolist(), centred(torch.tensor([[4.0]])).tolist()
+    ([[-2.0, -1.0, 3.0]], [[4.0]])
+    """
+    return logits if logits.shape[-1] == 1 else logits - logits.mean(dim=-1, keepdim=True)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DistillSettings:
+    """How a matcher learns from a teacher's logits."""
+
+    key: ClassVar[str] = "distill"
+    gold_weight: float = 1.0
+    """Of the cross-entropy of pairs that have a label of their own, beside the teacher's opinion
+    of them."""
+    most_tuned: int = 10_000
+    """About the most pairs that are held back to steer by."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gold_weight < float("inf"):
+            raise ValueError(f"gold_weight must not be negative, got {self.gold_weight}")
+        if self.most_tuned < 1:
+            raise ValueError(f"most_tuned must be at least 1, got {self.most_tuned}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PairDistillation:
+    """The student's logits approach a teacher's (Ba & Caruana 2014, Section 2.2).
+
+    The squared error of the logits, less the mean of each pair's, since a constant that is added
+    to all of them changes no probability. Where a pair has a label, its cross-entropy is added.
+
+    Use when: a cross-encoder's logits of many unlabelled pairs are at hand. Compare:
+    `PairClassification` takes a teacher's probabilities in place of labels, which say nothing
+    about how far behind the classes are that it rules out.
+    """
+
+    task: PairTask
+    """What the logits mean; with the teacher's labels."""
+    gold_weight: float = 1.0
+
+    def loss(self, output: PairOutput, batch: PairBatch | PieceBatch) -> Float[Tensor, ""]:
+        """The mean over the pairs, with what the task learns besides labels."""
+        if batch.taught is None:
+            raise ValueError("a loss needs the teacher's logits, and this batch has none")
+        loss = F.mse_loss(centred(output.logits), centred(batch.taught))
+        if self.gold_weight > 0:
+            gold = self.task.gold_losses(output.logits, _labels_of(batch))
+            loss = loss + self.gold_weight * gold.mean()
+        return loss + self.task.further_loss(output, self.task.probabilities(batch.taught))
 
 
 def task_from_dict(config: Mapping[str, Any]) -> PairTask:

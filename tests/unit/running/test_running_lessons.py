@@ -6,8 +6,7 @@ import torch
 
 from softquery.errors import InputError
 from softquery.recipes.students import StudentPairs
-from softquery.running.distilling.lessons import LessonFiles, read_lessons
-from softquery.running.distilling.mined_negatives import mine_negatives
+from softquery.running.distilling.lessons import LessonFiles, mine_negatives, read_lessons
 from softquery.running.distilling.teacher import DistinctTexts, JoinedTeachers, VectorFile
 
 

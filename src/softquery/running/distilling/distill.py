@@ -7,24 +7,24 @@ vectors among it, and an interrupted run goes on from there to the same bytes.
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from softquery import __version__
-from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.data import Slot, TaughtTexts, bucketed, in_order
 from softquery.files import fingerprint
 from softquery.models import PooledEncoder
 from softquery.recipes.students import DistillRun
 from softquery.running.distilling.lessons import LessonFiles, Lessons, prepare_lessons, read_lessons
-from softquery.running.distilling.student import fill_table, piece_vectors
+from softquery.running.distilling.student import fill_table, piece_vectors, write_student
 from softquery.running.distilling.teacher import (
     Teacher,
     principal_axes,
     shard_path,
+    vectors_of_part,
     write_shards,
     write_targets,
 )
@@ -38,9 +38,8 @@ from softquery.running.run_folder import (
 )
 from softquery.running.run_options import RunOptions
 from softquery.runtime.torch_device import evaluating
-from softquery.runtime.torch_models import config_of
 from softquery.tasks import Contrast, SentenceDistillation
-from softquery.training import BEST, Trainer, TrainingPlan, draw_curves, leave, load_tensors
+from softquery.training import Trainer, TrainingPlan, leave
 
 SHARDS, TARGETS = "teacher", "targets.npy"
 COMPARED = 1_000
@@ -77,8 +76,9 @@ def distill(
             fingerprint=fingerprint(files.all()),
             resume=options.resume,
         )
-        write_shards(teacher, given.teacher, folder / SHARDS, run.model.output_size, say)
         count = len(given.teacher.texts)
+        compute = partial(vectors_of_part, teacher, given.teacher, run.model.output_size)
+        write_shards(compute, count, folder / SHARDS, say, noun="texts")
         axes = principal_axes(folder / SHARDS, count, run.model.output_size, run.training.seed)
         if not (folder / TARGETS).exists():
             write_targets(folder / SHARDS, axes, count, folder / TARGETS)
@@ -205,32 +205,26 @@ def _finish(
     teacher_name: str,
 ) -> None:
     """Write the best weights as a bundle, with how near they are to the teacher."""
-    model, state = trainer.bare, trainer.state
-    best, _ = load_tensors(trainer.folder / BEST)
-    model.load_state_dict(best)
-    metrics = {
-        "tune": {**measure(model, lessons.tune), "n": len(lessons.tune)},
-        "training": {
-            **state.facts(run.training.seed),
-            "texts": len(lessons.train),
-            "pairs": 0 if lessons.pairs is None else len(lessons.pairs),
-            "teacher": teacher_name,
-        },
-    }
-    records = trainer.folder / RECORDS
-    draw_curves(state.rows, "tune_cosine", records / "curves.png")
-    write_bundle(
+
+    def metrics() -> dict[str, Any]:
+        return {
+            "tune": {**measure(trainer.bare, lessons.tune), "n": len(lessons.tune)},
+            "training": {
+                **trainer.state.facts(run.training.seed),
+                "texts": len(lessons.train),
+                "pairs": 0 if lessons.pairs is None else len(lessons.pairs),
+                "teacher": teacher_name,
+            },
+        }
+
+    write_student(
+        trainer,
         target,
-        config=BundleConfig(
-            kind="sentence-encoder",
-            model={"name": run.model_name(), "config": config_of(model)},
-            task=task.to_dict(),
-            text=lessons.pipeline.config.to_dict(),
-            library_version=__version__,
-        ),
-        tokenizer_json=lessons.pipeline.tokenizer.to_str(),
-        weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
+        kind="sentence-encoder",
+        model_name=run.model_name(),
+        task=task.to_dict(),
+        pipeline=lessons.pipeline,
         metrics=metrics,
-        card=distill_card(run, metrics, name=target.name),
-        records=records,
+        card=partial(distill_card, run, name=target.name),
+        curve="tune_cosine",
     )

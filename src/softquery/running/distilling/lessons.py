@@ -1,7 +1,10 @@
 """What a student learns from: texts, translations of texts, and pairs that mean the same.
 
 A text is read by the student, and a text is read by the teacher, whose vector the student learns;
-they are the same one but for translations (Reimers & Gurevych 2020, Section 2).
+they are the same one but for translations (Reimers & Gurevych 2020, Section 2). Negatives are
+texts that are near a pair in the teacher's eyes, and yet mean something else.
+
+N texts, E width of a vector, P pairs, S texts of each with its negatives.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,15 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from softquery.data import Sentences, TaughtTexts
 from softquery.errors import InputError, counted
 from softquery.files import read_rows, read_texts
-from softquery.recipes.students import DistillRun
-from softquery.running.distilling.mined_negatives import mine_negatives
+from softquery.recipes.students import DistillRun, StudentPairs
 from softquery.running.distilling.student import student_pipeline
 from softquery.running.distilling.teacher import DistinctTexts, Teacher
 from softquery.running.run_options import Say
@@ -33,6 +35,12 @@ PART = 65_536
 """Texts that are cut into pieces at a time."""
 FEWEST = 4
 """Texts that are the least to learn from."""
+COMPARED = 256
+"""Pairs that are compared with all candidates at a time."""
+CANDIDATES = 50_000
+"""The most texts among which negatives are looked for: evenly spaced second sides."""
+IMPOSSIBLE = -2.0
+"""Below every cosine."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,8 +99,8 @@ class _Gathering:
 
     def add(self, text: str, taught: str | None = None) -> int | None:
         """The student's number of a text; None for one that is blank, or whose partner is."""
-        own = _tidy(text)
-        other = own if taught is None else _tidy(taught)
+        own = tidied(text)
+        other = own if taught is None else tidied(taught)
         place = self.num_read
         self.num_read += 1
         if not own or not other:
@@ -109,7 +117,7 @@ class _Gathering:
         return GivenLessons(list(self._read), taught_by, teacher, pairs)
 
 
-def _tidy(text: str) -> str:
+def tidied(text: str) -> str:
     """A text with single spaces, cut to what could be read."""
     return " ".join(text[:LONGEST].split())
 
@@ -213,3 +221,42 @@ def _split(run: DistillRun, given: GivenLessons) -> tuple[NDArray[np.int64], NDA
     held_back = np.sort(free[order[:count]])
     kept = np.setdiff1d(np.arange(len(given.texts)), held_back)
     return kept, held_back
+
+
+@torch.inference_mode()
+def mine_negatives(
+    pairs: Int[Tensor, "P 2"], vectors: Float[Tensor, "N E"] | None, settings: StudentPairs
+) -> Int[Tensor, "P S"]:
+    """Each pair with the texts that are nearest to its first one, and clearly less so than its own.
+
+    Candidates are the second texts of other pairs. One whose cosine comes within the margin of the
+    pair's own may mean the same, and is passed over (as in Moreira et al. 2024, Section 3), unless
+    it is below the floor.
+
+    Args:
+        pairs: Rows of texts that mean the same.
+        vectors: The teacher's vectors of length one, by which nearness is judged.
+        settings: How many negatives, the margin and the floor.
+
+    >>> vectors = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8], [0.0, 1.0]])
+    >>> mine_negatives(torch.tensor([[0, 1], [3, 2]]), vectors, StudentPairs()).tolist()
+    [[0, 1, 2], [3, 2, 1]]
+    """
+    if vectors is None:
+        raise ValueError("mining needs the teacher's vectors")
+    if settings.num_negatives == 0:
+        return pairs
+    others = torch.unique(pairs[:, 1])
+    others = others[:: max(1, -(-len(others) // CANDIDATES))]
+    candidates = vectors[others].float()
+    count = min(settings.num_negatives, len(others))
+    parts = []
+    for some in torch.split(pairs, COMPARED):
+        first, second = vectors[some[:, 0]].float(), vectors[some[:, 1]].float()
+        own = (first * second).sum(dim=-1, keepdim=True)
+        cosines = first @ candidates.T  # [P, C]
+        cosines[cosines > (own - settings.margin).clamp(min=settings.floor)] = IMPOSSIBLE
+        for side in some.T:
+            cosines[others == side[:, None]] = IMPOSSIBLE
+        parts.append(torch.cat([some, others[cosines.topk(count, dim=-1).indices]], dim=-1))
+    return torch.cat(parts)

@@ -1,11 +1,15 @@
-"""Teachers by what lies on the disk: a file of vectors, an ONNX graph, or a model folder."""
+"""Teachers by what lies on the disk: a file of vectors or logits, an ONNX graph, a model folder.
+
+Of pairs, N are N pairs, and C the logits of each.
+"""
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import onnxruntime
@@ -14,22 +18,29 @@ from tokenizers import Tokenizer
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.bundle.config import CONFIG, LARGEST_TOKENIZER
-from softquery.errors import ConfigError, InputError, counted
-from softquery.export import export_sentence_encoder
+from softquery.errors import BundleError, ConfigError, InputError, counted
+from softquery.export import ExportReport, export_bert_head, export_sentence_encoder
 from softquery.interop import import_sentence_transformers
+from softquery.interop.cross_encoder import is_cross_encoder
 from softquery.interop.sentence_modules import MODULES
 from softquery.plain_files import check_plain, read_plain
+from softquery.running.distilling.pair_lessons import DistinctPairs
 from softquery.running.distilling.teacher import (
     DistinctTexts,
     Floats,
     JoinedTeachers,
     Teacher,
     VectorFile,
+    read_matrix,
 )
 from softquery.runtime import load
+from softquery.runtime.loading import opened
+from softquery.runtime.match.model import Matcher, load_matcher
+from softquery.tasks import PairClassification, PairGrading, PairTask, task_from_dict
 from softquery.text import BERT_RESERVED
 
 TOKENIZER = "tokenizer.json"
+EXPORT_BERT = partial(export_bert_head, int8=False, limit=0.0, rows=[])
 BATCH = 64
 """Texts that a graph reads at a time."""
 LARGEST_GRAPH = 1 << 31
@@ -115,24 +126,32 @@ class ModelTeacher:
 class ImportedTeacher:
     """A folder of sentence-transformers, imported for as long as the run takes.
 
-    Without a GPU its graph is exported, too, which encodes texts faster than torch does.
-
     Args:
         folder: With its `modules.json`.
     """
 
     def __init__(self, folder: Path) -> None:
         self._scratch = TemporaryDirectory()  # the model's files, until this object goes
-        place = Path(self._scratch.name)
-        bundle = read_bundle(import_sentence_transformers(folder, place / "imported"))
-        if not torch.cuda.is_available():
-            bundle = read_bundle(export_sentence_encoder(bundle, place / "exported").bundle)
-        self._model = ModelTeacher(bundle.path)
+        self._model = ModelTeacher(_imported(folder, self._scratch, export_sentence_encoder))
         self.vocabulary, self.vectors = self._model.vocabulary, self._model.vectors
-        self.encode = self._model.encode
-        named = (".json", ".txt", ".safetensors")
-        found = (path for path in folder.rglob("*") if path.suffix in named)
-        self.files = sorted(path for path in found if path.is_file())
+        self.encode, self.files = self._model.encode, _model_files(folder)
+
+
+def _imported(
+    folder: Path, scratch: TemporaryDirectory[str], export: Callable[..., ExportReport]
+) -> Path:
+    """A bundle of a published model; without a GPU with its graph, which is faster than torch."""
+    place = Path(scratch.name)
+    bundle = read_bundle(import_sentence_transformers(folder, place / "imported"))
+    if torch.cuda.is_available():
+        return bundle.path
+    return export(bundle, place / "exported").bundle
+
+
+def _model_files(folder: Path) -> list[Path]:
+    named = (".json", ".txt", ".safetensors")
+    found = (path for path in folder.rglob("*") if path.suffix in named)
+    return sorted(path for path in found if path.is_file())
 
 
 class OnnxTeacher:
@@ -243,3 +262,137 @@ def _read_tokenizer(path: Path) -> Tokenizer:
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
     return tokenizer
+
+
+class PairTeacher(Protocol):
+    """Whoever gives pairs the logits that are learnt."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """What a resumed run must find unchanged."""
+
+    @property
+    def task(self) -> PairTask:
+        """What its logits mean."""
+
+    def logits(self, given: DistinctPairs, part: slice) -> Floats:
+        """Logits [N, C] of a part of the pairs."""
+
+
+def open_pair_teacher(source: str, labels: Sequence[str] = ()) -> PairTeacher:
+    """A teacher by its file, its folder or its name in the zoo.
+
+    Args:
+        source: A `.npy` with one row of logits per pair; the folder of a cross-encoder; or a
+            matcher, by its name or its folder.
+        labels: What the columns of a file mean; a model knows that by itself.
+    """
+    path = Path(source)
+    if path.suffix == ".npy":
+        return LogitFile(path, labels)
+    if path.is_dir() and is_cross_encoder(path):
+        return ImportedMatcher(path)
+    if (path / MODULES).exists():
+        raise InputError(
+            "encodes sentences; expected a matcher or a cross-encoder; "
+            "a teacher of vectors needs --texts",
+            source=source,
+        )
+    return MatcherTeacher(source)
+
+
+class MatcherTeacher:
+    """A matcher of ours. On a GPU it computes there, in half precision.
+
+    Args:
+        source: Its name or its folder.
+    """
+
+    def __init__(self, source: str | Path) -> None:
+        bundle = opened(source)
+        if bundle.config.kind != "matcher":
+            raise BundleError(
+                f"{source}: expected a matcher, found kind {bundle.config.kind!r}; "
+                "a teacher of vectors needs --texts"
+            )
+        on_gpu = torch.cuda.is_available()
+        self.model: Matcher = load_matcher(bundle, device="cuda" if on_gpu else None)
+        self.task = task_from_dict(bundle.config.task)
+        self.files = [bundle.path / CONFIG, bundle.tokenizer_path, bundle.weights_path]
+
+    def logits(self, given: DistinctPairs, part: slice) -> Floats:
+        """Logits of a part of the pairs, which are read together: like lengths share a batch."""
+        sides: Any = zip(*given.pairs(part), strict=True)
+        first, second = (self.model.read(texts)[0] for texts in sides)
+        with torch.autocast("cuda", torch.float16, enabled=torch.cuda.is_available()):
+            return self.model.backend.pair_logits(first, second)
+
+
+class ImportedMatcher:
+    """A cross-encoder's folder, imported for as long as the run takes.
+
+    Args:
+        folder: With `config.json`, weights and tokenizer.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._scratch = TemporaryDirectory()  # the model's files, until this object goes
+        self._model = MatcherTeacher(_imported(folder, self._scratch, EXPORT_BERT))
+        self.task, self.logits = self._model.task, self._model.logits
+        self.files = _model_files(folder)
+
+
+class LogitFile:
+    """A file of logits as a teacher: row i belongs to the i-th row of the pairs.
+
+    Args:
+        path: A matrix in .npy; one column grades, several are labels.
+        labels: Names of the columns, where there are several.
+    """
+
+    def __init__(self, path: Path, labels: Sequence[str] = ()) -> None:
+        self.matrix = read_matrix(path, "pair")
+        self.path, self.files = path, [path]
+        width = self.matrix.shape[1]
+        self.task: PairTask = PairGrading(low=0, high=1)
+        if width == 1 and not labels:
+            return
+        if len(labels) != width:
+            named = f"--labels names {len(labels)}" if labels else "--labels names none"
+            raise InputError(
+                f"holds rows of {width}, but {named}; expected a label for each column",
+                source=path,
+            )
+        try:
+            self.task = PairClassification(labels=tuple(labels))
+        except ValueError as error:
+            raise ConfigError(f"--labels: {error}") from None
+
+    def logits(self, given: DistinctPairs, part: slice) -> Floats:
+        """The rows of a part of the pairs; there must be one for each row that was read."""
+        if len(self.matrix) != given.num_read:
+            raise InputError(
+                f"holds logits of {len(self.matrix):,} pairs for {given.num_read:,} rows; "
+                "expected one row each",
+                source=self.path,
+            )
+        return np.asarray(self.matrix[given.places[part]], dtype=np.float32)
+
+
+def checked_logits(teacher: PairTeacher, given: DistinctPairs, part: slice) -> Floats:
+    """What a shard holds: a part's logits, refused where one is not finite.
+
+    Args:
+        teacher: Whose logits.
+        given: All pairs.
+        part: Of the pairs.
+    """
+    found = np.asarray(teacher.logits(given, part), dtype=np.float32)
+    bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    if len(bad):
+        place = int(given.places[part][bad[0]])
+        raise InputError(
+            f"its logits of pair {place + 1:,} are not finite; expected numbers",
+            source="the teacher",
+        )
+    return found

@@ -1,16 +1,21 @@
-"""What a student knows before its first lesson: the sub-words it reads, and a vector for each."""
+"""A student before its first lesson, with its sub-words and their vectors, and after its last."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from softquery import __version__
+from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.models import PooledEncoder
 from softquery.recipes.students import DistillRun
 from softquery.running.distilling.teacher import Teacher, checked
+from softquery.runtime.torch_models import config_of
 from softquery.text import (
     BERT_RESERVED,
     CONTINUATION,
@@ -18,6 +23,7 @@ from softquery.text import (
     build_pipeline,
     pipeline_from_pieces,
 )
+from softquery.training import BEST, Trainer, draw_curves, load_tensors
 
 Floats = NDArray[np.float32]
 PART = 65_536
@@ -98,3 +104,50 @@ def fill_table(model: PooledEncoder, vectors: Floats | None) -> None:
         table = table * (SPREAD / table.std())
     model.embedder.table.weight.data[:, : table.shape[1]].copy_(table)
     model.embedder.table.weight.data[0].zero_()
+
+
+def write_student(
+    trainer: Trainer,
+    target: Path,
+    *,
+    kind: str,
+    model_name: str,
+    task: dict[str, Any],
+    pipeline: TextPipeline,
+    metrics: Callable[[], dict[str, Any]],
+    card: Callable[[Mapping[str, Any]], str],
+    curve: str,
+) -> None:
+    """Take up the best weights, measure them, and write them as a bundle.
+
+    Args:
+        trainer: Has ended.
+        target: The bundle.
+        kind: Of the bundle.
+        model_name: In the registry.
+        task: As it stands in the bundle's config.
+        pipeline: Of the student's texts.
+        metrics: Measures the trainer's model, which has the best weights by then.
+        card: From the metrics to the card.
+        curve: The metric whose course is drawn.
+    """
+    model, records = trainer.bare, trainer.folder / RECORDS
+    best, _ = load_tensors(trainer.folder / BEST)
+    model.load_state_dict(best)
+    found = metrics()
+    draw_curves(trainer.state.rows, curve, records / "curves.png")
+    write_bundle(
+        target,
+        config=BundleConfig(
+            kind=kind,
+            model={"name": model_name, "config": config_of(model)},
+            task=task,
+            text=pipeline.config.to_dict(),
+            library_version=__version__,
+        ),
+        tokenizer_json=pipeline.tokenizer.to_str(),
+        weights={name: value.cpu().numpy() for name, value in model.state_dict().items()},
+        metrics=found,
+        card=card(found),
+        records=records,
+    )

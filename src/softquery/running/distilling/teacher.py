@@ -1,9 +1,10 @@
-"""A teacher's vectors: computed once, in shards on the disk, and turned to the student's width.
+"""What a teacher says, computed once, in shards on the disk; vectors turned to the student's width.
 
 N texts, D the teacher's width, E the student's.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -16,8 +17,11 @@ from softquery.plain_files import check_plain
 from softquery.running.run_options import Say
 
 Floats = NDArray[np.float32]
+Halves = NDArray[np.float16]
 SHARD = 4096
-"""Texts of a shard: what is lost, at most, when a run is killed."""
+"""Texts or pairs of a shard: what is lost, at most, when a run is killed."""
+SECONDS = 15.0
+"""Between two lines about how far the teacher is."""
 SAMPLED = 100_000
 """Texts by which the principal axes are found."""
 WIDEST = 1 << 16
@@ -61,27 +65,7 @@ class VectorFile:
     """
 
     def __init__(self, path: Path) -> None:
-        try:
-            check_plain(path)
-            self.matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise InputError(f"cannot be read as a matrix ({reason})", source=path) from None
-        except Exception as error:  # a forged header can bring about anything
-            raise InputError(f"cannot be read as a matrix ({error})", source=path) from None
-        if not isinstance(self.matrix, np.ndarray):
-            raise InputError("is an archive; expected one matrix, as .npy", source=path)
-        if self.matrix.ndim != 2 or self.matrix.dtype.kind != "f" or not self.matrix.size:
-            raise InputError(
-                f"expected a matrix of numbers, one row per text; "
-                f"found {self.matrix.dtype} {list(self.matrix.shape)}",
-                source=path,
-            )
-        if self.matrix.shape[1] > WIDEST:
-            raise InputError(
-                f"expected vectors of at most {WIDEST:,} numbers, found {self.matrix.shape[1]:,}",
-                source=path,
-            )
+        self.matrix = read_matrix(path, "text")
         self.path, self.files = path, [path]
         self.vocabulary = None
 
@@ -98,6 +82,37 @@ class VectorFile:
     def encode(self, texts: Sequence[str]) -> Floats | None:
         """Nothing: a file has no vectors of other texts."""
         return None
+
+
+def read_matrix(path: Path, noun: str) -> NDArray[Any]:
+    """A matrix of numbers in .npy, mapped into memory.
+
+    Args:
+        path: The file.
+        noun: What a row belongs to.
+    """
+    try:
+        check_plain(path)
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be read as a matrix ({reason})", source=path) from None
+    except Exception as error:  # a forged header can bring about anything
+        raise InputError(f"cannot be read as a matrix ({error})", source=path) from None
+    if not isinstance(matrix, np.ndarray):
+        raise InputError("is an archive; expected one matrix, as .npy", source=path)
+    if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size:
+        raise InputError(
+            f"expected a matrix of numbers, one row per {noun}; "
+            f"found {matrix.dtype} {list(matrix.shape)}",
+            source=path,
+        )
+    if matrix.shape[1] > WIDEST:
+        raise InputError(
+            f"expected rows of at most {WIDEST:,} numbers, found {matrix.shape[1]:,}",
+            source=path,
+        )
+    return matrix
 
 
 class JoinedTeachers:
@@ -136,37 +151,67 @@ class JoinedTeachers:
         return side_by_side
 
 
-def write_shards(teacher: Teacher, given: DistinctTexts, folder: Path, size: int, say: Say) -> None:
-    """Write the vectors of all texts, shard by shard; those that are there stay as they are.
+def write_shards(
+    compute: Callable[[slice], NDArray[Any]], count: int, folder: Path, say: Say, *, noun: str
+) -> None:
+    """Write what a teacher says, shard by shard; shards that are there stay as they are.
 
     Args:
-        teacher: Whose vectors.
-        given: The texts.
+        compute: What it says of a part, one row each.
+        count: How many rows there are in all.
         folder: Where the shards go.
-        size: The width E of the student's vectors, which the teacher's must have at least.
         say: Receives a line now and then.
+        noun: What a row belongs to, in the plural.
     """
-    texts = given.texts
     folder.mkdir(parents=True, exist_ok=True)
-    starts = range(0, len(texts), SHARD)
+    starts = range(0, count, SHARD)
     missing = [start for start in starts if not shard_path(folder, start).exists()]
     if len(missing) < len(starts):
-        say(f"{len(starts) - len(missing):,} of {len(starts):,} shards of vectors are there")
+        say(f"{len(starts) - len(missing):,} of {len(starts):,} shards of the teacher are there")
+    began = told = time.monotonic()
     for done, start in enumerate(missing, 1):
-        vectors = teacher.vectors(given, slice(start, start + SHARD))
-        if vectors.shape[1] < size:
-            raise ConfigError(
-                f"model.output_size is {size}, but the teacher's vectors have {vectors.shape[1]} "
-                "numbers"
-            )
-        _write(shard_path(folder, start), checked(vectors, start).astype(np.float16))
-        if done % 25 == 0 or done == len(missing):
-            say(f"teacher: {min(start + SHARD, len(texts)):,} of {len(texts):,} texts")
+        write_array(shard_path(folder, start), compute(slice(start, start + SHARD)))
+        now, end = time.monotonic(), min(start + SHARD, count)
+        if now - told > SECONDS or done == len(missing):
+            pace = min(done * SHARD, count) / max(now - began, 1e-9)
+            say(f"teacher: {end:,} of {count:,} {noun} ({pace:,.0f} per second)")
+            told = now
 
 
 def shard_path(folder: Path, start: int) -> Path:
-    """Where the vectors of the texts from `start` on lie."""
+    """Where the rows from `start` on lie."""
     return folder / f"{start // SHARD:06d}.npy"
+
+
+def read_shards(folder: Path, count: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Every shard, with the number of its first row."""
+    for start in range(0, count, SHARD):
+        yield start, np.load(shard_path(folder, start), allow_pickle=False)
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write one array, whole or not at all."""
+    with write_atomically(path, "wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def vectors_of_part(teacher: Teacher, given: DistinctTexts, size: int, part: slice) -> Halves:
+    """What a shard holds: a part's vectors, of length one.
+
+    Args:
+        teacher: Whose vectors.
+        given: All texts.
+        size: The width E of the student's vectors, which the teacher's must have at least.
+        part: Of the texts.
+    """
+    vectors = teacher.vectors(given, part)
+    if vectors.shape[1] < size:
+        raise ConfigError(
+            f"model.output_size is {size}, but the teacher's vectors have {vectors.shape[1]} "
+            "numbers"
+        )
+    halves: Halves = checked(vectors, part.start).astype(np.float16)
+    return halves
 
 
 def checked(vectors: Floats, start: int) -> Floats:
@@ -196,7 +241,7 @@ def principal_axes(folder: Path, num_texts: int, size: int, seed: int) -> Floats
     rows = np.random.default_rng(seed).permutation(num_texts)[:SAMPLED]
     rows.sort()
     moment: Any = 0.0
-    for start, vectors in _shards(folder, num_texts):
+    for start, vectors in read_shards(folder, num_texts):
         chosen = rows[(rows >= start) & (rows < start + len(vectors))] - start
         some = vectors[chosen].astype(np.float64)
         moment = moment + some.T @ some
@@ -211,18 +256,8 @@ def principal_axes(folder: Path, num_texts: int, size: int, seed: int) -> Floats
 def write_targets(folder: Path, axes: Floats, num_texts: int, output: Path) -> None:
     """Write what the student learns: the vectors along the axes, of length one, as one matrix."""
     matrix = np.empty((num_texts, axes.shape[1]), dtype=np.float16)
-    for start, vectors in _shards(folder, num_texts):
+    for start, vectors in read_shards(folder, num_texts):
         turned = vectors.astype(np.float32) @ axes
         lengths = np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), SMALLEST)
         matrix[start : start + len(turned)] = turned / lengths
-    _write(output, matrix)
-
-
-def _shards(folder: Path, num_texts: int) -> Iterator[tuple[int, NDArray[np.float16]]]:
-    for start in range(0, num_texts, SHARD):
-        yield start, np.load(shard_path(folder, start), allow_pickle=False)
-
-
-def _write(path: Path, array: NDArray[Any]) -> None:
-    with write_atomically(path, "wb") as file:
-        np.save(file, array, allow_pickle=False)
+    write_array(output, matrix)

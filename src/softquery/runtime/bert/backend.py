@@ -24,6 +24,8 @@ BATCH = 32
 """The most rows that are computed at a time."""
 TOKENS = 2048
 """The most pieces of a batch, padding included, unless one row alone has more."""
+GPU_BATCH, GPU_TOKENS = 1024, 1 << 16
+"""Likewise on a GPU, which idles on small batches."""
 HEADS = {
     "classifier": "bert-classifier",
     "matcher": "bert-matcher",
@@ -83,9 +85,10 @@ def padded(rows: Sequence[BertRow]) -> dict[str, NDArray[Any]]:
     return {"ids": ids, "segments": segments, "lengths": lengths}
 
 
-def row_batches(rows: Sequence[BertRow]) -> list[list[int]]:
+def row_batches(rows: Sequence[BertRow], *, on_gpu: bool = False) -> list[list[int]]:
     """Places of rows of like length together, as many as the limits allow."""
-    return length_batches([len(row.ids) for row in rows], most=BATCH, most_tokens=TOKENS)
+    most, most_tokens = (GPU_BATCH, GPU_TOKENS) if on_gpu else (BATCH, TOKENS)
+    return length_batches([len(row.ids) for row in rows], most=most, most_tokens=most_tokens)
 
 
 def unpadded(answers: Floats, rows: Sequence[BertRow]) -> list[Floats]:

@@ -35,7 +35,7 @@ class TorchBertHead:
     def answers(self, rows: Sequence[BertRow]) -> list[Floats]:
         """What the head says of each row: [C], or [T, C] where every piece is judged."""
         found: list[Floats] = [np.empty(0, dtype=np.float32)] * len(rows)
-        for places in row_batches(rows):
+        for places in row_batches(rows, on_gpu=self._torch.device.type == "cuda"):
             some = [rows[place] for place in places]
             scores = self.model.scores(*_given(self._torch, some)).float().cpu().numpy()
             for place, answer in zip(places, unpadded(scores, some), strict=True):

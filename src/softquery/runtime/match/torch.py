@@ -21,6 +21,8 @@ from softquery.runtime.torch_models import load_matcher_model, pair_logits
 
 BATCH = 256
 """Pairs of encodings that are compared at a time."""
+GPU_BATCH = 1024
+"""Pairs that are read at a time on a GPU, which idles on small batches."""
 
 
 class TorchMatchBackend:
@@ -74,7 +76,9 @@ class TorchMatchBackend:
         rows, lexicon = self._numbered(first, second)
         sides = [Sentences.pack(side) for side in rows]
         pairs = Pairs(sides[0], sides[1], torch.zeros(len(first)), lexicon=lexicon)
-        answers: Floats = pair_logits(self.model, pairs.to(self._torch.device)).numpy()
+        device = self._torch.device
+        size = GPU_BATCH if device.type == "cuda" else BATCH
+        answers: Floats = pair_logits(self.model, pairs.to(device), batch_size=size).numpy()
         return answers
 
     def _numbered(self, *sides: Read) -> tuple[list[Ids], Lexicon | None]:
