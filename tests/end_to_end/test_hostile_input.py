@@ -94,7 +94,8 @@ CASES = {
 }
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
-             "bench": "exported", "embed": "embedder", "vectors": "vectors", "fill": "exported encoder",
+             "bench": "exported", "embed": "embedder", "vectors": "vectors",
+             "fill": "exported encoder",
              "index": "exported", "search": "exported"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
