@@ -36,6 +36,7 @@ SENT: dict[str, tuple[str, dict[str, Any]]] = {
     "tagger": ("/v1/tag", {"texts": ["w1 w2"]}),
     "classifier": ("/v1/classify", {"texts": ["w1 w2"]}),
     "generator": ("/v1/generate", {"texts": ["w1 w2"]}),
+    "encoder": ("/v1/fill", {"texts": ["w1 [MASK]"]}),
     "reader": ("/v1/read", {"questions": [{"question": "w1", "context": "w1 w2"}]}),
 }
 """What is asked over HTTP, and where, by kind."""

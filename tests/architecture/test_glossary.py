@@ -48,7 +48,7 @@ def codes(text: str) -> list[str]:
     return CODE.findall(text)
 
 
-BUILT, RESERVED = tables(section("Tasks"))
+(BUILT,) = tables(section("Tasks"))
 
 
 def verbs() -> set[str]:
@@ -128,18 +128,11 @@ def test_public_classes_are_those_of_the_tasks_and_the_index():
     assert named | {"Index"} == public
 
 
-@pytest.mark.parametrize("row", RESERVED, ids=lambda row: row[4])
-def test_what_is_reserved_is_not_built(row):
-    [name] = codes(row[3])
-    assert not hasattr(softquery, name), f"{name} is built: move its row to the first table"
-
-
 def test_classes_in_the_glossary_exist():
     text = (DOCS / "glossary.md").read_text(encoding="utf-8")
     text = text.replace(section("Former names"), "")
     named = {code for code in codes(text) if re.fullmatch(r"[A-Z][a-z]+\w*", code)}
-    reserved = {name for row in RESERVED for name in codes(row[3])}
-    assert named - reserved - classes() == set()
+    assert named - classes() == set()
 
 
 @pytest.mark.parametrize("row", tables(section("Former names"))[0], ids=lambda row: row[0])

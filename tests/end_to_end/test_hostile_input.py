@@ -24,6 +24,7 @@ from hostile_elmo import IMPORT_ELMO, TRAIN_ELMO
 from hostile_embed import EMBED
 from hostile_encoders import IMPORT_SENTENCES, IMPORT_STATIC, write_encoder_folders
 from hostile_evaluate import EVALUATE
+from hostile_fill import FILL
 from hostile_google import IMPORT_GOOGLE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_packages import ADD_MODELS, PACK_MODELS, REMOVE_MODELS
@@ -50,6 +51,7 @@ from small_elmo import exported_elmo, write_elmo
 from small_senses import write_senses, write_tags
 from softquery.bundle import read_bundle
 from softquery.export import export_matcher, export_tagger
+from softquery.export.bert import export_encoder
 from softquery.interop import publish_bert
 from softquery.recipes import override, recipe
 from softquery.running.run_options import RunOptions
@@ -77,6 +79,7 @@ CASES = {
     "search": SEARCH,
     "tag": TAG,
     "embed": EMBED,
+    "fill": FILL,
     "export": EXPORT,
     "export tagger": EXPORT_TAGGER,
     "calibrate": CALIBRATE,
@@ -96,6 +99,7 @@ CASES = {
 READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match": "exported",
              "rank": "exported", "calibrate": "exported", "explain": "exported",
              "bench": "exported", "embed": "embedder", "vectors": "vectors",
+             "fill": "exported encoder",
              "index": "exported", "search": "exported"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
@@ -144,7 +148,9 @@ def sound(tmp_path_factory) -> Path:
     write_senses(folder / "senses")
     write_tags(folder / "tags")
     write_elmo(folder / "elmo")
-    publish_bert(read_bundle(write_bert(folder / "encoder")), folder / "bert")
+    encoder = read_bundle(write_bert(folder / "encoder"))
+    publish_bert(encoder, folder / "bert")
+    export_encoder(encoder, folder / "exported encoder")
     write_encoder_folders(folder)
     write_base(folder / "base", ["Ada sang in Rome. a man eats somebody?"])
     if find_spec("h5py"):

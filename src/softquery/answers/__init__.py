@@ -10,6 +10,7 @@ from softquery.answers.context_windows import (
     WindowPlace,
     make_windows,
 )
+from softquery.answers.fill import Filled, filled_record
 from softquery.answers.generate import Generated, generated_record
 from softquery.answers.labels import parse_class, parse_distribution, parse_grade
 from softquery.answers.match import Match
@@ -37,6 +38,7 @@ __all__ = [
     "Answer",
     "Calibration",
     "Classified",
+    "Filled",
     "Match",
     "ContextWindow",
     "SlidingWindow",
@@ -56,6 +58,7 @@ __all__ = [
     "candidates",
     "converted",
     "detect_scheme",
+    "filled_record",
     "make_windows",
     "misfit",
     "parse_class",

@@ -13,6 +13,7 @@ from softquery.cli.embed import embed
 from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
+from softquery.cli.fill import fill
 from softquery.cli.generate import generate
 from softquery.cli.imports import imports
 from softquery.cli.index import index
@@ -43,6 +44,7 @@ app.command()(search)
 app.command()(classify)
 app.command()(embed)
 app.command()(tag)
+app.command()(fill)
 app.command()(generate)
 app.command()(read)
 app.command()(train)

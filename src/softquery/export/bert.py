@@ -19,7 +19,7 @@ from softquery.bundle import Bundle, read_bundle
 from softquery.errors import ConfigError
 from softquery.export.accuracy_gate import ExportReport, per_cent_grown
 from softquery.export.embed import GATE_WORDS, first_words
-from softquery.export.graph.bert import answer_graph, encode_graph
+from softquery.export.graph.bert import answer_graph, encode_graph, fill_graph
 from softquery.export.graph.builder import Graph
 from softquery.export.quantise import quantise
 from softquery.export.ranges import as_limits, watched_sessions
@@ -33,6 +33,9 @@ from softquery.runtime.bert.torch import TorchBertEncoder
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.classify.model import load_classifier
 from softquery.runtime.embed.evaluate import HiddenWords, hidden_words
+from softquery.runtime.fill.backend import MaskedRow
+from softquery.runtime.fill.onnx import OnnxFillBackend, has_graph
+from softquery.runtime.fill.torch import TorchFillBackend
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graph_weights import arrange, dequantised
 from softquery.runtime.match.evaluate import evaluate_matcher
@@ -120,7 +123,7 @@ def export_encoder(
     limit: float = 0.5,
     lines: Iterable[DocumentLine] = (),
 ) -> ExportReport:
-    """Write an exported bundle of a bare encoder, for `softquery embed`; its heads come along.
+    """Write an exported bundle of a bare encoder, for `softquery embed` and `softquery fill`.
 
     Args:
         bundle: What was pretrained.
@@ -134,10 +137,10 @@ def export_encoder(
     config, made = completed(bundle, config_of(model)), _made_up(bundle)
     weights = dequantised(bundle.read_weights())
     # The same whatever the weights are stored as, for it computes in float32.
-    graph = encode_graph(arrange(weights, config.model["name"]), config.model["config"])
+    graphs = _encoder_graphs(arrange(weights, config.model["name"]), config.model["config"])
 
     def form(some: Weights) -> Form:
-        return Form(config=config, weights=some, graphs=lambda: [graph])
+        return Form(config=config, weights=some, graphs=lambda: graphs)
 
     def trial(score: Callable[[Path], float], num_words: int) -> Trial:
         return Trial.scored(
@@ -158,6 +161,14 @@ def export_encoder(
 
         judged = trial(perplexity, hidden.num_words())
         return judged.run(output, form(weights), [form(quantise(weights))], limit)
+
+
+def _encoder_graphs(weights: Weights, settings: dict[str, Any]) -> list[Graph]:
+    """Of the states of pieces, and of words for masks where the encoder has a head for them."""
+    encoded = encode_graph(weights, settings)
+    if settings["heads"] == "none":
+        return [encoded]
+    return [encoded, fill_graph(weights, settings)]
 
 
 def _hidden(
@@ -192,10 +203,19 @@ def _shares(answer: NDArray[Any], judge: HeadJudge) -> NDArray[Any]:
 
 
 def _states_difference(bundle: Bundle, exported: Path, rows: Sequence[BertRow]) -> float:
-    """The largest difference in a state, by the largest state."""
-    ours = OnnxBertEncoder(read_bundle(exported)).states(rows)
-    theirs = TorchBertEncoder(bundle, "cpu").states(rows)
-    pairs = zip(ours, theirs, strict=True)
+    """The largest difference in a state, by the largest state, or in a logit, likewise."""
+    written = read_bundle(exported)
+    pairs = list(
+        zip(
+            OnnxBertEncoder(written).states(rows),
+            TorchBertEncoder(bundle, "cpu").states(rows),
+            strict=True,
+        )
+    )
+    if has_graph(written):
+        masked = [MaskedRow(row, range(0, len(row.ids), 8)) for row in rows]
+        ours, theirs = OnnxFillBackend(written), TorchFillBackend(bundle, "cpu")
+        pairs += zip(ours.logits(masked), theirs.logits(masked), strict=True)
     return max(float(np.abs(one - two).max() / np.abs(two).max()) for one, two in pairs)
 
 

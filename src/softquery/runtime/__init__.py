@@ -10,6 +10,7 @@ from softquery.runtime.embed.piece_embedder import PieceEmbedder, open_pieces
 from softquery.runtime.embed.word_layers import WordsInContext
 from softquery.runtime.encode.evaluate import EncodeEvaluation
 from softquery.runtime.encode.model import SentenceEncoder, load_sentence_encoder
+from softquery.runtime.fill.model import FillRequest, MaskFiller, open_filler
 from softquery.runtime.generate.model import Generator, load_generator
 from softquery.runtime.generate.request import GenerateRequest
 from softquery.runtime.loading import evaluate, load
@@ -24,8 +25,10 @@ __all__ = [
     "ContextEmbedder",
     "EmbeddingStream",
     "EncodeEvaluation",
+    "FillRequest",
     "GenerateRequest",
     "Generator",
+    "MaskFiller",
     "MatchEvaluation",
     "Matcher",
     "Mix",
@@ -45,6 +48,7 @@ __all__ = [
     "load_tagger",
     "load_vectors",
     "open_embedder",
+    "open_filler",
     "open_pieces",
 ]
 

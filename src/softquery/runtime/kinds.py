@@ -133,6 +133,7 @@ _ROWS = (
         labelled=task_rows.DOCUMENTS,
         evaluator=Lazy("softquery.runtime.embed.evaluate:evaluate_masked"),
         measured_on_text=True,
+        bulk=task_rows.TEXTS_TO_FILL,
     ),
     Kind(
         name="sentence-encoder",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softquery.answers import generated_record
+from softquery.answers import filled_record, generated_record
 from softquery.errors import InputError, counted
 from softquery.files import (
     AskedQuestion,
@@ -74,7 +74,7 @@ class BulkRows:
         parse: Reads a file of them.
         repeated: What the answer to a row repeats of it.
         answer: A record for each row of a chunk; None where the model has no answer. Takes the
-            model, the rows, and the request of a generator.
+            model, the rows, and the request of a generator or of words for masks.
         num_cut: How many inputs of a chunk are longer than the model's limit.
         told_cut: Tells a number of them to people.
         noun: What a row is called.
@@ -177,6 +177,19 @@ TEXTS_TO_CLASSIFY = BulkRows(
     told_cut=lambda classifier, count: (
         f"{counted(count, 'text')} cut to the model's {classifier.limit}"
     ),
+)
+
+
+TEXTS_TO_FILL = BulkRows(
+    parse=_table("text"),
+    repeated=lambda row: {"text": row.values["text"]},
+    answer=lambda filler, rows, request: [
+        filled_record(text, found)
+        for text, found in zip(_texts(rows), filler.predict(_texts(rows), request), strict=True)
+    ],
+    num_cut=lambda filler, rows: filler.num_cut(_texts(rows)),
+    told_cut=lambda filler, count: _cut(count, "text", filler.pipeline),
+    done="filled",
 )
 
 

@@ -10,6 +10,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backend import is_bert
+from softquery.runtime.fill.model import can_fill
 from softquery.runtime.loading import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
@@ -25,13 +26,18 @@ from softquery.serve.handlers import (
     SentenceVectorHandler,
     WordVectorHandler,
 )
-from softquery.serve.prediction_handlers import PredictHandler, ReadHandler, TagHandler
+from softquery.serve.prediction_handlers import (
+    FillHandler,
+    PredictHandler,
+    ReadHandler,
+    TagHandler,
+)
 from softquery.serve.queued_request import BatchHandler
 from softquery.serve.search_handler import SearchableIndex, SearchHandler
 from softquery.serve.settings import Settings
 from softquery.zoo import resolve
 
-Verb = Literal["match", "explain", "embed", "classify", "tag", "read", "generate", "search"]
+Verb = Literal["match", "explain", "embed", "classify", "tag", "read", "fill", "generate", "search"]
 
 
 def _load_for_one_thread(bundle: Bundle) -> Any:
@@ -50,6 +56,11 @@ def _matcher_verbs(matcher: Matcher) -> tuple[Verb, ...]:
     if own_vectors(matcher).pooling == "own":  # compares vectors, and aligns no words
         return ("match", "embed")
     return ("match", "embed", "explain")
+
+
+def _encoder_verbs(embedder: PieceEmbedder) -> tuple[Verb, ...]:
+    """What an encoder can do: masks need the head of its pretraining."""
+    return ("embed", "fill") if can_fill(embedder.bundle) else ("embed",)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +89,9 @@ SERVED_KINDS: Mapping[str, ServedKind] = {
     "generator": ServedKind(handlers={"generate": GenerateHandler}),
     "sentence-encoder": ServedKind(handlers={"embed": SentenceVectorHandler}),
     "embedder": ServedKind(handlers={"embed": ContextVectorHandler}),
-    "encoder": ServedKind(handlers={"embed": ContextVectorHandler}),
+    "encoder": ServedKind(
+        handlers={"embed": ContextVectorHandler, "fill": FillHandler}, verbs_of=_encoder_verbs
+    ),
     "vectors": ServedKind(handlers={"embed": WordVectorHandler}, open=_open_word_averages),
 }
 """Every kind of bundle that a server can open."""

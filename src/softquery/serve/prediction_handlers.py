@@ -1,6 +1,7 @@
-"""Classifiers, taggers and readers as the engine computes them: long texts in parts."""
+"""Classifiers, taggers, readers and fillers of masks as the engine computes them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any, Protocol
 
@@ -8,13 +9,16 @@ from softquery.answers import (
     Answer,
     ContextWindow,
     ContextWindows,
+    Filled,
     SpanScores,
     Tagged,
     choose_answers,
     make_windows,
 )
 from softquery.answers.read import NO_WORDS
-from softquery.runtime import Reader, Tagger
+from softquery.errors import InputError
+from softquery.runtime import FillRequest, PieceEmbedder, Reader, Tagger
+from softquery.runtime.fill.masked_texts import TextWithMasks
 from softquery.serve.handlers import num_characters, text_slices
 from softquery.serve.queued_request import SplitRequest, one_answer_per_item
 from softquery.text import in_parts
@@ -140,4 +144,63 @@ class ReadHandler:
                 abstain_below=self.reader.abstain_below,
             )
             found[start : start + len(chosen)] = chosen
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class FillingRequest:
+    """Texts with masks, and what is wanted for each of the masks."""
+
+    texts: Sequence[str]
+    options: FillRequest
+
+
+FillItem = tuple[TextWithMasks, FillRequest, list[list[int]]]
+"""A text, what is wanted for its masks, and the pieces of the candidates."""
+
+
+class FillHandler:
+    """An encoder's words for masks.
+
+    Args:
+        name: The name of the model.
+        embedder: The model, opened for one thread.
+    """
+
+    def __init__(self, name: str, embedder: PieceEmbedder) -> None:
+        self.name, self.filler = name, embedder.filler
+
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: FillingRequest) -> Iterator[SplitRequest]:
+        """An item is a text; it costs its pieces, once more for each further pass over them.
+
+        A candidate of several pieces costs a pass for each of them at each mask.
+        """
+        reader, options = self.filler.reader, request.options
+        pieces = reader.spell(options.candidates)
+        longest = max(map(len, pieces), default=1)
+        passes = sum(len(each) for each in pieces if len(each) > 1)
+        for some in text_slices(request.texts):
+            read = []
+            for number, text in enumerate(request.texts[some], some.start + 1):
+                try:
+                    read.append(reader.read(text, longest=longest))
+                except InputError as error:
+                    raise InputError(error.message, source="texts", row=number) from None
+            costs = [len(each.ids) * (1 + passes * len(each.places)) for each in read]
+            items = [(each, options, pieces) for each in read]
+            yield SplitRequest(items, costs, sum(len(each.ids) for each in read))
+
+    def compute(self, items: Sequence[FillItem]) -> list[list[Filled]]:
+        """Fill together those texts that have the same options."""
+        places: dict[FillRequest, list[int]] = {}
+        for place, (_, options, _) in enumerate(items):
+            places.setdefault(options, []).append(place)
+        found: list[list[Filled]] = [[]] * len(items)
+        for options, some in places.items():
+            texts = [items[place][0] for place in some]
+            filled = self.filler.filled(texts, options, items[some[0]][2])
+            for place, words in zip(some, filled, strict=True):
+                found[place] = words
         return found

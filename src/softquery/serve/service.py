@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from softquery.answers import Generated, Match
+from softquery.answers import Filled, Generated, Match
 from softquery.errors import SoftqueryError, counted
 from softquery.measure.word_scores import unit_rows
 from softquery.search import Index, SearchResult
@@ -18,6 +18,7 @@ from softquery.serve.catalogue import Catalogue, ServedModel, Verb
 from softquery.serve.engine import Engine, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded
 from softquery.serve.handlers import Floats, GenerationRequest, MatchRequest
+from softquery.serve.prediction_handlers import FillingRequest
 from softquery.serve.queued_request import EngineResult, TooManyTokens
 from softquery.serve.search_handler import SearchRequest
 from softquery.serve.settings import Limits
@@ -154,6 +155,15 @@ class Service:
         self.check_texts(request.texts)
         self.check_texts([options.prefix, *options.banned, *options.required])
         return served, (await self.ask(served, "generate", request)).answers
+
+    async def fill(
+        self, model: str | None, request: FillingRequest
+    ) -> tuple[ServedModel, list[list[Filled]]]:
+        """Words for the masks of each text."""
+        served = self.catalogue.find("fill", model)
+        self.check_texts(request.texts)
+        self.check_texts(request.options.candidates)
+        return served, (await self.ask(served, "fill", request)).answers
 
     def check_texts(self, texts: Sequence[str], count: int | None = None) -> None:
         """Refuse more texts, or longer ones, than one request may hold."""

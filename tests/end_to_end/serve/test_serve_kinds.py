@@ -213,6 +213,47 @@ def test_an_encoder_and_word_vectors_give_vectors_of_texts(tmp_path):
     assert described[0]["max_tokens"] == 16
 
 
+def test_an_encoder_fills_masks(tmp_path):
+    pytest.importorskip("torch")
+    from bert_cases import BertCase, write_bert
+    from softquery.answers import filled_record
+    from softquery.runtime import open_filler
+
+    folder = write_bert(tmp_path / "bert", BertCase().build(std=0.3))
+    bare = write_bert(tmp_path / "bare", BertCase(settings={"heads": "none"}).build())
+    served = Catalogue([open_model(each.name, str(each)) for each in (bare, folder)])
+    filler, texts = open_filler(folder, threads=1), ["the [MASK] sat", "[MASK] [MASK]"]
+    with in_thread(Settings(models=("x",)), served) as client:
+        assert [each["can"] for each in client.ask("/info").json()["models"]] == [
+            ["embed"], ["embed", "fill"],
+        ]  # fmt: skip
+        found = client.ask("/v1/fill", {"texts": texts, "top_k": 2}).json()
+        assert found["model"] == "bert"
+        for text, answer in zip(texts, found["answers"], strict=True):
+            assert answer == filled_record(text, filler.fill(text, top_k=2))
+        words = ["cat", "cxy"]
+        found = client.ask("/v1/fill", {"texts": texts, "candidates": words}).json()
+        expected = filler.fill(texts[0], candidates=words)
+        assert found["answers"][0] == filled_record(texts[0], expected)
+        refused = {
+            "texts, row 2: no mask in it; write [MASK] where a word is asked for": {
+                "texts": ["[MASK]", "a"]
+            },
+            "the candidate 'Ω' cannot be spelt with the pieces of this model": {
+                "texts": ["[MASK]"], "candidates": ["Ω"],
+            },
+            "a text is longer than 20,000 characters": {"texts": ["[MASK]" * 5000]},
+            "no model of that name can fill (known: bert)": {"texts": ["a"], "model": "bare"},
+        }  # fmt: skip
+        for said, body in refused.items():
+            reply = client.ask("/v1/fill", body)
+            assert reply.json()["error"]["message"] == said
+        blank = client.ask("/v1/fill", {"texts": ["[MASK]"], "candidates": [" "]})
+        assert blank.status == 400
+        many = client.ask("/v1/fill", {"texts": ["[MASK]"], "candidates": ["a"] * 1001})
+        assert many.status == 400
+
+
 def test_addresses_are_those_of_the_kinds_at_hand(client, kinds):
     both = [set(each.ask("/openapi.json").json()["paths"]) for each in (client, kinds)]
     tasks = ("text-classification", "question-answering",

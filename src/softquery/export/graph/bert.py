@@ -1,6 +1,6 @@
 """BERT as a graph whose weights stay outside: rows of pieces to what a head says of them.
 
-B rows, T pieces, L layers, D width, C scores.
+B rows, T pieces, L layers, D width, C scores; M masked places, V pieces of the vocabulary.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,14 @@ from onnx import TensorProto
 
 from softquery.export.graph.blocks import is_real
 from softquery.export.graph.builder import Graph
-from softquery.export.graph.transformer import encoder_block, lowered_rows, normalised
+from softquery.export.graph.transformer import (
+    activated,
+    encoder_block,
+    lowered_rows,
+    normalised,
+)
 from softquery.runtime.bert.onnx import ANSWER, ENCODE
+from softquery.runtime.fill.onnx import FILL
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 Weights = dict[str, NDArray[Any]]
@@ -53,6 +59,26 @@ def encode_graph(weights: Weights, settings: dict[str, Any]) -> Graph:
     stacked = graph.node("Concat", *(graph.node("Unsqueeze", each, axis) for each in layers),
                          axis=0)  # fmt: skip
     graph.output(stacked, "states", FLOAT, ["L", "B", "T", settings["hidden_size"]])
+    return graph
+
+
+def fill_graph(weights: Weights, settings: dict[str, Any]) -> Graph:
+    """Ids and segments [B, T], lengths [B] and places [M] to logits of the vocabulary, [M, V].
+
+    Places count the pieces of all rows, laid end to end with their padding. The head is asked for
+    these alone, because the product with the table is its most expensive part.
+    """
+    graph = Graph(FILL, weights)
+    layers, _ = _encoded(graph, settings, "")
+    places = graph.input("places", INT, ["M"])
+    flat = graph.constant([-1, settings["hidden_size"]], np.int64)
+    states = graph.node("Gather", graph.node("Reshape", layers[-1], flat), places, axis=0)
+    changed = graph.linear(states, "word_head.transform")
+    changed = activated(graph, changed, settings["activation"])
+    changed = normalised(graph, settings, changed, "word_head.norm")
+    table, bias = graph.weight("embedding.words.weight"), graph.weight("word_head.bias")
+    logits = graph.node("Gemm", changed, table, bias, transB=1)
+    graph.output(logits, "logits", FLOAT, ["M", settings["vocab_size"]])
     return graph
 
 

@@ -96,12 +96,13 @@ def thought(graph: Graph, config: dict[str, Any], states: str, name: str) -> str
     """The small network, with its residual."""
     inner = entered(graph, config, states, f"{name}.around_feed_forward")
     inner = graph.linear(inner, f"{name}.feed_forward.widen")
-    inner = _activated(graph, inner, config["activation"])
+    inner = activated(graph, inner, config["activation"])
     inner = graph.linear(inner, f"{name}.feed_forward.narrow")
     return left(graph, config, states, inner, f"{name}.around_feed_forward")
 
 
-def _activated(graph: Graph, value: str, activation: str) -> str:
+def activated(graph: Graph, value: str, activation: str) -> str:
+    """An activation by its name."""
     if activation == "relu":
         return graph.node("Relu", value)
     return _gelu_tanh(graph, value) if activation == "gelu_tanh" else _gelu(graph, value)

@@ -3,9 +3,11 @@
 L layers, T pieces, D width.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
+from softquery.answers.fill import Filled
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
 from softquery.runtime.batches import Floats
@@ -19,6 +21,9 @@ from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.text import PieceEncoder
 from softquery.text.text_config import BERT_CLS, BERT_SEP
+
+if TYPE_CHECKING:
+    from softquery.runtime.fill.model import MaskFiller
 
 Text = str | Sequence[str]
 """A sentence, or its words where it is cut already."""
@@ -41,14 +46,18 @@ class PieceEmbedder:
     Args:
         bundle: The model folder.
         network: Its encoder.
+        open_filler: Opens the same bundle to fill masks with, when that is first asked for.
     """
 
     learnt_mix: Mix | None = None
     num_marks = 1
     """At each end of a text."""
 
-    def __init__(self, bundle: Bundle, network: PieceNetwork) -> None:
+    def __init__(
+        self, bundle: Bundle, network: PieceNetwork, open_filler: "Callable[[], MaskFiller]"
+    ) -> None:
         self.bundle, self.backend = bundle, network
+        self._open_filler = open_filler
         self.pipeline = fitting_pipeline(bundle)
         self._cutting = PieceEncoder(self.pipeline)
         sizes = bundle.config.model["config"]
@@ -74,6 +83,17 @@ class PieceEmbedder:
     def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors for each text, [layers, pieces, width]; see `ContextEmbedder.embed`."""
         return self.embed_tokens(self.tokens(texts), layers=layers)
+
+    @cached_property
+    def filler(self) -> "MaskFiller":
+        """The same bundle, opened to fill masks; one without a head for hidden words is refused."""
+        return self._open_filler()
+
+    def fill(
+        self, text: str, *, top_k: int = 5, candidates: Iterable[str] | None = None
+    ) -> list[Filled]:
+        """Words for the masks of a text; see `MaskFiller.fill`."""
+        return self.filler.fill(text, top_k=top_k, candidates=candidates)
 
     def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its pieces.
@@ -115,10 +135,16 @@ def open_pieces(
     """Open a bundle of a pretrained encoder; the arguments are those of `softquery.load`."""
     bundle = opened(name_or_path)
     check_kind(bundle, "encoder")
+
+    def filler() -> "MaskFiller":
+        from softquery.runtime.fill.model import open_filler
+
+        return open_filler(bundle, backend=backend, threads=threads, device=device)
+
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.bert.onnx import OnnxBertEncoder
 
-        return PieceEmbedder(bundle, OnnxBertEncoder(bundle, threads))
+        return PieceEmbedder(bundle, OnnxBertEncoder(bundle, threads), filler)
     with needs_torch():
         from softquery.runtime.bert.torch import TorchBertEncoder
-    return PieceEmbedder(bundle, TorchBertEncoder(bundle, device, threads))
+    return PieceEmbedder(bundle, TorchBertEncoder(bundle, device, threads), filler)

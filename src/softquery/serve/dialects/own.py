@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import Field
 
-from softquery.answers import generated_record
+from softquery.answers import filled_record, generated_record
 from softquery.decoding import Beam, CoupletRule
-from softquery.runtime import GenerateRequest
+from softquery.runtime import FillRequest, GenerateRequest
+from softquery.runtime.fill.model import MOST_CANDIDATES
 from softquery.runtime.generate.request import Rank
 from softquery.search import SearchResult
 from softquery.search.query.stages import STAGES, Stage, checked_stages
@@ -28,6 +29,7 @@ from softquery.serve.catalogue import Verb
 from softquery.serve.faults import Dialect
 from softquery.serve.handlers import GenerationRequest, num_characters
 from softquery.serve.json_responses import Json
+from softquery.serve.prediction_handlers import FillingRequest
 from softquery.serve.search_handler import SearchRequest
 from softquery.serve.service import Service
 
@@ -209,6 +211,25 @@ class GenerateBody(RequestBody):
         return GenerationRequest(self.texts, options)
 
 
+class FillBody(RequestBody):
+    """Texts with `[MASK]` in them, with the options of `softquery fill`."""
+
+    texts: Texts
+    model: Model = None
+    top_k: Annotated[SmallCount, Field(description="Words for each mask.")] = 5
+    candidates: Annotated[
+        list[Annotated[Text, Field(pattern=r"\S")]],
+        Field(
+            max_length=MOST_CANDIDATES,
+            description="Words to be scored instead, each of one piece or several.",
+        ),
+    ] = []
+
+    def request(self) -> FillingRequest:
+        """The request to the engine."""
+        return FillingRequest(self.texts, FillRequest.of(self.top_k, self.candidates))
+
+
 class TokensBody(RequestBody):
     """Texts, or lists of words if they are already tokenised."""
 
@@ -291,6 +312,12 @@ class Own:
         found = [generated_record(*each) for each in zip(body.texts, generated, strict=True)]
         return Json({"model": served.name, "answers": found})
 
+    async def fill(self, body: FillBody) -> Json:
+        """Words for each `[MASK]` of each text, the likeliest first; each mask by itself."""
+        served, filled = await self.service.fill(body.model, body.request())
+        found = [filled_record(*each) for each in zip(body.texts, filled, strict=True)]
+        return Json({"model": served.name, "answers": found})
+
     async def _task(
         self,
         verb: Verb,
@@ -343,6 +370,7 @@ def own_routes(service: Service) -> APIRouter:
         ("classify", own.classify, TaskAnswer),
         ("tag", own.tag, TaskAnswer),
         ("read", own.read, TaskAnswer),
+        ("fill", own.fill, TaskAnswer),
         ("generate", own.generate, TaskAnswer),
     ]
     for verb, answer, model in routes:

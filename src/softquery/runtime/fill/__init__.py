@@ -1,0 +1,1 @@
+"""Words for masks: what may stand where a word was hidden."""
