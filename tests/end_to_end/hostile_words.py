@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from hostile_cases import ANY, JUNK, Case, both, changed, cut, file
 
+from fasttext_writing import FastTextFile
 from softquery.bundle.vectors import write_vector_bundle
 from softquery.text import TextConfig
 
@@ -324,6 +325,37 @@ IMPORT_VECTORS = [
         command="import vectors vectors.bin --output model",
         damage=file("vectors.bin", b"2 2\na " + bytes(8) + b"\nb " + bytes(3)),
         said="vectors.bin, row 2: the file breaks off here; its header promises 2 words",
+    ),
+    Case(
+        title="a word in another encoding, where `--on-error skip` would pass over it",
+        command="import vectors wiki.vec --output model",
+        damage=file("wiki.vec", b"2 2\na 0.1 0.2\ncaf\xe9 0.3 0.4\n"),
+        said="wiki.vec, row 3: not valid UTF-8 (byte 0xe9 at column 4); save the file as UTF-8",
+    ),
+    Case(
+        title="a quantised model of fastText",
+        command="import vectors model.ftz --output model",
+        damage=file("model.ftz", FastTextFile(quantised=True).to_bytes()),
+        said="model.ftz: is a quantised fastText model (.ftz); only .bin files are read",
+    ),
+    Case(
+        title="a classifier of fastText",
+        command="import vectors model.bin --output model",
+        damage=file("model.bin", FastTextFile(model=3).to_bytes()),
+        said="model.bin: is a fastText classifier; expected vectors of skip-gram or cbow",
+    ),
+    Case(
+        title="a fastText file whose header promises more than there is",
+        command="import vectors model.bin --output model",
+        damage=file("model.bin", FastTextFile(matrix_rows=2**60).to_bytes()),
+        said="model.bin: the header promises 6 words and 50 buckets of 4 numbers, but the matrix "
+        "is said to be 1,152,921,504,606,846,976 × 4",
+    ),
+    Case(
+        title="a fastText file that breaks off",
+        command="import vectors model.bin --output model",
+        damage=file("model.bin", FastTextFile().to_bytes()[:500]),
+        said=f"model.bin: breaks off after the vectors of {ANY} of 50 n-grams",
     ),
     Case(
         title="an output that exists",

@@ -1,6 +1,7 @@
 """`softquery import`: what other tools have trained, as bundles."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from softquery.cli.export import ExportWish, export_kind, require_onnx
+from softquery.cli.terminal.bad_rows import BadRows
 from softquery.cli.terminal.console import note, print_json, print_table
-from softquery.cli.terminal.shared_options import AsJson
-from softquery.errors import InputError
+from softquery.cli.terminal.shared_options import AsJson, require_choice
+from softquery.errors import InputError, counted
 
 imports = typer.Typer(
     help="Write what other tools have trained as a bundle.",
@@ -178,16 +180,33 @@ def _shape(settings: dict[str, Any], task: dict[str, Any]) -> dict[str, object]:
 
 @imports.command()
 def vectors(
-    file: Annotated[Path, typer.Argument(help="Vectors of GloVe or word2vec, text or binary.")],
+    file: Annotated[
+        Path, typer.Argument(help="Vectors of GloVe, word2vec (text or binary) or fastText.")
+    ],
     output: Output,
+    on_error: Annotated[
+        str, typer.Option(help="`stop` at a bad row of text, or `skip` it into OUTPUT.errors.tsv.")
+    ] = "stop",
     as_json: AsJson = False,
 ) -> None:
-    """Word vectors of GloVe, word2vec or fastText's .vec files."""
+    """Word vectors of GloVe, word2vec or fastText: .txt, .vec, .bin, plain or compressed.
+
+    Of fastText's .bin files n-grams come along, so that words that are not there have vectors too.
+    """
     from softquery.bundle import read_bundle
     from softquery.runtime.vectors.convert import import_vectors
 
-    metrics = read_bundle(import_vectors(file, output)).metrics
+    require_choice("--on-error", on_error, ("stop", "skip"))
+    bad = BadRows(output) if on_error == "skip" else None
+    with bad or nullcontext():
+        made = import_vectors(file, output, on_bad=None if bad is None else bad.add)
+        if bad is not None:
+            bad.keep()
+    metrics = read_bundle(made).metrics
+    if bad is not None and bad.count:
+        note(f"{counted(bad.count, 'bad row')} skipped: {bad.path}")
     if as_json:
-        print_json({"bundle": str(output), **metrics})
+        skipped = {} if bad is None else {"num_skipped": bad.count}
+        print_json({"bundle": str(output), **metrics, **skipped})
     else:
         print_table(str(output), ("vectors", ""), list(metrics.items()))

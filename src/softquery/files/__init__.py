@@ -40,7 +40,12 @@ from softquery.files.text_lines import (
     open_text,
     running_text,
 )
-from softquery.files.vector_files import VectorTable, read_vectors, write_vectors
+from softquery.files.vector_files import (
+    VectorTable,
+    read_vectors,
+    read_vectors_and_ngrams,
+    write_vectors,
+)
 
 __all__ = [
     "shown_cell",
@@ -84,6 +89,7 @@ __all__ = [
     "read_untagged",
     "read_texts",
     "read_vectors",
+    "read_vectors_and_ngrams",
     "running_text",
     "atomic_folder",
     "write_bytes",

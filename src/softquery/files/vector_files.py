@@ -1,14 +1,15 @@
-"""Word vectors in the formats of GloVe and word2vec, recognised by content and streamed.
+"""Word vectors of GloVe, word2vec and fastText, recognised by content and streamed.
 
 GloVe (Pennington et al., 2014) writes a word and its numbers per line; word2vec (Mikolov et al.,
-2013) begins with a line of the number of words and the width, and has a binary format too.
+2013) begins with a line of the number of words and the width, and has a binary format too, which
+is another than that of fastText (`fasttext_files.py`).
 """
 
 import re
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from os import PathLike, fspath
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from softquery.atomic import write_atomically
 from softquery.errors import InputError
+from softquery.files.fasttext_files import MAGIC, FastTextVectors, read_fasttext
 from softquery.files.text_lines import (
     open_bytes,
     read_block,
@@ -34,6 +36,8 @@ _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})[ \t\r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONGEST_WORD = 1 << 12
 _NUM_SAMPLED = 10
+OnBad: TypeAlias = Callable[[InputError], None] | None
+"""Takes each bad row instead of its error being raised."""
 
 
 @dataclass(slots=True)
@@ -46,6 +50,16 @@ class VectorEntries:
     rows: "array[int]" = field(default_factory=lambda: array("q"))
     numbers: "array[float]" = field(default_factory=lambda: array("f"))
     seen: set[str] = field(default_factory=set)
+    on_bad: OnBad = None
+    last_bad: int = 0
+    """The last row that was passed over."""
+
+    def refuse(self, error: InputError) -> None:
+        """Raise what is wrong with a row, or note it where bad rows are passed over."""
+        if self.on_bad is None:
+            raise error
+        self.on_bad(error)
+        self.last_bad = error.row or 0
 
     def wants(self, word: str) -> bool:
         """Whether a word is wanted and has not been read yet."""
@@ -58,23 +72,27 @@ class VectorEntries:
         self.rows.append(row)
 
 
-def read_entries(path: str, wanted: frozenset[str] | None) -> VectorEntries:
+def read_entries(
+    path: str, wanted: frozenset[str] | None, on_bad: OnBad = None
+) -> VectorEntries | FastTextVectors:
     """Read the wanted words, in any of the formats."""
     with open_bytes(path) as stream:
         start = _start(stream, path)
         if not start:
             raise InputError("is empty", source=path)
+        if start.startswith(MAGIC):
+            return read_fasttext(stream, start, path, wanted)
         header = _HEADER.match(start)
         if header is None:
-            return _read_glove(path, wanted)
+            return _read_glove(path, wanted, on_bad)
         num_words, size = int(header[1]), int(header[2])
         if not 0 < size <= LARGEST_SIZE:
             raise InputError(f"the header's width is {size:,}", source=path, row=1)
-        entries = VectorEntries(size, wanted)
+        entries = VectorEntries(size, wanted, on_bad=on_bad)
         if _is_binary(start[header.end() :], size, path):
             _read_binary(stream, start[header.end() :], num_words, entries, path)
             return entries
-    _read_text(_numbered_lines(path), num_words, entries, path)
+    _read_text(_numbered_lines(path, entries), num_words, entries, path)
     return entries
 
 
@@ -94,20 +112,22 @@ def _is_binary(body: bytes, size: int, path: str) -> bool:
     return bool(_CONTROL.search(body[:4096])) or split_suffix(path)[0] == ".bin"
 
 
-def _numbered_lines(path: str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(path: str, entries: VectorEntries) -> Iterator[tuple[int, str]]:
     for block in without_blank_end(text_blocks(path)):
         for number, line in enumerate(block.lines, block.first):
             if number in block.faults:
-                raise block.faults[number]
-            yield number, line
+                entries.refuse(block.faults[number])
+            else:
+                yield number, line
 
 
-def _read_glove(path: str, wanted: frozenset[str] | None) -> VectorEntries:
-    lines = _numbered_lines(path)
+def _read_glove(path: str, wanted: frozenset[str] | None, on_bad: OnBad) -> VectorEntries:
+    entries = VectorEntries(0, wanted, on_bad=on_bad)
+    lines = _numbered_lines(path, entries)
     sample = list(islice(lines, _NUM_SAMPLED))
     if not sample:
         raise InputError("is empty", source=path)
-    entries = VectorEntries(_width([line for _, line in sample]), wanted)
+    entries.size = _width([line for _, line in sample])
     if not 0 < entries.size <= LARGEST_SIZE:
         message = "expected word vectors: a word and its numbers, separated by spaces"
         raise InputError(message, source=path, row=1)
@@ -148,6 +168,7 @@ def _read_text(
             message = f"the header promises {num_words:,} words, found more"
             raise InputError(message, source=path, row=row)
         _add_line(line, row, entries, path)
+    row = max(row, entries.last_bad)
     if row - 1 < num_words:
         message = f"the header promises {num_words:,} words, found {row - 1:,} (truncated?)"
         raise InputError(message, source=path, row=row)
@@ -161,17 +182,19 @@ def _add_line(line: str, row: int, entries: VectorEntries, path: str) -> None:
     num_parts = line.count(" ")
     if num_parts < size:
         message = f'expected {size} numbers after a word, found {num_parts} ("{line[:40]}")'
-        raise InputError(message, source=path, row=row)
+        return entries.refuse(InputError(message, source=path, row=row))
     word = line.partition(" ")[0] if num_parts == size else line.rsplit(" ", size)[0]
     if not entries.wants(word):
-        return
+        return None
+    num_before = len(entries.numbers)
     try:
         entries.numbers.extend(map(float, line[len(word) + 1 :].split(" ")))
     except ValueError as error:
         found = min(_trailing_numbers(line), size)
         message = f'expected {size} numbers after "{word[:40]}", found {found} ({error})'
-        raise InputError(message, source=path, row=row) from error
-    entries.name(word, row)
+        del entries.numbers[num_before:]
+        return entries.refuse(InputError(message, source=path, row=row))
+    return entries.name(word, row)
 
 
 def _read_binary(
@@ -236,25 +259,40 @@ class VectorTable:
         return int(self.matrix.shape[1])
 
 
-def read_vectors(path: str | PathLike[str], *, keep: Collection[str] | None = None) -> VectorTable:
-    """Read word vectors: GloVe text, word2vec text or word2vec binary, plain or compressed.
+def read_vectors(
+    path: str | PathLike[str], *, keep: Collection[str] | None = None, on_bad: OnBad = None
+) -> VectorTable:
+    """Read word vectors of GloVe, word2vec (text or binary) or fastText, plain or compressed.
 
     The format is recognised by content. Of a word that appears twice, the first counts. In the
-    binary format, words that were cut inside a character (by the original tool) are skipped.
+    binary formats, words that were cut inside a character (by the original tools) are skipped.
 
     Args:
         path: The file.
         keep: Words to keep; others are dropped while reading, so that memory holds only these.
+        on_bad: Takes each bad row of a text file instead of its error being raised.
 
     Raises:
         InputError: For a damaged row, named by its number, and for a truncated file.
     """
+    return read_vectors_and_ngrams(path, keep=keep, on_bad=on_bad)[0]
+
+
+def read_vectors_and_ngrams(
+    path: str | PathLike[str], *, keep: Collection[str] | None = None, on_bad: OnBad = None
+) -> tuple[VectorTable, FastTextVectors | None]:
+    """The same, and what a fastText file holds besides; None for files of other tools."""
     source = fspath(path)
     wanted = None if keep is None else frozenset(keep)
-    entries = read_entries(source, wanted)
+    entries = read_entries(source, wanted, on_bad)
+    if isinstance(entries, FastTextVectors):
+        return VectorTable(entries.words, entries.matrix), entries
     matrix = np.frombuffer(entries.numbers, dtype=np.float32).reshape(-1, entries.size)
-    _refuse_infinite(matrix, entries, source)
-    return VectorTable(entries.words, matrix)
+    bad = _infinite(matrix, entries, source)
+    if not bad:
+        return VectorTable(entries.words, matrix), None
+    words = [word for place, word in enumerate(entries.words) if place not in bad]
+    return VectorTable(words, np.delete(matrix, sorted(bad), axis=0)), None
 
 
 def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form) -> None:
@@ -281,14 +319,16 @@ def write_vectors(path: str | PathLike[str], vectors: VectorTable, *, form: Form
             handle.write(word.encode() + b" " + numbers + b"\n")
 
 
-def _refuse_infinite(matrix: npt.NDArray[np.float32], entries: VectorEntries, source: str) -> None:
+def _infinite(matrix: npt.NDArray[np.float32], entries: VectorEntries, source: str) -> set[int]:
+    """The places of vectors that hold a number that is not finite; the first one is refused."""
     # A sum is not finite if any part is not; testing it needs no second matrix.
     with np.errstate(all="ignore"):
         suspects = np.flatnonzero(~np.isfinite(matrix.sum(axis=1, dtype=np.float64)))
     for index in suspects:
         word = entries.words[index]
         message = f'the vector of "{word}" holds a number that is not finite'
-        raise InputError(message, source=source, row=entries.rows[index])
+        entries.refuse(InputError(message, source=source, row=entries.rows[index]))
+    return set(suspects.tolist())
 
 
 def _refuse_word(word: str, *, binary: bool, source: str | PathLike[str], row: int) -> None:

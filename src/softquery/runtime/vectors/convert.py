@@ -2,22 +2,29 @@
 
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from softquery import __version__
 from softquery.bundle import Card, CardData, make_card
 from softquery.bundle.vectors import KIND, write_vector_bundle
 from softquery.errors import InputError
-from softquery.files import read_vectors, write_vectors
-from softquery.files.vector_files import Form
-from softquery.runtime.vectors.model import WordVectors, guessed_text
+from softquery.files import read_vectors_and_ngrams, write_vectors
+from softquery.files.fasttext_files import FastTextVectors
+from softquery.files.vector_files import Form, OnBad
+from softquery.runtime.vectors.model import WordVectors, file_text
 
 
-def import_vectors(path: str | PathLike[str], output: str | PathLike[str]) -> Path:
-    """Make a bundle of a file of word vectors, in the form of GloVe or word2vec.
+def import_vectors(
+    path: str | PathLike[str], output: str | PathLike[str], *, on_bad: OnBad = None
+) -> Path:
+    """Make a bundle of a file of word vectors of GloVe, word2vec or fastText.
 
     Args:
         path: The file, plain or compressed.
         output: The bundle to write; it must not exist.
+        on_bad: Takes each bad row of a text file instead of its error being raised.
 
     Raises:
         InputError: The file is damaged.
@@ -26,10 +33,10 @@ def import_vectors(path: str | PathLike[str], output: str | PathLike[str]) -> Pa
     target = Path(output)
     if target.exists():
         raise InputError("already exists; name another --output", source=target)
-    vectors = read_vectors(path)
+    vectors, ngrams = read_vectors_and_ngrams(path, on_bad=on_bad)
     if not vectors.words:
         raise InputError("holds no words", source=path)
-    text = guessed_text(vectors.words)
+    text = file_text(vectors.words, ngrams)
     name = Path(path).name
     card = Card(
         name=target.name,
@@ -46,11 +53,26 @@ def import_vectors(path: str | PathLike[str], output: str | PathLike[str]) -> Pa
         words=vectors.words,
         matrix=vectors.matrix,
         text=text,
-        model={"name": KIND},
         library_version=__version__,
-        metrics={"words": len(vectors.words), "width": vectors.size},
         card=make_card(card, kind=KIND),
+        **_parts({"words": len(vectors.words), "width": vectors.size}, ngrams),
     )
+
+
+def _parts(facts: dict[str, int], found: FastTextVectors | None) -> dict[str, Any]:
+    """What a bundle holds besides its words: of a fastText file, counts and n-grams."""
+    if found is None:
+        return {"model": {"name": KIND}, "metrics": facts}
+    shortest, longest, num_buckets = found.settings
+    if not num_buckets:
+        return {"model": {"name": KIND}, "metrics": facts, "counts": found.counts}
+    config = {"min_ngram": shortest, "max_ngram": longest, "num_buckets": num_buckets}
+    return {
+        "model": {"name": KIND, "config": config},
+        "metrics": {**facts, "buckets of n-grams": num_buckets},
+        "counts": found.counts,
+        "further": {"buckets": np.arange(num_buckets), "ngrams": found.ngrams},
+    }
 
 
 def export_vectors(vectors: WordVectors, path: str | PathLike[str], *, form: Form) -> None:

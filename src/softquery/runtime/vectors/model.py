@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError, InputError
-from softquery.files import VectorTable, read_vectors
+from softquery.files import VectorTable, read_vectors_and_ngrams
+from softquery.files.fasttext_files import FastTextVectors
 from softquery.files.word_tests import GradedWords, Section
 from softquery.measure import spearman
 from softquery.measure.word_scores import AnalogyScore, answer_analogies, principal_plane, unit_rows
@@ -220,7 +221,7 @@ class WordVectors:
 
 
 def load_vectors(name_or_path: str | PathLike[str]) -> WordVectors:
-    """Open word vectors: a bundle by its name or folder, or a file of GloVe or word2vec.
+    """Open word vectors: a bundle by its name or folder, or a file of GloVe, word2vec or fastText.
 
     Raises:
         BundleError: The bundle is damaged, or holds something else.
@@ -229,11 +230,27 @@ def load_vectors(name_or_path: str | PathLike[str]) -> WordVectors:
     if not isinstance(name_or_path, (str, PathLike)):
         raise ConfigError(f"expected the name or the place of vectors, got {name_or_path!r:.40}")
     if Path(name_or_path).is_file():
-        vectors = read_vectors(name_or_path)
-        return WordVectors(vectors, text=guessed_text(vectors.words))
+        vectors, found = read_vectors_and_ngrams(name_or_path)
+        text = file_text(vectors.words, found)
+        subwords = None if found is None else subwords_of(found)
+        return WordVectors(vectors, text=text, subwords=subwords)
     bundle = read_bundle(resolve(name_or_path))
     check_kind(bundle, KIND)
     return vectors_of(bundle)
+
+
+def subwords_of(found: FastTextVectors) -> Subwords | None:
+    """The n-grams of a fastText file; None where it has none."""
+    settings = found.settings
+    if not settings.num_buckets:
+        return None
+    places = {bucket: bucket for bucket in range(settings.num_buckets)}
+    return Subwords(*settings, places, found.ngrams)
+
+
+def file_text(words: Sequence[str], found: FastTextVectors | None) -> TextConfig:
+    """The spelling of a file's words; fastText takes every word as it is written."""
+    return guessed_text(words) if found is None else TextConfig(lowercase=False)
 
 
 def guessed_text(words: Sequence[str]) -> TextConfig:
