@@ -72,7 +72,7 @@ def test_texts_that_are_measured_with_are_left_out(tmp_path):
     table.write_text("sentence1\tsentence2\tlabel\nWhy me ?\tHow so?\t1\n", encoding="utf-8")
     (tmp_path / "more.txt").write_text("To be!\n", encoding="utf-8")
     guard = TextGuard([table, tmp_path / "more.txt"])
-    probed = next(iter(guard.probed))
+    probed = max(guard.probed, key=len)
     given = ["why me?", "HOW  SO", "to be", probed, "a  man", "A man", "", "else"]
     assert list(guard.passed(given)) == ["a man", "else"]
     assert guard.num_dropped == 4
