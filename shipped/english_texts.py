@@ -20,9 +20,9 @@ from word_classes import WordClasses
 
 Texts = Iterator[tuple[str, str]]
 MOST_PER_ARTICLE = 60
-TURNED, FRAMED, OF_THINGS = 9, 4, 2
+TURNED, FRAMED, OF_THINGS = 16, 12, 18
 """Questions per article: sentences turned round, frames about it, frames about its noun phrases."""
-NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 60_000, 4, 30_000
+NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 60_000, 9, 60_000
 
 
 def requests(library: Library) -> Texts:
@@ -103,7 +103,7 @@ def about(
     some = rng.sample(sentences, len(sentences))
     for question in about_article(title, first, " ".join(paragraphs[:8]), rng, FRAMED):
         yield f"{ASKED}: of articles", question
-    for question in about_things(some[:12], words, rng, OF_THINGS):
+    for question in about_things(some[:30], words, rng, OF_THINGS):
         yield f"{ASKED}: of articles", question
     for question in about_sentences(some, title, words, rng, TURNED):
         yield f"{ASKED}: of sentences", question

@@ -167,13 +167,14 @@ def about_sentences(
 
 
 def about_acts(acts: list[str], rng: Random, frames_each: int) -> Iterator[str]:
-    """Each act in a few frames: different wordings of nearly the same wish."""
+    """Each act in a few frames, different wordings of nearly the same wish, and beside another."""
     for act in acts:
         for frame in rng.sample(FRAMES["act"], frames_each):
             shown = act
             if frame.startswith(("How do you", "Can you {v}", "How did you", "Why do people")):
                 shown = re.sub(r"\bmy\b", "your", act)
             yield frame.format(v=shown)
+        yield rng.choice(FRAMES["acts"]).format(v=act, w=rng.choice(acts))
 
 
 def about_services(rng: Random, count: int) -> Iterator[str]:
@@ -198,6 +199,9 @@ def as_typed(question: str, rng: Random) -> str:
         question = rng.choice(FRAMES["openings"]) + question[0].lower() + question[1:]
     elif draw < 0.2 and question.endswith("?"):
         question = question[:-1] + rng.choice(FRAMES["closings"]) + "?"
+    elif draw < 0.24 and question.endswith("?"):
+        told = rng.choice(FRAMES["settings"])
+        question = f"{told} {question}" if rng.random() < 0.7 else f"{question} {told}"
     draw = rng.random()
     if draw < 0.25:
         question = question.rstrip("?").lower()

@@ -26,7 +26,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     known = json.loads(Path(f"{options.student}.json").read_text(encoding="utf-8"))
-    pipeline = pipeline_from_pieces(known["pieces"], TextConfig(unit="bert", max_tokens=MAX_TOKENS))
+    text = TextConfig(unit="bert", strip_accents=True, max_tokens=MAX_TOKENS)
+    pipeline = pipeline_from_pieces(known["pieces"], text)
     if pipeline.vocabulary() != known["pieces"]:
         raise SystemExit("the pieces are not in the order of the table")
     width, told = known["config"]["output_size"], known["told"]

@@ -7,7 +7,7 @@ r"""Chinese lessons: texts, what SimBERT writes like them, and the vectors of tw
 Writes the folder of lessons with `simbert.npy` and `use.npy` in it, to be joined by `teach.py`.
 SimBERT's vector is its pooler's, before the tanh. Short texts come first as what is written like:
 of questions it writes questions, of long sentences little that anybody would say. Nothing is kept
-that stands in a set that is reported.
+that stands in a set or an FAQ that is reported.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from measured_faqs import is_measured
 from multilingual_use import MultilingualUse
 from simbert_questions import SimBert
 from torch.nn import functional as F
@@ -54,7 +55,8 @@ def written_like(
         with torch.autocast(simbert.device, torch.float16, enabled=simbert.device == "cuda"):
             drawn = simbert.write([texts[p] for p in block], top_k=30, top_p=0.95, seed=number)
         for place, text in zip(block, map(str.strip, drawn), strict=True):
-            if len(text) >= FEWEST and text not in known and "".join(text.split()) not in held_out:
+            is_new = len(text) >= FEWEST and text not in known and not is_measured(text)
+            if is_new and "".join(text.split()) not in held_out:
                 known.add(text)
                 found.append(text)
                 owners.append(place)

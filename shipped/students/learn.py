@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from mine import nearest
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -36,6 +37,10 @@ SPREAD = 0.3
 SORTED = 32
 """Batches of texts that are sorted by length together."""
 ENCODED = 4_096
+COMPARED = 128
+"""Numbers of a target by which near texts are found."""
+SEARCHED = 400_000
+"""Texts among which a text's nearest ones are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +61,12 @@ class Run:
     batch: int = 2_048
     pieces: int = 26_000
     near: int = 0
-    """How many of a text's nearest texts stand beside it in every other batch."""
+    """How many of a text's nearest texts stand beside it in every other batch, on average."""
     compiled: bool = True
     prefixes: tuple[int, ...] = (64, 128, 256)
     cosine_weight: float = 10.0
     likeness_weight: float = 1.0
+    closeness_weight: float = 0.0
     temperature: float = 0.05
     by: str = "accuracy"
     save: str = ""
@@ -94,10 +100,11 @@ class Teaching:
             prefixes=tuple(each for each in run.prefixes if each < width),
             cosine_weight=run.cosine_weight,
             likeness_weight=run.likeness_weight,
+            closeness_weight=run.closeness_weight,
             temperature=run.temperature,
         )
         self.rows = self._chosen()
-        self.near = nearest(targets, self.rows, run.near) if run.near else None
+        self.near = nearest_texts(targets, self.rows, run.near) if run.near else None
 
     def _fill_table(self) -> None:
         """Begin with the teacher's vectors of the pieces by themselves."""
@@ -127,26 +134,28 @@ class Teaching:
 
     def batches(self) -> Iterator[tuple[Tensor, int]]:
         """Numbers of texts and their padded length, without end; of like length together."""
-        size, epoch, lessons = self.run.batch, 0, self.lessons
+        epoch, lessons = 0, self.lessons
         while True:
             device, seed = self.rows.device, 1000 * epoch + self.run.seed
             chance = torch.Generator(device=device).manual_seed(seed)
             order = torch.randperm(len(self.rows), generator=chance, device=device)
-            if self.near is not None and epoch % 2:
+            found = self._by_length(self.rows[order, None])
+            if self.near is not None:
                 heads = order[: len(order) // (1 + self.run.near)]
-                groups = torch.cat([self.rows[heads, None], self.near[heads]], dim=1)
-                found = list(groups.split(size // groups.shape[1]))
-                found = [group.flatten() for group in found[:-1]]
-            else:
-                found = []
-                for part in self.rows[order].split(size * SORTED):
-                    by_length = part[torch.argsort(lessons.lengths(part))]
-                    found += [each for each in by_length.split(size) if len(each) == size]
+                found += self._by_length(torch.cat([self.rows[heads, None], self.near[heads]], 1))
             longest = torch.stack([lessons.lengths(rows).max() for rows in found]).tolist()
             shuffled = np.random.default_rng([self.run.seed, epoch]).permutation(len(found))
             for place in shuffled.tolist():
                 yield found[place], min(LONGEST, -(-int(longest[place]) // 4) * 4)
             epoch += 1
+
+    def _by_length(self, groups: Tensor) -> list[Tensor]:
+        """Whole batches of groups, [N, G], that are about equally long."""
+        size, found = self.run.batch // groups.shape[1], []
+        for part in groups.split(size * SORTED):
+            by_length = part[torch.argsort(self.lessons.lengths(part).amax(dim=1))]
+            found += [each.flatten() for each in by_length.split(size) if len(each) == size]
+        return found
 
     @torch.inference_mode()
     def judged_vectors(self) -> Tensor:
@@ -185,24 +194,18 @@ class Teaching:
         Path(f"{target}.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
-@torch.inference_mode()
-def nearest(targets: Tensor, rows: Tensor, count: int, *, width: int = 128) -> Tensor:
-    """The numbers of the texts nearest to each of these texts, itself left out: [N, count]."""
-    known = F.normalize(targets[rows, :width].float(), dim=-1).half()
-    found = []
-    for part in known.split(8_192):
-        best: tuple[Tensor, Tensor] | None = None
-        for start in range(0, len(known), 262_144):
-            top = (part @ known[start : start + 262_144].T).topk(count + 1, dim=1)
-            values, places = top.values, top.indices + start
-            if best is not None:
-                values, places = torch.cat([best[0], values], 1), torch.cat([best[1], places], 1)
-                values, kept = values.topk(count + 1, dim=1)
-                places = places.gather(1, kept)
-            best = values, places
-        if best is not None:
-            found.append(rows[best[1][:, 1:]])
-    return torch.cat(found)
+def nearest_texts(targets: Tensor, rows: Tensor, count: int) -> Tensor:
+    """The numbers of the texts nearest to each of these, itself left out: [N, count].
+
+    Among many texts, the nearest of a random part of them.
+    """
+    found = torch.empty(len(rows), count, dtype=rows.dtype, device=rows.device)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(5)).to(rows.device)
+    for part in order.chunk(-(-len(rows) // SEARCHED)):
+        known = F.normalize(targets[rows[part], :COMPARED].float(), dim=-1)
+        places, _ = nearest(known.half() if known.is_cuda else known, count)
+        found[part] = rows[part][torch.from_numpy(places).to(rows.device)]
+    return found
 
 
 def taught(teaching: Teaching) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The sub-words that a student keeps of its teacher's, and lessons in them."""
 
+import string
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ MOST_PARTS = 8
 
 
 def kept_pieces(lessons: Lessons, size: int, *, least: int = 2) -> list[str]:
-    """The reserved pieces, every character that occurs, and the most frequent others.
+    """The reserved pieces, every character that occurs or is ASCII's, and the most frequent others.
 
     As `softquery distill` chooses them, by the texts alone.
     """
@@ -22,6 +23,7 @@ def kept_pieces(lessons: Lessons, size: int, *, least: int = 2) -> list[str]:
     pieces = lessons.pieces
     bare = [piece.removeprefix(CONTINUATION) for piece in pieces]
     letters = {letter for number in np.flatnonzero(counts) for letter in bare[number]}
+    letters.update(string.printable)
     kept = {*BERT_RESERVED, *(p for p, b in zip(pieces, bare, strict=True) if b in letters)}
     for number in np.lexsort((np.arange(len(pieces)), -counts)):
         if len(kept) >= size or counts[number] < least:

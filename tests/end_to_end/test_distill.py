@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="distilling needs the extra [train]")
 
 from running import finish, softquery, start_warm
+from slow_teacher import SLOW_TEACHER, refused, wait_until
 
 import softquery as sq
 from small_sentence_encoders import make_sentence_encoder, random_sentences
@@ -26,18 +26,6 @@ SMALL = [
 ]  # fmt: skip
 OFTEN = ("--set", "training.checkpoint_seconds=0")
 KILLED = -signal.SIGKILL
-SLOW_TEACHER = """
-import time
-from softquery.cli import main
-from softquery.running.distilling import teacher
-teacher.SHARD = 64
-plain = teacher.write_array
-def write(path, array):
-    plain(path, array)
-    time.sleep(0.2)
-teacher.write_array = write
-"""
-"""Code for `start_warm`: shards of 64 texts, each of which takes a while."""
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +90,7 @@ def test_a_folder_of_sentence_transformers_teaches_as_it_is(work, tmp_path):
     assert report["tune"]["cosine"] > 0.8
     (folder / "1_Pooling" / "config.json").unlink()
     elsewhere = ("--texts", work / "texts.txt", "--output", tmp_path / "other", *SMALL)
-    assert "1_Pooling/config.json: " in _refused("distill", folder, *elsewhere)
+    assert "1_Pooling/config.json: " in refused("distill", folder, *elsewhere)
     assert not (tmp_path / "other.partial").exists()
 
 
@@ -157,12 +145,12 @@ def test_another_teacher_is_not_taken_for_the_one_of_the_interrupted_run(work, t
     make_sentence_encoder(tmp_path / "teacher", output_size=24)
     given = ("--texts", work / "texts.txt", "--output", tmp_path / "student", *SMALL)
     process = start_warm("distill", tmp_path / "teacher", *given, code=SLOW_TEACHER)
-    _wait_until(lambda: list((tmp_path / "student.partial").glob("teacher/*.npy")), process)
+    wait_until(lambda: list((tmp_path / "student.partial").glob("teacher/*.npy")), process)
     process.kill()
     assert finish(process).code == KILLED
     shutil.rmtree(tmp_path / "teacher")
     make_sentence_encoder(tmp_path / "teacher", output_size=24, seed=2)
-    said = _refused("distill", tmp_path / "teacher", *given, "--resume")
+    said = refused("distill", tmp_path / "teacher", *given, "--resume")
     assert "run.json: the interrupted run had vectors = " in said
 
 
@@ -172,13 +160,13 @@ def test_killed_anywhere_and_resumed_it_ends_in_the_same_bytes(work, tmp_path):
     partial = tmp_path / "broken.partial"
 
     process = start_warm(*command(work, broken), code=SLOW_TEACHER)
-    _wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 2, process)
+    wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 2, process)
     process.kill()
     assert finish(process).code == KILLED
     kept = {path: path.stat().st_mtime_ns for path in partial.glob("teacher/*.npy")}
 
     process = start_warm(*command(work, broken, *OFTEN, "--resume"), code=SLOW_TEACHER)
-    _wait_until((partial / "checkpoint.safetensors").exists, process)
+    wait_until((partial / "checkpoint.safetensors").exists, process)
     process.kill()
     assert finish(process).code == KILLED
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
@@ -193,26 +181,12 @@ def test_killed_anywhere_and_resumed_it_ends_in_the_same_bytes(work, tmp_path):
 def test_ctrl_c_keeps_the_teachers_vectors(work, tmp_path):
     partial = tmp_path / "student.partial"
     process = start_warm(*command(work, tmp_path / "student"), code=SLOW_TEACHER)
-    _wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 1, process)
+    wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 1, process)
     process.send_signal(signal.SIGINT)
     answer = finish(process)
     assert answer.code == 130
     assert "go on with --resume" in answer.err
     assert list(partial.glob("teacher/*.npy"))
-
-
-def _wait_until(condition, process):
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.002)
-
-
-def _refused(*words: object) -> str:
-    answer = softquery(*words)
-    assert answer.code == 2, (answer.out, answer.err)
-    assert answer.err.count("softquery: ") == 1, answer.err
-    assert answer.out == ""
-    return answer.err.rpartition("softquery: ")[2].strip()
 
 
 def test_a_line_of_a_megabyte_is_cut_and_learnt_from(work, tmp_path):

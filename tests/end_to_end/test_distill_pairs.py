@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="distilling needs the extra [train]")
 
 from running import finish, settings, softquery, start_warm
+from slow_teacher import SLOW_TEACHER, refused, wait_until
 from tiny_pairs import inference, write_folder, write_tsv
 
 import softquery as sq
@@ -21,18 +21,6 @@ SMALL = settings(model=SIZES, data={"batch_size": 32, "tune_share": 0.1}, optim=
                  training={"max_epochs": 15, "average_decay": 0.9})  # fmt: skip
 KILLED = -signal.SIGKILL
 PAIR = ("sentence1", "sentence2")
-SLOW_TEACHER = """
-import time
-from softquery.cli import main
-from softquery.running.distilling import teacher
-teacher.SHARD = 64
-plain = teacher.write_array
-def write(path, array):
-    plain(path, array)
-    time.sleep(0.2)
-teacher.write_array = write
-"""
-"""Code for `start_warm`: shards of 64 pairs, each of which takes a while."""
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +145,14 @@ def test_killed_anywhere_and_resumed_it_ends_in_the_same_bytes(work, tmp_path):
     partial = tmp_path / "broken.partial"
 
     process = start_warm(*command(work, broken), code=SLOW_TEACHER)
-    _wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 2, process)
+    wait_until(lambda: len(list(partial.glob("teacher/*.npy"))) >= 2, process)
     process.kill()
     assert finish(process).code == KILLED
     kept = {path: path.stat().st_mtime_ns for path in partial.glob("teacher/*.npy")}
 
     often = ("--set", "training.checkpoint_seconds=0", "--resume")
     process = start_warm(*command(work, broken, *often), code=SLOW_TEACHER)
-    _wait_until((partial / "checkpoint.safetensors").exists, process)
+    wait_until((partial / "checkpoint.safetensors").exists, process)
     process.kill()
     assert finish(process).code == KILLED
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
@@ -183,18 +171,18 @@ def test_other_pairs_and_another_teacher_are_refused_when_resuming(work, tmp_pat
     given = ("--pairs", pairs, "--output", tmp_path / "student", *SMALL)
     process = start_warm("distill", tmp_path / "teacher", *given, code=SLOW_TEACHER)
     partial = tmp_path / "student.partial"
-    _wait_until(lambda: list(partial.glob("teacher/*.npy")), process)
+    wait_until(lambda: list(partial.glob("teacher/*.npy")), process)
     process.send_signal(signal.SIGINT)
     answer = finish(process)
     assert answer.code == 130
     assert "go on with --resume" in answer.err
-    assert "partial: holds an interrupted run" in _refused("distill", tmp_path / "teacher", *given)
+    assert "partial: holds an interrupted run" in refused("distill", tmp_path / "teacher", *given)
     config = tmp_path / "teacher" / "config.json"
     config.write_text(config.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    said = _refused("distill", tmp_path / "teacher", *given, "--resume")
+    said = refused("distill", tmp_path / "teacher", *given, "--resume")
     assert "run.json: the interrupted run had logits = " in said
     shutil.copy(work / "gold.tsv", pairs)
-    said = _refused("distill", work / "teacher", *given, "--resume")
+    said = refused("distill", work / "teacher", *given, "--resume")
     assert "the training data has changed" in said
 
 
@@ -207,16 +195,3 @@ def test_lines_of_a_megabyte_are_cut_and_learnt_from(work, tmp_path):
     )
     assert answer.code == 0, answer.err
     assert "2 texts were cut at 2,000 characters" in answer.err
-
-
-def _wait_until(condition, process):
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.002)
-
-
-def _refused(*words: object) -> str:
-    answer = softquery(*words)
-    assert answer.code == 2, (answer.out, answer.err)
-    assert answer.err.count("softquery: ") == 1, answer.err
-    return answer.err.rpartition("softquery: ")[2].strip()

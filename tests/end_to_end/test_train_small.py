@@ -1,4 +1,4 @@
-"""Little data and no settings: the recipe fits itself, learns, or says that it has not."""
+"""Training on little data with defaults: the recipe adapts and learns, or says it did not."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""One scaling for rows of several sources, chosen by how it does on a source that it has not seen.
+"""Calibrate on several sources at once, choosing the form that works best on unseen sources.
 
 Every source counts alike, whatever its size. What pays on the sources that a scaling was fitted on
 may be the habit of one of them, such as how often its rows have a label; a form is therefore

@@ -102,7 +102,9 @@ class DistillRun:
     model: PooledEncoderConfig
     likeness: Likeness = field(default_factory=Likeness)
     pairs: StudentPairs = field(default_factory=StudentPairs)
-    text: TextConfig = field(default_factory=lambda: TextConfig(unit="bert", max_tokens=64))
+    text: TextConfig = field(
+        default_factory=lambda: TextConfig(unit="bert", strip_accents=True, max_tokens=64)
+    )
     pieces: StudentPieces = field(default_factory=StudentPieces)
     data: StudentTexts = field(default_factory=StudentTexts)
     optim: Optim = field(default_factory=Optim)

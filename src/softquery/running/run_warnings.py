@@ -1,4 +1,4 @@
-"""Signs that a run cannot learn, or has not learnt: each a sentence that says what to change.
+"""Warnings that a run cannot learn, or learnt nothing; each says what to change.
 
 `check_start` and `check_end` ask all of them. The others return None where there is nothing to warn
 of, and know no files and no models.

@@ -69,7 +69,8 @@ class SentenceDistillation:
     are is compared as a distribution over the other texts, as the teacher's and the student's
     softmax of cosines see it (Fang et al. 2021, Section 3.2, with the batch for its queue). The
     second term is taken for every prefix, so that a vector can be cut (Kusupati et al. 2022,
-    Eq. 1).
+    Eq. 1). A softmax does not see by how much all cosines of a row are too high; where thresholds
+    matter, a third term compares the cosines themselves, each as much as its texts are alike.
 
     >>> SentenceDistillation(output_size=384, prefixes=(128,)).widths
     (128, 384)
@@ -82,6 +83,8 @@ class SentenceDistillation:
     """Widths at which a vector may be cut, besides its own."""
     cosine_weight: float = 10.0
     likeness_weight: float = 1.0
+    closeness_weight: float = 0.0
+    """Of the squared differences between the cosines of near texts."""
     temperature: float = 0.05
     """Of both softmaxes; the lower, the more the nearest texts count."""
     contrast: Contrast | None = None
@@ -96,8 +99,8 @@ class SentenceDistillation:
             )
         if not self.temperature > 0:
             raise ValueError(f"temperature must be positive, got {self.temperature}")
-        if min(self.cosine_weight, self.likeness_weight) < 0:
-            raise ValueError("the weights of the two terms must not be negative")
+        if min(self.cosine_weight, self.likeness_weight, self.closeness_weight) < 0:
+            raise ValueError("the weights of the terms must not be negative")
 
     @property
     def steers_by(self) -> str:
@@ -110,21 +113,27 @@ class SentenceDistillation:
         return (*self.prefixes, self.output_size)
 
     def loss(self, output: SentenceOutput, batch: TaughtBatch) -> Float[Tensor, ""]:
-        """The mean of both terms over the batch."""
+        """The mean of the terms over the batch."""
         if batch.vectors is None:
             raise ValueError("a loss needs the teacher's vectors, and this batch has none")
         found, wanted = output.vectors, batch.vectors
         loss = self.cosine_weight * (1 - (found * wanted).sum(dim=-1)).mean()
         if self.contrast is not None and batch.num_sides > 1:
             loss = loss + self.contrast.loss(found, wanted, batch.num_sides)
-        if self.likeness_weight == 0 or len(found) < 3:  # with one other text there is no choice
+        compares = self.likeness_weight > 0 or self.closeness_weight > 0
+        if not compares or len(found) < 3:  # with one other text there is no choice
             return loss
-        target = (_others(wanted @ wanted.T) / self.temperature).softmax(dim=-1)
+        seen = _others(wanted @ wanted.T)
+        target = (seen / self.temperature).softmax(dim=-1)
         for width in self.widths:
             part = F.normalize(found[:, :width], dim=-1)
-            scores = (_others(part @ part.T) / self.temperature).log_softmax(dim=-1)
-            term = F.kl_div(scores, target, reduction="batchmean")
-            loss = loss + self.likeness_weight / len(self.widths) * term
+            cosines = _others(part @ part.T)
+            scores = (cosines / self.temperature).log_softmax(dim=-1)
+            term = self.likeness_weight * F.kl_div(scores, target, reduction="batchmean")
+            if self.closeness_weight:
+                apart = (target * (cosines - seen).square()).sum(dim=-1).mean()
+                term = term + self.closeness_weight * apart
+            loss = loss + term / len(self.widths)
         return loss
 
     def to_dict(self) -> dict[str, Any]:

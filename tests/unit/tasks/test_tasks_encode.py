@@ -51,9 +51,26 @@ def test_distillation_is_cosine_and_likeness_at_every_width():
     assert float(loss) == pytest.approx(2.0 * cosine + 0.5 * alike, abs=1e-5)
 
 
+def test_closeness_is_what_cosines_of_near_texts_differ_by():
+    found, wanted, temperature = vectors(5), vectors(5, seed=1), 0.2
+    task = SentenceDistillation(
+        output_size=8, cosine_weight=0.0, likeness_weight=0.0, closeness_weight=3.0,
+        temperature=temperature,
+    )  # fmt: skip
+    total = 0.0
+    for row in range(5):
+        others = [other for other in range(5) if other != row]
+        seen = [float(wanted[row] @ wanted[other]) for other in others]
+        mine = [float(found[row] @ found[other]) for other in others]
+        near = softmax([cosine / temperature for cosine in seen])
+        total += sum(w * (m - s) ** 2 for w, m, s in zip(near, mine, seen, strict=True))
+    loss = task.loss(SentenceOutput(found, None), batch(wanted))
+    assert float(loss) == pytest.approx(3.0 * total / 5, abs=1e-5)
+
+
 def test_the_teachers_own_vectors_lose_nothing():
     wanted = vectors(6)
-    task = SentenceDistillation(output_size=8)
+    task = SentenceDistillation(output_size=8, closeness_weight=1.0)
     assert float(task.loss(SentenceOutput(wanted, None), batch(wanted))) == pytest.approx(
         0, abs=1e-5
     )

@@ -4,6 +4,7 @@ As in `train`, everything lies in `OUTPUT.partial` until the bundle is complete,
 vectors among it, and an interrupted run goes on from there to the same bytes.
 """
 
+import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,12 @@ from softquery.files import fingerprint
 from softquery.models import PooledEncoder
 from softquery.recipes.students import DistillRun
 from softquery.running.distilling.lessons import LessonFiles, Lessons, prepare_lessons, read_lessons
-from softquery.running.distilling.student import fill_table, piece_vectors, write_student
+from softquery.running.distilling.student import (
+    fill_table,
+    piece_vectors,
+    train_student,
+    write_student,
+)
 from softquery.running.distilling.teacher import (
     Teacher,
     principal_axes,
@@ -87,19 +93,9 @@ def distill(
         model = PooledEncoder(run.model)
         if not given.is_translated:
             fill_table(model, piece_vectors(teacher, lessons.pipeline.vocabulary(), axes))
-        model.to(fabric.device)
         task = _task(run)
-        trainer = Trainer(
-            fabric,
-            model,
-            _plan(run, lessons, fabric.device),
-            loss=task.loss,
-            optim=run.optim,
-            schedule=run.schedule,
-            training=run.training,
-            folder=folder,
-        )
-        trainer.run(options.observer, resume=options.resume)
+        plan = _plan(run, lessons, fabric.device)
+        trainer = train_student(fabric, run, model, plan, task.loss, folder, options)
         _finish(run, task, lessons, trainer, target, teacher_name)
         clear_up(folder, target)
         say(f"bundle written: {target}")
@@ -160,7 +156,7 @@ def measure(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
     """How near the student is: the mean cosine, and how far both agree on what is alike.
 
     The second is the correlation between the student's and the teacher's cosines of all pairs of
-    some texts.
+    some texts, 0 where one of them sees all texts alike.
     """
     if texts.vectors is None:
         raise ValueError("nothing to compare with: these texts have no vectors")
@@ -169,9 +165,10 @@ def measure(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
         _above_diagonal(each[:COMPARED] @ each[:COMPARED].T) for each in (found, wanted)
     )
     agreement = torch.corrcoef(torch.stack([first, second]))[0, 1] if len(first) > 1 else 1.0
+    told = float(agreement)
     return {
         "cosine": float((found * wanted).sum(dim=-1).mean()),
-        "likeness": float(agreement),
+        "likeness": 0.0 if math.isnan(told) else told,
     }
 
 

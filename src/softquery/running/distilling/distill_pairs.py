@@ -25,7 +25,7 @@ from softquery.running.distilling.pair_lessons import (
     prepare_pairs,
     read_pairs,
 )
-from softquery.running.distilling.student import write_student
+from softquery.running.distilling.student import train_student, write_student
 from softquery.running.distilling.teacher import read_shards, shard_path, write_shards
 from softquery.running.match import batches_for
 from softquery.running.run_card import pair_distill_card
@@ -102,19 +102,9 @@ def distill_pairs(
         compute = partial(checked_logits, teacher, given)
         write_shards(compute, len(given), folder / SHARDS, say, noun="pairs")
         lessons = replace(lessons, prepared=prepared).taught(_logits(folder / SHARDS, len(given)))
-        model.to(fabric.device)
         run, task = prepared.run, _task(prepared.run)
-        trainer = Trainer(
-            fabric,
-            model,
-            _plan(lessons, task, fabric.device),
-            loss=task.loss,
-            optim=run.optim,
-            schedule=run.schedule,
-            training=run.training,
-            folder=folder,
-        )
-        trainer.run(options.observer, resume=options.resume)
+        plan = _plan(lessons, task, fabric.device)
+        trainer = train_student(fabric, run, model, plan, task.loss, folder, options)
         _finish(lessons, given, task, trainer, target, teacher_name)
         clear_up(folder, target)
         say(f"bundle written: {target}")

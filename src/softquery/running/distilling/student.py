@@ -1,5 +1,6 @@
 """A student before its first lesson, with its sub-words and their vectors, and after its last."""
 
+import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -7,14 +8,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from lightning_fabric import Fabric
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.models import PooledEncoder
+from softquery.recipes import Run
 from softquery.recipes.students import DistillRun
 from softquery.running.distilling.teacher import Teacher, checked
+from softquery.running.run_options import RunOptions
 from softquery.runtime.torch_models import config_of
 from softquery.text import (
     BERT_RESERVED,
@@ -23,7 +27,7 @@ from softquery.text import (
     build_pipeline,
     pipeline_from_pieces,
 )
-from softquery.training import BEST, Trainer, draw_curves, load_tensors
+from softquery.training import BEST, Trainer, TrainingPlan, draw_curves, load_tensors
 
 Floats = NDArray[np.float32]
 PART = 65_536
@@ -54,8 +58,8 @@ def frequent_pieces(
 ) -> list[str]:
     """The reserved pieces, every character that occurs, and the most frequent other pieces.
 
-    With all its characters a word can always be cut, however rare it is. Pieces keep the order that
-    they have in the vocabulary.
+    With all its characters a word can always be cut, however rare it is; ASCII's stay in any case.
+    Pieces keep the order that they have in the vocabulary.
     """
     counts: Counter[int] = Counter()
     for start in range(0, len(texts), PART):
@@ -63,6 +67,7 @@ def frequent_pieces(
             counts.update(ids)
     entries = pipeline.vocabulary()
     letters = {letter for number in counts for letter in entries[number].removeprefix(CONTINUATION)}
+    letters.update(string.printable)
     kept = set(BERT_RESERVED)
     kept.update(piece for piece in entries if piece.removeprefix(CONTINUATION) in letters)
     by_count = sorted(range(len(entries)), key=lambda number: (-counts[number], number))
@@ -104,6 +109,30 @@ def fill_table(model: PooledEncoder, vectors: Floats | None) -> None:
         table = table * (SPREAD / table.std())
     model.embedder.table.weight.data[:, : table.shape[1]].copy_(table)
     model.embedder.table.weight.data[0].zero_()
+
+
+def train_student(
+    fabric: Fabric,
+    run: DistillRun | Run,
+    model: nn.Module,
+    plan: TrainingPlan,
+    loss: Callable[[Any, Any], Tensor],
+    folder: Path,
+    options: RunOptions,
+) -> Trainer:
+    """Train on the run's device, from the beginning or from where an earlier run ended."""
+    trainer = Trainer(
+        fabric,
+        model.to(fabric.device),
+        plan,
+        loss=loss,
+        optim=run.optim,
+        schedule=run.schedule,
+        training=run.training,
+        folder=folder,
+    )
+    trainer.run(options.observer, resume=options.resume)
+    return trainer
 
 
 def write_student(

@@ -1,0 +1,150 @@
+"""The scripts that teach sentence encoders, on a few texts and made-up vectors."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import save_file
+from students import as_bundle, learn
+from students.lessons import Lessons, write_lessons
+from students.scores import scores
+from students.teach import SCALE, join, pack
+from students.vocabulary import in_pieces, kept_pieces
+
+import softquery as sq
+from small_sentence_encoders import random_sentences
+from softquery.text import BERT_RESERVED, TextConfig, pipeline_from_pieces
+
+WIDTH = 16
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+PIECES = [*BERT_RESERVED, *LETTERS, *(f"##{letter}" for letter in LETTERS), "wa", "wb", "##cd"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Lessons with targets: a sum of random vectors of a text's letters."""
+    place = tmp_path_factory.mktemp("lessons")
+    tokenizer = place / "tokenizer.json"
+    pipeline_from_pieces(PIECES, TextConfig(unit="bert")).tokenizer.save(str(tokenizer))
+    texts = random_sentences(300)
+    parts = {"texts": texts[:200], "made": texts[200:240], "judged": texts[240:]}
+    pairs = [[n, n + 1, float(n % 3)] for n in range(0, 58)]
+    judged = {"pairs": {"graded": pairs}, "intents": {}}
+    owners = [n % 200 for n in range(40)]
+    write_lessons(place, parts, owners=owners, tokenizer=tokenizer, judged=judged, processes=1)
+    random = np.random.default_rng(0)
+    letters = {letter: random.normal(size=WIDTH) for letter in LETTERS}
+    known = json.loads((place / "pieces.json").read_text())
+    every = [*parts["texts"], *parts["made"], *known, *parts["judged"]]
+    blank = np.ones(WIDTH)
+    sums = [sum((letters[c] for c in text if c in letters), blank) for text in every]
+    vectors = np.array(sums, np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.save(place / "targets.npy", vectors.astype(np.float16))
+    return place
+
+
+def test_lessons_hold_what_the_tokenizer_cuts(folder):
+    lessons = Lessons.read(folder, "cpu")
+    tokens = lessons.batch(lessons.rows("judged")[:1], 4)
+    assert lessons.first == {"texts": 0, "made": 200, "pieces": 240, "judged": 240 + len(PIECES),
+                             "end": 300 + len(PIECES)}  # fmt: skip
+    assert tokens.ids.shape == (1, 4)
+    assert int(lessons.lengths(lessons.rows("texts")).sum()) == int(lessons.starts[200])
+
+
+def test_pieces_that_are_left_out_fall_into_kept_ones(folder):
+    lessons = Lessons.read(folder, "cpu")
+    kept = kept_pieces(lessons, 10, least=10**9)  # no more than marks and characters
+    assert "wa" not in kept
+    cut = in_pieces(lessons, kept)
+
+    def texts(given, pieces):  # what is only judged may hold characters that no text has
+        end = int(given.starts[given.first["made"]])
+        return "".join(pieces[n].removeprefix("##") for n in given.ids[:end].tolist())
+
+    assert texts(cut, kept) == texts(lessons, lessons.pieces)
+    assert int(cut.starts[-1]) == len(cut.ids) > len(lessons.ids)
+
+
+@pytest.mark.parametrize("near", [0, 3])
+def test_a_student_learns_and_becomes_a_bundle(folder, tmp_path, monkeypatch, near):
+    run = {"name": "one", "targets": str(folder / "targets.npy"), "steps": 80, "rate": 0.02,
+           "batch": 32, "compiled": False, "near": near, "closeness_weight": float(near),
+           "prefixes": [4], "every": 0.0,
+           "model": {"body": "convolution", "embedding_size": WIDTH, "hidden_size": WIDTH,
+                     "num_layers": 1}, "save": str(tmp_path / "student")}  # fmt: skip
+    (tmp_path / "runs.json").write_text(json.dumps([run]))
+    results = tmp_path / "results.jsonl"
+    given = ["learn", "--lessons", folder, "--runs", tmp_path / "runs.json", "--results", results]
+    monkeypatch.setattr(sys, "argv", list(map(str, given)))
+    learn.main()
+    row = json.loads(results.read_text())
+    assert row["cosine"] > 0.8
+    assert (row["steps_done"], row["texts"]) == (80, 240)
+    output = tmp_path / "bundle"
+    monkeypatch.setattr(sys, "argv", ["as_bundle", run["save"], "--output", str(output)])
+    as_bundle.main()
+    encoder = sq.load(output)
+    assert encoder.prefixes == (4,)
+    lessons = Lessons.read(folder, "cpu")
+    wanted = np.load(folder / "targets.npy")[lessons.rows("judged").numpy()].astype(np.float32)
+    found = encoder.encode(random_sentences(300)[240:])
+    assert float((found * wanted).sum(axis=1).mean()) == pytest.approx(row["cosine"], abs=0.01)
+
+
+def test_nearest_texts_leave_the_text_itself_out(folder):
+    targets = torch.from_numpy(np.load(folder / "targets.npy"))
+    rows = torch.arange(50, 90)
+    near = learn.nearest_texts(targets, rows, 2)
+    vectors = torch.nn.functional.normalize(targets[rows].float(), dim=-1)
+    cosines = (vectors @ vectors.T).fill_diagonal_(-2)
+    torch.testing.assert_close(near[:, 0], rows[cosines.argmax(dim=1)])
+
+
+def test_joined_vectors_have_the_mean_of_both_cosines(folder, tmp_path):
+    random = np.random.default_rng(1)
+    given = [random.normal(size=(300 + len(PIECES), 3)).astype(np.float16) for _ in range(2)]
+    for number, vectors in enumerate(given):
+        np.save(tmp_path / f"{number}.npy", vectors)
+    options = type("Options", (), {
+        "lessons": folder, "size": 6, "output": tmp_path / "joined.npy",
+        "vectors": [f"0.25={tmp_path}/0.npy", f"0.75={tmp_path}/1.npy"],
+    })  # fmt: skip
+    join(options)
+    cosines = []
+    for vectors in (*given, np.load(tmp_path / "joined.npy")):
+        unit = vectors / np.linalg.norm(vectors.astype(np.float32), axis=1, keepdims=True)
+        cosines.append(unit @ unit.T)
+    np.testing.assert_allclose(0.25 * cosines[0] + 0.75 * cosines[1], cosines[2], atol=5e-3)
+
+
+def test_packed_weights_are_near_the_given_ones(tmp_path):
+    random = np.random.default_rng(2)
+    weights = {"wide": random.normal(size=(300, 200)).astype(np.float32),
+               "thin": random.normal(size=7).astype(np.float32)}  # fmt: skip
+    save_file(weights, tmp_path / "model.safetensors")
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_text("{}")
+    output = tmp_path / "packed"
+    pack(type("Options", (), {"teacher": tmp_path, "output": output, "parts": 2}))
+    from safetensors.numpy import load_file
+
+    found = {}
+    for path in sorted(output.glob("*.safetensors")):
+        found |= load_file(path)
+    assert found["wide"].dtype == np.int8
+    again = found["wide"] * found["wide" + SCALE][:, None]
+    assert np.abs(again - weights["wide"]).max() <= 0.5 * found["wide" + SCALE].max() * 1.001
+    np.testing.assert_allclose(found["thin"], weights["thin"], atol=2e-3)
+
+
+def test_scores_of_perfect_vectors():
+    vectors = torch.eye(4)[[0, 0, 1, 2, 1, 3]]
+    judged = {"pairs": {"same": [[0, 1, 1.0], [2, 3, 0.0], [2, 4, 1.0], [0, 5, 0.0]]},
+              "intents": {"asked": {"train": [[0, "a"], [2, "b"]],
+                                    "test": [[1, "a"], [4, "a"]]}}}  # fmt: skip
+    found = scores(vectors, judged, by="auc")
+    assert (found["same"], found["asked"], found["mean"]) == (100.0, 50.0, 75.0)
