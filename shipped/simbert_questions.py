@@ -11,7 +11,7 @@ torch has one.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from measured_faqs import is_measured
 from torch import Tensor
 from torch.nn import functional as F
 
+from softquery.attention import KeyValueCache
 from softquery.files import open_text
 from softquery.interop.bert_folder import read_bert_folder
 from softquery.models import Bert, BertConfig
@@ -31,8 +32,6 @@ LONGER = 8
 """How many tokens more than the longest text of a batch may be written."""
 BATCH = 64
 """Texts at a time."""
-HIDDEN = -1e4
-"""Added to the score of a token that is not seen; half precision can hold it."""
 
 
 class SimBert:
@@ -66,54 +65,65 @@ class SimBert:
         """One text like each, drawn from the likeliest words."""
         generator = torch.Generator(self.device).manual_seed(seed)
         given, mask = self._rows(texts)
-        lengths = mask.sum(1)
-        written = torch.empty(len(texts), 0, dtype=torch.long, device=self.device)
-        done = torch.zeros(len(texts), dtype=torch.bool, device=self.device)
+        rows = torch.arange(len(texts), device=self.device)  # those that are still written
+        written = torch.full((len(texts), min(LONGEST, given.shape[1] + LONGER)), self.end,
+                             device=self.device)  # fmt: skip
         with torch.inference_mode():
-            for _ in range(min(LONGEST, given.shape[1] + LONGER)):
-                ids = torch.cat([given, written], dim=1)
-                logits = self._next(ids, mask, lengths)
+            states, past = self._read(given, mask)
+            behind, is_seen = mask.sum(1), mask
+            states = states[rows, behind - 1]
+            for place in range(written.shape[1]):
+                logits = self.bert.word_logits(states).float()
                 logits[:, self.banned] = -torch.inf
-                if written.shape[1] == 0:
+                if place == 0:
                     logits[:, self.end] = -torch.inf
-                drawn = _draw(logits, top_k, top_p, generator).masked_fill(done, self.end)
-                written = torch.cat([written, drawn[:, None]], dim=1)
-                done |= drawn == self.end
-                if done.all():
+                drawn = _draw(logits, top_k, top_p, generator)
+                written[rows, place] = drawn
+                kept = drawn != self.end
+                if not kept.any():
                     break
+                rows, drawn, behind, is_seen = (
+                    each[kept] for each in (rows, drawn, behind, is_seen)
+                )
+                past = [KeyValueCache(each.key[kept], each.value[kept]) for each in past]
+                is_seen = F.pad(is_seen, (0, 1), value=True)
+                states, past = self._go_on(drawn, behind, is_seen, past)
+                behind = behind + 1
         return [self._text(row) for row in written.tolist()]
 
     def vectors(self, texts: list[str]) -> np.ndarray:
         """Vectors of length one: the pooler over the first token."""
         ids, mask = self._rows(texts)
         with torch.inference_mode():
-            states = self._states(ids, torch.zeros_like(ids), _positions(mask), mask[:, None, :])
+            states, _ = self._read(ids, mask)
             return F.normalize(self.bert.pool(states[:, 0]), dim=-1).cpu().numpy()
 
-    def _next(self, ids: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
-        """Logits of the next token, [B, V]: what is written sees the text and what it follows."""
-        num_given, num = mask.shape[1], ids.shape[1] - mask.shape[1]
-        segments = torch.zeros_like(ids)
-        segments[:, num_given:] = 1
-        behind = lengths[:, None] + torch.arange(num, device=self.device)
-        positions = torch.cat([_positions(mask), behind], dim=1)
-        seen = torch.zeros(
-            len(ids), ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device
-        )
-        seen[:, :, :num_given] = mask[:, None, :]
-        seen[:, num_given:, num_given:] = torch.ones(num, num, device=ids.device).tril().bool()
-        states = self._states(ids, segments, positions, seen)
-        last = states[:, -1] if num else states[torch.arange(len(ids)), lengths - 1]
-        return self.bert.word_logits(last)
+    def _read(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, list[KeyValueCache]]:
+        """States of given texts, which see themselves both ways, and what each block keeps."""
+        states = self.bert.embedding(ids, _positions(mask), torch.zeros_like(ids))
+        return self._through_blocks(states, mask, [None] * len(self.bert.blocks))
 
-    def _states(self, ids: Tensor, segments: Tensor, positions: Tensor, seen: Tensor) -> Tensor:
-        """The highest states under a mask of our own, [B, T, T]."""
-        states = self.bert.embedding(ids, positions, segments)
-        every = torch.ones_like(ids, dtype=torch.bool)
-        hidden = torch.zeros(seen.shape, device=ids.device).masked_fill(~seen, HIDDEN)[:, None]
-        for block in self.bert.blocks:
-            states, _ = block(states, every, bias=hidden.expand(-1, -1, ids.shape[1], -1))
-        return states
+    def _go_on(
+        self, ids: Tensor, positions: Tensor, is_seen: Tensor, past: list[KeyValueCache]
+    ) -> tuple[Tensor, list[KeyValueCache]]:
+        """States of one more token each, which sees what comes before it, and itself."""
+        ones = torch.ones_like(ids)[:, None]
+        states = self.bert.embedding(ids[:, None], positions[:, None], ones)
+        states, known = self._through_blocks(states, is_seen, past)
+        return states[:, 0], known
+
+    def _through_blocks(
+        self, states: Tensor, mask: Tensor, past: Sequence[KeyValueCache | None]
+    ) -> tuple[Tensor, list[KeyValueCache]]:
+        known = []
+        for block, before in zip(self.bert.blocks, past, strict=True):
+            memory = block.attention.remember(states, states, past=before)  # type: ignore[operator, union-attr]
+            mixed = block.attention.mix(states, memory, mask=mask[:, None])  # type: ignore[operator, union-attr]
+            states = block.around_attention.leave(states, mixed)  # type: ignore[operator, union-attr]
+            inner = block.feed_forward(states)  # type: ignore[operator]
+            states = block.around_feed_forward.leave(states, inner)  # type: ignore[operator, union-attr]
+            known.append(memory)
+        return states, known
 
     def _rows(self, texts: list[str]) -> tuple[Tensor, Tensor]:
         rows = [list(each)[: LONGEST - 1] for each in self.pipeline.encode_ids(texts)]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file
+from tokenizers import Tokenizer
 
 from softquery import __version__
 from softquery.bundle import BundleConfig, write_bundle
-from softquery.text import TextConfig, pipeline_from_pieces
+from softquery.text import TextConfig, TextPipeline, pipeline_from_pieces
 
 MAX_TOKENS = 64
 
@@ -26,8 +27,12 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     known = json.loads(Path(f"{options.student}.json").read_text(encoding="utf-8"))
-    text = TextConfig(unit="bert", strip_accents=True, max_tokens=MAX_TOKENS)
-    pipeline = pipeline_from_pieces(known["pieces"], text)
+    if "tokenizer" in known:
+        text = TextConfig(unit="bpe", strip_accents=True, simplify=True, max_tokens=MAX_TOKENS)
+        pipeline = TextPipeline(Tokenizer.from_str(known["tokenizer"]), text)
+    else:
+        text = TextConfig(unit="bert", strip_accents=True, max_tokens=MAX_TOKENS)
+        pipeline = pipeline_from_pieces(known["pieces"], text)
     if pipeline.vocabulary() != known["pieces"]:
         raise SystemExit("the pieces are not in the order of the table")
     width, told = known["config"]["output_size"], known["told"]

@@ -12,7 +12,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ class Run:
     near: int = 0
     """How many of a text's nearest texts stand beside it in every other batch, on average."""
     compiled: bool = True
+    recorded: bool = True
+    """Whether a GPU's steps are recorded and played back."""
     prefixes: tuple[int, ...] = (64, 128, 256)
     cosine_weight: float = 10.0
     likeness_weight: float = 1.0
@@ -87,8 +89,11 @@ class Teaching:
     def __init__(self, lessons: Lessons, run: Run, targets: Tensor) -> None:
         torch.manual_seed(run.seed)
         self.run, self.targets, device = run, targets, lessons.ids.device
-        self.kept = kept_pieces(lessons, run.pieces)
-        self.lessons = in_pieces(lessons, self.kept)
+        self.kept = lessons.pieces
+        self.lessons = lessons
+        if lessons.are_bert_pieces:
+            self.kept = kept_pieces(lessons, run.pieces)
+            self.lessons = in_pieces(lessons, self.kept)
         settings = {"output_size": targets.shape[1], **run.model}
         settings["pools"] = tuple(settings.get("pools", ("query", "max")))
         self.config = PooledEncoderConfig(vocab_size=len(self.kept), **settings)
@@ -191,7 +196,97 @@ class Teaching:
         save_file(weights, f"{target}.partial")
         Path(f"{target}.partial").replace(f"{target}.safetensors")
         settings = {"config": asdict(self.config), "pieces": self.kept, "told": told}
+        if not self.lessons.are_bert_pieces:
+            settings["tokenizer"] = self.lessons.tokenizer
         Path(f"{target}.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+class Steps:
+    """One step of training after the other.
+
+    On a GPU a step may be recorded once for every length of a batch, so that later ones are played
+    back without Python or a launch per kernel in between.
+
+    Args:
+        teaching: What is trained.
+    """
+
+    def __init__(self, teaching: Teaching) -> None:
+        run, device = teaching.run, teaching.rows.device
+        self.teaching, self.on_gpu = teaching, device.type == "cuda"
+        self.is_recorded = run.recorded and self.on_gpu
+        self.parameters = list(teaching.model.parameters())
+        self._rate = torch.tensor(run.rate, device=device)
+        self.optimizer = torch.optim.Adam(
+            self.parameters,
+            lr=self._rate,
+            betas=(0.9, 0.98),
+            capturable=self.on_gpu,
+            fused=self.on_gpu,
+        )
+        self._encoded: Callable[[Tokens], Tensor] = self._encode
+        self._compared: Callable[[Tensor, Tensor], Tensor] = self._compare
+        if run.compiled:
+            torch._dynamo.config.cache_size_limit = 64
+            self._encoded = torch.compile(self._encode, dynamic=True)
+            self._compared = torch.compile(self._compare, dynamic=False)
+        self._records: dict[int, tuple[torch.cuda.CUDAGraph, Tensor, Tensor]] = {}
+        self._memory: Any = None
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step."""
+        return float(self._rate)
+
+    @rate.setter
+    def rate(self, rate: float) -> None:
+        self._rate.fill_(rate)
+
+    def __call__(self, rows: Tensor, length: int) -> Tensor:
+        """Learn from some texts, padded or cut to a length; the loss."""
+        if not self.is_recorded:
+            self.optimizer.zero_grad(set_to_none=True)
+            return self._step(rows, length)
+        if length not in self._records:
+            self._record(rows, length)
+        graph, place, loss = self._records[length]
+        place.copy_(rows)
+        graph.replay()
+        return loss
+
+    def _encode(self, tokens: Tokens) -> Tensor:
+        with torch.autocast(self._rate.device.type, torch.bfloat16, enabled=self.on_gpu):
+            return self.teaching.model.encode(tokens).vectors
+
+    def _compare(self, found: Tensor, wanted: Tensor) -> Tensor:
+        batch = TaughtBatch(Tokens(wanted[:0], wanted[:0]), wanted)
+        return self.teaching.task.loss(SentenceOutput(found, None), batch)
+
+    def _step(self, rows: Tensor, length: int) -> Tensor:
+        teaching = self.teaching
+        width = teaching.config.output_size
+        wanted = F.normalize(teaching.targets[rows, :width].float(), dim=-1)
+        loss = self._compared(self._encoded(teaching.lessons.batch(rows, length)), wanted)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.parameters, 1.0, foreach=True)
+        self.optimizer.step()
+        return loss.detach()
+
+    def _record(self, rows: Tensor, length: int) -> None:
+        """Record a step of a length, after two that are computed as they come."""
+        place, beside = rows.clone(), torch.cuda.Stream()
+        beside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(beside):
+            for _ in range(2):
+                self.optimizer.zero_grad(set_to_none=True)
+                self._step(place, length)
+        torch.cuda.current_stream().wait_stream(beside)
+        self.optimizer.zero_grad(set_to_none=True)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._memory):
+            loss = self._step(place, length)
+        self._memory = graph.pool()
+        self._records[length] = graph, place, loss
 
 
 def nearest_texts(targets: Tensor, rows: Tensor, count: int) -> Tensor:
@@ -210,23 +305,8 @@ def nearest_texts(targets: Tensor, rows: Tensor, count: int) -> Tensor:
 
 def taught(teaching: Teaching) -> dict[str, Any]:
     """Train a student; what became of it."""
-    run, model, device = teaching.run, teaching.model, teaching.rows.device
-    optimizer = torch.optim.Adam(
-        model.parameters(), lr=run.rate, betas=(0.9, 0.98), fused=device.type == "cuda"
-    )
-
-    def encoded(tokens: Tokens) -> Tensor:
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-            return model.encode(tokens).vectors
-
-    def compared(found: Tensor, wanted: Tensor) -> Tensor:
-        batch = TaughtBatch(Tokens(wanted[:0], wanted[:0]), wanted)
-        return teaching.task.loss(SentenceOutput(found, None), batch)
-
-    if run.compiled:
-        torch._dynamo.config.cache_size_limit = 64
-        encoded = torch.compile(encoded, dynamic=True)
-        compared = torch.compile(compared, dynamic=False)
+    run = teaching.run
+    step_of = Steps(teaching)
     began = looked = time.monotonic()
     loss, step = torch.zeros(()), 0
     for rows, length in teaching.batches():
@@ -235,14 +315,8 @@ def taught(teaching: Teaching) -> dict[str, Any]:
         if done >= 1:
             break
         rise = min(1.0, done / run.warmup) if run.warmup else 1.0
-        for group in optimizer.param_groups:
-            group["lr"] = run.rate * max(rise, 1e-3) * 0.5 * (1 + math.cos(math.pi * done))
-        wanted = F.normalize(teaching.targets[rows, : teaching.config.output_size].float(), dim=-1)
-        loss = compared(encoded(teaching.lessons.batch(rows, length)), wanted)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)
-        optimizer.step()
+        step_of.rate = run.rate * max(rise, 1e-3) * 0.5 * (1 + math.cos(math.pi * done))
+        loss = step_of(rows, length)
         step += 1
         if time.monotonic() - looked > run.every:
             looked = time.monotonic()

@@ -1,14 +1,16 @@
 """Texts as ids, end to end, with where each part begins: what students of one language learn from.
 
 A folder of lessons holds `ids.npy` (all tokens), `lengths.npy` (of each text), `owners.npy` (which
-text each made one was made from), `pieces.json` (the sub-words that ids stand for), and
-`lessons.json`: how many texts each part has, and the sets by which students are judged.
+text each made one was made from), `tokenizer.json` (what cut them), `pieces.json` (the sub-words
+that ids stand for), and `lessons.json`: how many texts each part has, and the sets by which
+students are judged.
 
 N texts, B of a batch, T tokens.
 """
 
 import json
 import multiprocessing
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from softquery.data import Tokens
+from softquery.text import BERT_UNK
 
 PARTS = ("texts", "made", "pieces", "judged")
 """What is learnt, what was made of it, every sub-word by itself, and what decides."""
@@ -50,6 +53,21 @@ class _Cutter:
         return np.fromiter((n for row in rows for n in row), np.uint16, lengths.sum()), lengths
 
 
+def pieces_of(tokenizer: Path) -> list[str]:
+    """The sub-words of a tokenizer, in the order of their ids."""
+    vocabulary = Tokenizer.from_file(str(tokenizer)).get_vocab()
+    return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def bare_piece(piece: str) -> str:
+    """A sub-word without the mark of WordPiece or BPE.
+
+    >>> bare_piece("##ing"), bare_piece("\u2581the"), bare_piece("\u2581")
+    ('ing', 'the', '\u2581')
+    """
+    return piece.removeprefix("##").removeprefix("\u2581") or piece
+
+
 def write_lessons(
     folder: Path,
     parts: dict[str, list[str]],
@@ -59,11 +77,13 @@ def write_lessons(
     judged: dict[str, Any],
     processes: int = 15,
 ) -> None:
-    """Cut all texts, side by side, and write the folder."""
+    """Cut all texts, side by side, and write the folder.
+
+    Where `parts` hold no pieces, they are the tokenizer's own.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    vocabulary = Tokenizer.from_file(str(tokenizer)).get_vocab()
-    pieces = sorted(vocabulary, key=vocabulary.__getitem__)
-    parts = {**parts, "pieces": [piece.removeprefix("##") for piece in pieces]}
+    pieces = pieces_of(tokenizer)
+    parts = {"pieces": [bare_piece(piece) for piece in pieces], **parts}
     every = [text for part in PARTS for text in parts[part]]
     blocks = [every[start : start + BLOCK] for start in range(0, len(every), BLOCK)]
     with multiprocessing.Pool(processes, _Cutter.begin, (str(tokenizer),)) as pool:
@@ -72,6 +92,8 @@ def write_lessons(
     np.save(folder / "lengths.npy", np.concatenate([lengths for _, lengths in found]))
     np.save(folder / "owners.npy", np.asarray(owners, np.int32))
     (folder / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
+    if tokenizer != folder / "tokenizer.json":
+        shutil.copy(tokenizer, folder / "tokenizer.json")
     told = {"sizes": {part: len(parts[part]) for part in PARTS}, "judged": judged}
     (folder / "lessons.json").write_text(json.dumps(told), encoding="utf-8")
 
@@ -92,6 +114,13 @@ class Lessons:
     first: dict[str, int]
     pieces: list[str]
     judged: dict[str, Any]
+    tokenizer: str = ""
+    """The JSON of what cut the texts."""
+
+    @property
+    def are_bert_pieces(self) -> bool:
+        """Whether they are cut as BERT cuts, so that a student may keep a part of the pieces."""
+        return BERT_UNK in self.pieces
 
     @classmethod
     def read(cls, folder: Path, device: str) -> "Lessons":
@@ -107,6 +136,7 @@ class Lessons:
             dict(zip((*PARTS, "end"), bounds, strict=True)),
             json.loads((folder / "pieces.json").read_text(encoding="utf-8")),
             told["judged"],
+            (folder / "tokenizer.json").read_text(encoding="utf-8"),
         )
 
     def lengths(self, rows: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 from multilingual_use import NUM_SHARDS, SPANS, MultilingualUse
 from simbert_questions import SimBert, rows_of
 
@@ -105,14 +106,30 @@ def simbert(tmp_path_factory):
 
 
 def test_what_is_written_depends_on_the_text_and_on_what_stands_before(simbert):
-    """The logits behind a prefix, alone and beside a longer text."""
+    """The states behind a prefix, token by token and all at once, alone and beside a longer text."""
     with torch.inference_mode():
         given, mask = simbert._rows(["the cat"])
         wide, wide_mask = simbert._rows(["the cat", "a b c d e f"])
-        written = torch.tensor([[7, 8], [9, 9]])
-        alone = simbert._next(torch.cat([given, written[:1]], 1), mask, mask.sum(1))
-        beside = simbert._next(torch.cat([wide, written], 1), wide_mask, wide_mask.sum(1))
-    torch.testing.assert_close(alone[0], beside[0], rtol=1e-4, atol=1e-4)
+        found = []
+        for ids, seen in ((given, mask), (wide, wide_mask)):
+            behind, (_, past) = seen.sum(1), simbert._read(ids, seen)
+            for number in (7, 8):
+                seen = F.pad(seen, (0, 1), value=True)
+                states, past = simbert._go_on(torch.full_like(behind, number), behind, seen, past)
+                behind = behind + 1
+            found.append(states[0])
+        both = torch.cat([given, torch.tensor([[7, 8]])], dim=1)
+        count, length = given.shape[1], both.shape[1]
+        sees = torch.zeros(1, length, length, dtype=torch.bool)
+        sees[:, :, :count] = True
+        sees[:, count:, count:] = torch.ones(2, 2).tril().bool()
+        segments = torch.tensor([[0] * count + [1, 1]])
+        states = simbert.bert.embedding(both, torch.arange(length)[None], segments)
+        bias = torch.zeros(sees.shape).masked_fill(~sees, -torch.inf)[:, None]
+        for block in simbert.bert.blocks:
+            states, _ = block(states, torch.ones_like(both, dtype=torch.bool), bias=bias)
+    torch.testing.assert_close(found[0], found[1], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found[0], states[0, -1], rtol=1e-4, atol=1e-4)
 
 
 def test_rows_are_drawn_by_the_seed(simbert):
