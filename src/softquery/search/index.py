@@ -202,6 +202,10 @@ class Index:
         index.last_changes = changes
         return index
 
+    def __repr__(self) -> str:
+        name, model = str(self.path), Path(self._store.manifest.model).name
+        return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r})"
+
     def __len__(self) -> int:
         return self._store.manifest.num_rows
 

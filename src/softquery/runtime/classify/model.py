@@ -12,7 +12,7 @@ from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
 from softquery.runtime.bert.backend import BertClassifyBackend, is_bert, open_bert
-from softquery.runtime.call_checks import listed_texts
+from softquery.runtime.call_checks import listed_texts, one_text
 from softquery.runtime.classify.backend import ClassifyBackend, Floats, limit_of
 from softquery.runtime.fit_checks import (
     fitting_calibration,
@@ -21,6 +21,7 @@ from softquery.runtime.fit_checks import (
 )
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import TextPipeline
 
 CHUNK = 256
@@ -45,6 +46,9 @@ class Classifier:
         self.labels: tuple[str, ...] = tuple(bundle.config.task["labels"])
         self.calibration: Calibration = fitting_calibration(bundle)
         self.backend = backend
+
+    def __repr__(self) -> str:
+        return model_repr(self, labels=self.labels)
 
     @property
     def metric(self) -> ClassMetric:
@@ -74,6 +78,10 @@ class Classifier:
         """One row per text: a calibrated distribution over the labels."""
         return self.calibration.probabilities(self.logits(texts))
 
+    def predict_proba(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """As scikit-learn spells `probabilities`: a row per text, a column per entry of `labels`."""
+        return self.probabilities(texts)
+
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
@@ -84,7 +92,7 @@ class Classifier:
 
     def explain(self, text: str) -> TextWeights:
         """How much each word, and each sentence, had to say, with the answer that it led to."""
-        read = self.reading.encode(listed_texts([text]), self.pipeline)[0]
+        read = self.reading.encode([one_text(text, "the text")], self.pipeline)[0]
         found = self.backend.weigh(read.sentences)
         answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
         return TextWeights(

@@ -18,6 +18,7 @@ from softquery.runtime.inner.inner_weights import has_inner
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats
+from softquery.runtime.model_repr import model_repr
 from softquery.text import SUBWORDS, TextPipeline
 
 Text = str | Sequence[str]
@@ -58,6 +59,9 @@ class ContextEmbedder:
             self.pipeline.tokenizer, replace(config, boundaries=False, max_tokens=LONGEST_LINE)
         )
 
+    def __repr__(self) -> str:
+        return model_repr(self, num_layers=self.num_layers, output_size=self.output_size)
+
     @property
     def num_layers(self) -> int:
         """With layer 0, the word without its context."""
@@ -80,7 +84,7 @@ class ContextEmbedder:
 
     def num_cut(self, tokens: Sequence[Sequence[str]]) -> int:
         """How many sentences are longer than the model's limit, and are cut to it."""
-        return sum(len(sentence) > self.max_tokens for sentence in tokens)
+        return sum(len(sentence) > self.max_tokens for sentence in listed_words(tokens))
 
     def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors for each text, [layers, words, width], in the order of the texts.

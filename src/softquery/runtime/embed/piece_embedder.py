@@ -19,6 +19,7 @@ from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import PieceEncoder
 from softquery.text.text_config import BERT_CLS, BERT_SEP
 
@@ -67,6 +68,9 @@ class PieceEmbedder:
         self.max_tokens: int = min(self.pipeline.config.max_tokens, sizes["max_length"])
         self.mix = Mix.average(self.num_layers)
 
+    def __repr__(self) -> str:
+        return model_repr(self, num_layers=self.num_layers, output_size=self.output_size)
+
     def tokens(self, texts: Sequence[Text]) -> list[list[str]]:
         """The pieces of each text between their marks, and all of them; given words are cut."""
         sentences = listed_sentences(texts)
@@ -78,7 +82,7 @@ class PieceEmbedder:
 
     def num_cut(self, tokens: Sequence[Sequence[str]]) -> int:
         """How many sentences are longer than the model's limit, and are cut to it."""
-        return sum(len(sentence) > self.max_tokens for sentence in tokens)
+        return sum(len(sentence) > self.max_tokens for sentence in listed_words(tokens))
 
     def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors for each text, [layers, pieces, width]; see `ContextEmbedder.embed`."""

@@ -9,11 +9,14 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime.batches import Floats
 from softquery.runtime.encode.backend import EncodeBackend, of_length_one, prefix_of
+from softquery.runtime.call_checks import listed_texts, listed_vectors, one_text, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, matrix_of
 from softquery.runtime.graphs import reading_settings
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
+from softquery.runtime.ranking import best_documents
 from softquery.text import TextPipeline
 
 CHUNK = 1024
@@ -53,6 +56,9 @@ class SentenceEncoder:
                 f"{bundle.path / 'config.json'}: task.prefixes must lie below the vectors' width "
                 f"{self.output_size}, got {self.prefixes[-1]}"
             )
+
+    def __repr__(self) -> str:
+        return model_repr(self, output_size=self.output_size, max_tokens=self.max_tokens)
 
     @property
     def output_size(self) -> int:
@@ -105,12 +111,30 @@ class SentenceEncoder:
         )
 
     def similarity(
-        self, texts: Iterable[str], others: Iterable[str], *, dimensions: int | None = None
+        self,
+        texts: Iterable[str] | Floats,
+        others: Iterable[str] | Floats,
+        *,
+        dimensions: int | None = None,
     ) -> Floats:
-        """The cosine of every text with every other one: [n, m]."""
-        first = self.encode(texts, dimensions=dimensions)
-        cosines: Floats = first @ self.encode(others, dimensions=dimensions).T
+        """The cosine of every text with every other one: [n, m].
+
+        Args:
+            texts: Texts, or what `encode` gave for them.
+            others: Likewise.
+            dimensions: How many numbers of each vector to compare.
+        """
+        first, second = (self._of_one(each, dimensions) for each in (texts, others))
+        cosines: Floats = first @ second.T
         return cosines
+
+    def _of_one(self, given: Iterable[str] | Floats, dimensions: int | None) -> Floats:
+        """Vectors of length one, of texts or of what has been encoded already."""
+        if not isinstance(given, np.ndarray) or given.dtype.kind in "OUST":
+            return self.encode(given, dimensions=dimensions)
+        width = self.output_size if dimensions is None else dimensions
+        check_dimensions(dimensions, self.output_size)
+        return of_length_one(listed_vectors(given, width, self.output_size)[:, :width])
 
     def rank(
         self,
@@ -119,6 +143,7 @@ class SentenceEncoder:
         *,
         top_k: int | None = None,
         vectors: Floats | None = None,
+        return_documents: bool = True,
     ) -> list[dict[str, Any]]:
         """Order documents by the cosine of their vectors with the query's, best first.
 
@@ -128,30 +153,29 @@ class SentenceEncoder:
             top_k: How many to return, at least 1; all by default.
             vectors: What `encode` gave for the documents, where it is stored; the query's vector is
                 cut to their width.
+            return_documents: Whether each hit has its `text`.
 
         Returns:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
         """
-        if top_k is not None and top_k < 1:
-            raise ValueError(f"top_k must be at least 1, got {top_k}")
-        if isinstance(documents, str):
-            raise TypeError("expected a list of sentences, got one string")
-        documents = list(documents)
-        stored = self.encode(documents) if vectors is None else vectors
+        if top_k is not None:
+            top_k = whole_number(top_k, "top_k")
+        query, documents = one_text(query, "the query"), listed_texts(documents)
+        stored = (
+            self.encode(documents)
+            if vectors is None
+            else listed_vectors(vectors, 1, self.output_size)
+        )
         if len(stored) != len(documents):
             raise ValueError(f"{len(stored)} vectors for {len(documents)} documents")
         scores = stored @ self.encode([query], dimensions=stored.shape[1])[0]
-        best = np.argsort(-scores, kind="stable")[:top_k]
-        return [
-            {"corpus_id": place, "score": float(scores[place]), "text": documents[place]}
-            for place in best.tolist()
-        ]
+        return best_documents(scores, documents, top_k, return_documents=return_documents)
 
     def num_cut(self, texts: Sequence[str]) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         # A token has at least one character, so that most texts need no second look.
         sure = self.max_tokens - (2 if self.pipeline.config.boundaries else 0)
-        long = [text for text in texts if len(text) > sure]
+        long = [text for text in listed_texts(texts) if len(text) > sure]
         return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
 
     def _chunk(self, texts: Sequence[str]) -> Floats:

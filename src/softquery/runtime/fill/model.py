@@ -19,6 +19,7 @@ from softquery.runtime.fill.masked_texts import MaskReader, TextWithMasks
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import BERT_RESERVED
 
 CHUNK = 64
@@ -80,6 +81,9 @@ class MaskFiller:
         everything = range(min(self.pipeline.vocab_size, sizes["vocab_size"]))
         self._offered = np.array([each for each in everything if each not in reserved])
 
+    def __repr__(self) -> str:
+        return model_repr(self, max_tokens=self.max_tokens)
+
     def fill(
         self, text: str, *, top_k: int = 5, candidates: Iterable[str] | None = None
     ) -> list[Filled]:
@@ -99,6 +103,8 @@ class MaskFiller:
         self, texts: Sequence[str], request: FillRequest | None = None
     ) -> list[list[Filled]]:
         """The same for several texts; a text that cannot be filled is named by its number."""
+        if request is not None and not isinstance(request, FillRequest):
+            raise ConfigError(f"expected a FillRequest, got {request!r:.60}")
         request = request or FillRequest()
         pieces = self.reader.spell(request.candidates)
         longest = max(map(len, pieces), default=1)

@@ -13,18 +13,20 @@ from softquery.decoding import Hypothesis, Rules, Strategy
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import GenerationAlignment
 from softquery.files import Row
-from softquery.runtime.call_checks import listed_texts
+from softquery.runtime.call_checks import listed_texts, one_text
 from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.generate.request import (
     GenerateRequest,
     RuleMaker,
     SourceText,
     all_found,
+    checked_request,
     ranked_both_ways,
     read_sources,
 )
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import UNK_ID, TextPipeline
 
 Ids = Sequence[Sequence[int]]
@@ -104,6 +106,11 @@ class Generator:
         self._bundle, self.chunk = bundle, chunk
         self.rules = RuleMaker(pipeline, task.get("form", "free"), backend.max_length)
 
+    def __repr__(self) -> str:
+        if self._bundle is None:
+            return f"{type(self).__name__}(not stored yet, backend={self.backend.name!r})"
+        return model_repr(self, form=self.task.get("form", "free"))
+
     @property
     def bundle(self) -> Bundle:
         """The model folder."""
@@ -136,7 +143,7 @@ class Generator:
             request: How to search, and what to keep to.
             first: The number of the first text among all, by which texts are drawn.
         """
-        request = request or GenerateRequest()
+        request = checked_request(request)
         sources = read_sources(texts, self.source_pipeline)
         found: list[list[Generated]] = []
         for start in range(0, len(sources), self.chunk):
@@ -151,8 +158,8 @@ class Generator:
 
         Only a search that never takes back a token can be followed: greedy, or one sample.
         """
-        (source,) = read_sources([text], self.source_pipeline)
-        asked = request or GenerateRequest()
+        source = self._source(text)
+        asked = checked_request(request)
         teller = _Teller(self, source, asked, tell)
         (answers,) = self._written([source], asked, 0, tell=teller)
         teller.finish(answers)
@@ -160,10 +167,10 @@ class Generator:
 
     def explain(self, text: str, request: GenerateRequest | None = None) -> GenerationAlignment:
         """Where each token of the best answer looked."""
-        (source,) = read_sources([text], self.source_pipeline)
+        source = self._source(text)
         if not self.backend.attends:
             raise BundleError("this model looks at nothing: its decoder has no attention")
-        (answers,) = self._written([source], request or GenerateRequest(), 0, weights="shown")
+        (answers,) = self._written([source], checked_request(request), 0, weights="shown")
         if not answers:
             raise InputError("the rules leave no text to explain")
         best = answers[0]
@@ -180,7 +187,7 @@ class Generator:
 
     def check(self, text: str, request: GenerateRequest) -> None:
         """Refuse, without any search, a text for which what is asked contradicts itself."""
-        (source,) = read_sources([text], self.source_pipeline)
+        source = self._source(text)
         self._rules(source, request)
 
     def rows_within_rules(
@@ -234,6 +241,9 @@ class Generator:
             source.tokens[place] if number == UNK_ID and place < len(source.tokens) else entry
             for place, (number, entry) in enumerate(zip(tokens, spelt, strict=True))
         )
+
+    def _source(self, text: str) -> SourceText:
+        return read_sources([one_text(text, "the text")], self.source_pipeline)[0]
 
     def _written(
         self,

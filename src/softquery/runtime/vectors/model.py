@@ -20,7 +20,7 @@ from softquery.files.fasttext_files import FastTextVectors
 from softquery.files.word_tests import GradedWords, Section
 from softquery.measure import spearman
 from softquery.measure.word_scores import AnalogyScore, answer_analogies, principal_plane, unit_rows
-from softquery.runtime.call_checks import whole_number
+from softquery.runtime.call_checks import listed_texts, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, matrix_of
 from softquery.runtime.kinds import check_kind
@@ -86,6 +86,10 @@ class WordVectors:
         self.vectors, self.text, self.subwords = vectors, text, subwords
         self._unit = unit_rows(vectors.matrix)
         self._places = {word: place for place, word in enumerate(vectors.words)}
+
+    def __repr__(self) -> str:
+        num_words, width = self.vectors.matrix.shape
+        return f"{type(self).__name__}({num_words:,} words, {width} numbers each)"
 
     @property
     def words(self) -> list[str]:
@@ -178,7 +182,10 @@ class WordVectors:
 
     def plane(self, words: Sequence[str]) -> Floats:
         """Where words lie when one looks at them from the side on which they differ most."""
-        return principal_plane(np.stack([self.unit_vector(word) for word in words]))
+        found = listed_texts(words)
+        if len(found) < 2:
+            raise InputError(f"a plane needs at least two words, got {len(found)}")
+        return principal_plane(np.stack([self.unit_vector(word) for word in found]))
 
     def _found(self, word: str) -> Floats | None:
         place = self.place(word)
