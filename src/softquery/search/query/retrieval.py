@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
+from softquery.explain.lettering import shortened
 from softquery.search.query.index_models import IndexModels, QueryWords
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.storage.entries import ANSWER, QUESTION
@@ -85,6 +86,22 @@ class SearchResult:
     def nearest(self) -> list[dict[str, Any]]:
         """Where there is no good answer, the best rows with their scores; else none."""
         return [] if self.hits else self.others
+
+    def __repr__(self) -> str:
+        found = "no good answer"
+        if self.hits:
+            best = self.hits[0]
+            shown = f"best {best['score']:.3f}: {shortened(best[QUESTION])!r}"
+            found = f"{counted(len(self.hits), 'hit')}, {shown}"
+        return f"{type(self).__name__}({shortened(self.query)!r}, {found})"
+
+    def _repr_html_(self) -> str:
+        """The hits as a table, or the nearest rows in grey, as notebooks show it."""
+        from softquery.explain.notebook import table_html
+
+        caption = self.query if self.hits else f"{self.query}: no good answer; nearest questions"
+        names = ("score", QUESTION, ANSWER)
+        return table_html(caption, names, self.hits or self.others, quiet=not self.hits)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
