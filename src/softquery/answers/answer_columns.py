@@ -18,8 +18,8 @@ def answer_columns(answers: Sequence[Any]) -> dict[str, list[Any]]:
         TypeError: They are no answers, or of several kinds.
 
     >>> from softquery.answers import Match
-    >>> answer_columns([Match("same", 0.75, {"different": 0.25, "same": 0.75})])
-    {'label': ['same'], 'score': [0.75], 'probability_different': [0.25], 'probability_same': [0.75]}
+    >>> answer_columns([Match("yes", 0.75, {"no": 0.25, "yes": 0.75})])
+    {'label': ['yes'], 'score': [0.75], 'probability_no': [0.25], 'probability_yes': [0.75]}
     """
     if isinstance(answers, (str, Mapping)) or not isinstance(answers, Sequence):
         raise TypeError(f"expected a list of answers, got {type(answers).__name__}")

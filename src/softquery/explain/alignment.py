@@ -144,8 +144,8 @@ class PairAlignment:
         )
 
     def __repr__(self) -> str:
-        answer = f"label={self.label!r}, score={self.score:.3f}"
-        return f"{type(self).__name__}({shortened(self.first)!r}, {shortened(self.second)!r}, {answer})"
+        texts = f"{shortened(self.first)!r}, {shortened(self.second)!r}"
+        return f"{type(self).__name__}({texts}, label={self.label!r}, score={self.score:.3f})"
 
     def _repr_html_(self) -> str:
         """The picture of `plot`, as notebooks show it."""

@@ -89,14 +89,12 @@ def listed_pairs(
     >>> listed_pairs({"sentence1": ["a man eats"], "sentence2": ["someone eats"]})
     [('a man eats', 'someone eats')]
     """
-    if isinstance(pairs, (list, tuple)) and len(pairs) == 2 and _are_strings(pairs):
-        example = EXAMPLES["pairs"]
-        raise TypeError(
-            f"expected a list of pairs, got one pair; put brackets around it: {example}"
-        )
-    if is_table(pairs):
+    if isinstance(pairs, (list, tuple)):  # the others take longer to tell
+        _refuse_one_pair(pairs)
+        items: Iterable[Any] = pairs
+    elif is_table(pairs):
         instead = 'write list(zip(frame["NAME"], frame["NAME"]))'
-        items: Iterable[Any] = zip(*table_columns(pairs, columns, instead=instead), strict=True)
+        items = zip(*table_columns(pairs, columns, instead=instead), strict=True)
     else:
         items = listed_items(pairs, "pairs", EXAMPLES["pairs"])
     found: list[tuple[str, str]] = []
@@ -111,8 +109,12 @@ def listed_pairs(
     return found
 
 
-def _are_strings(given: Iterable[object]) -> bool:
-    return all(isinstance(each, str) for each in given)
+def _refuse_one_pair(pairs: Sequence[object]) -> None:
+    if len(pairs) == 2 and all(isinstance(each, str) for each in pairs):
+        example = EXAMPLES["pairs"]
+        raise TypeError(
+            f"expected a list of pairs, got one pair; put brackets around it: {example}"
+        )
 
 
 def _sides(pair: Any, columns: Sequence[str]) -> list[Any] | None:
@@ -120,7 +122,7 @@ def _sides(pair: Any, columns: Sequence[str]) -> list[Any] | None:
         return [pair[name] for name in columns]
     if isinstance(pair, (str, bytes, bytearray, Mapping, Set)) or not isinstance(pair, Iterable):
         return None
-    sides = plain_values(pair)
+    sides = list(pair) if isinstance(pair, (list, tuple)) else plain_values(pair)
     return sides if len(sides) == 2 else None
 
 

@@ -1,8 +1,8 @@
 """Tables of other packages, read by what they offer."""
 
 import pytest
-from foreign_tables import STREAMS, TABLES, PlainFrame
 
+from foreign_tables import STREAMS, TABLES, PlainFrame
 from softquery.errors import InputError
 from softquery.files import read_rows
 from softquery.files.data_frames import column_names, is_table, plain_values, table_columns

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from foreign_tables import STREAMS, TABLES
 
 import softquery
+from foreign_tables import STREAMS, TABLES
 from softquery.answers import answer_columns
 from softquery.errors import InputError
 

@@ -65,8 +65,10 @@ MISTAKES = {
     'e.similarity("a man eats", "someone eats")': ONE_STRING,
     'e.similarity(e.encode(["a man eats"])[0], ["someone eats"])':
         "the vectors: expected a matrix, a row per text, found shape [24]",
-    'e.similarity(np.ones((2, 3)), ["someone eats"])':
-        "the vectors: expected 24 numbers in each, found 3",
+    'e.similarity(np.ones((2, 30)), ["someone eats"])':
+        "the vectors: expected 1 to 24 numbers in each, found 30",
+    'e.similarity(e.encode(["a"], dimensions=8), e.encode(["b"], dimensions=16))':
+        "vectors of 8 numbers do not fit those of 16; name dimensions",
     'e.rank(["a man eats"], ["someone eats"])':
         "the query: expected a string, found ['a man eats']",
     'e.rank("a man eats", ["someone eats"], vectors=[[1, 2]])':

@@ -79,7 +79,7 @@ class Classifier:
         return self.calibration.probabilities(self.logits(texts))
 
     def predict_proba(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """As scikit-learn spells `probabilities`: a row per text, a column per entry of `labels`."""
+        """As scikit-learn spells `probabilities`: rows of texts, columns in the order of labels."""
         return self.probabilities(texts)
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:

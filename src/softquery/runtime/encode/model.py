@@ -8,8 +8,8 @@ import numpy as np
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime.batches import Floats
-from softquery.runtime.encode.backend import EncodeBackend, of_length_one, prefix_of
 from softquery.runtime.call_checks import listed_texts, listed_vectors, one_text, whole_number
+from softquery.runtime.encode.backend import EncodeBackend, of_length_one, prefix_of
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, matrix_of
 from softquery.runtime.graphs import reading_settings
@@ -122,19 +122,26 @@ class SentenceEncoder:
         Args:
             texts: Texts, or what `encode` gave for them.
             others: Likewise.
-            dimensions: How many numbers of each vector to compare.
+            dimensions: How many numbers of each vector to compare; by default those of the vectors
+                that are given, or all.
         """
-        first, second = (self._of_one(each, dimensions) for each in (texts, others))
+        check_dimensions(dimensions, self.output_size)
+        given = (texts, others)
+        stored = [
+            listed_vectors(each, dimensions or 1, self.output_size) if _are_numbers(each) else None
+            for each in given
+        ]
+        widths = {each.shape[1] for each in stored if each is not None}
+        if dimensions is None and len(widths) > 1:
+            message = "vectors of {} numbers do not fit those of {}; name dimensions"
+            raise ConfigError(message.format(*sorted(widths)))
+        width = dimensions or (widths.pop() if widths else None)
+        first, second = (
+            self.encode(each, dimensions=width) if own is None else of_length_one(own[:, :width])
+            for each, own in zip(given, stored, strict=True)
+        )
         cosines: Floats = first @ second.T
         return cosines
-
-    def _of_one(self, given: Iterable[str] | Floats, dimensions: int | None) -> Floats:
-        """Vectors of length one, of texts or of what has been encoded already."""
-        if not isinstance(given, np.ndarray) or given.dtype.kind in "OUST":
-            return self.encode(given, dimensions=dimensions)
-        width = self.output_size if dimensions is None else dimensions
-        check_dimensions(dimensions, self.output_size)
-        return of_length_one(listed_vectors(given, width, self.output_size)[:, :width])
 
     def rank(
         self,
@@ -193,6 +200,11 @@ class SentenceEncoder:
         parts = [texts[start : start + PART] for start in range(0, len(texts), PART)]
         found = self.backend.beside(self.pipeline.encode_ids, parts)
         return [ids for part in found for ids in part]
+
+
+def _are_numbers(given: object) -> bool:
+    """Whether it is an array of numbers rather than texts."""
+    return isinstance(given, np.ndarray) and given.dtype.kind in "biufc"
 
 
 def check_dimensions(dimensions: object, size: int) -> None:
