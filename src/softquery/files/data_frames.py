@@ -5,7 +5,7 @@ hands over a frame has its package already.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,25 @@ from softquery.files.row import listed
 
 _LISTS = ("to_pylist", "to_list", "tolist")
 """How Arrow, data frames and arrays give plain Python values."""
+
+
+class HasColumns(Protocol):
+    """A data frame, for whoever checks types."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns."""
+
+
+class HasColumnNames(Protocol):
+    """An Arrow table or a data set, for whoever checks types."""
+
+    @property
+    def column_names(self) -> Any:
+        """The names of the columns."""
+
+
+Table = HasColumns | HasColumnNames | Mapping[str, Sequence[Any]]
 
 
 def is_table(given: object) -> bool:

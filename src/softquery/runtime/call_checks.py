@@ -16,6 +16,9 @@ from softquery.files.data_frames import is_table, plain_values, table_columns
 from softquery.runtime.given_texts import (
     EXAMPLES,
     TEXT_COLUMNS,
+    Pairs,
+    Sentences,
+    Texts,
     given_items,
     given_texts,
     listed_items,
@@ -31,7 +34,7 @@ SOURCE_COLUMNS = ("source", "text")
 """Columns of tables, and keys of mappings, by what is read off them."""
 
 
-def listed_texts(texts: Iterable[str], *, columns: Sequence[str] = TEXT_COLUMNS) -> list[str]:
+def listed_texts(texts: Texts, *, columns: Sequence[str] = TEXT_COLUMNS) -> list[str]:
     """Texts as a list; each must be a string. A table gives the first of the columns it has."""
     return list(given_texts(texts, columns=columns))
 
@@ -48,7 +51,7 @@ def one_text(text: str, name: str) -> str:
     return text
 
 
-def listed_sentences(texts: Iterable[str | Sequence[str]]) -> list[str | list[str]]:
+def listed_sentences(texts: Sentences) -> list[str | list[str]]:
     """Texts as a list; each must be a string, or a list of words."""
     found: list[str | list[str]] = []
     for row, item in enumerate(given_items(texts, "sentences", SENTENCE_COLUMNS), 1):
@@ -77,9 +80,7 @@ def _words(words: Any, row: int) -> list[str]:
     return found
 
 
-def listed_pairs(
-    pairs: Iterable[Sequence[str]], *, columns: Sequence[str] = PAIR_COLUMNS
-) -> list[tuple[str, str]]:
+def listed_pairs(pairs: Pairs, *, columns: Sequence[str] = PAIR_COLUMNS) -> list[tuple[str, str]]:
     """Pairs as a list; each must be two strings.
 
     Args:

@@ -11,10 +11,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from softquery.errors import InputError
-from softquery.files.data_frames import column_names, is_table, plain_values, table_columns
+from softquery.files.data_frames import Table, column_names, is_table, plain_values, table_columns
 from softquery.runtime.batches import Floats
 
 Item = TypeVar("Item")
+Texts = Iterable[str] | Iterable[Mapping[str, str]] | Table
+"""Texts as a caller may hand them over; of a table and of mappings the column `text` is read."""
+Sentences = Iterable[str | Sequence[str]] | Iterable[Mapping[str, Any]] | Table
+"""Likewise, or texts that are cut into words already."""
+Pairs = Iterable[Sequence[str]] | Iterable[Mapping[str, str]] | Table
+"""Pairs, or what has both columns."""
 Advance = Callable[[int], object]
 """Told how many texts are done."""
 TEXT_COLUMNS = ("text",)
@@ -32,7 +38,7 @@ EXAMPLES = {"sentences": '["…"]', "pairs": '[("…", "…")]'}
 """What to type instead of one string."""
 
 
-def given_texts(texts: Iterable[str], *, columns: Sequence[str] = TEXT_COLUMNS) -> Iterator[str]:
+def given_texts(texts: Texts, *, columns: Sequence[str] = TEXT_COLUMNS) -> Iterator[str]:
     """The strings of a list, a generator, a column, a table or another iterable, one by one.
 
     Args:
@@ -126,7 +132,7 @@ def in_chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def matrix_of(
-    texts: Iterable[str],
+    texts: Texts,
     vectors_of: Callable[[list[str]], Floats],
     width: int,
     *,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from softquery.runtime import Matcher, load_matcher
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.changes.building import (
     Changes,
@@ -309,7 +310,7 @@ class Index:
 
     def search_many(
         self,
-        queries: Iterable[str],
+        queries: Texts,
         *,
         top_k: int = 5,
         where: Where | None = None,

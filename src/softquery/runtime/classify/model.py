@@ -1,6 +1,5 @@
 """A bundle that says what a text is."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from softquery.runtime.fit_checks import (
     fitting_pipeline,
     fitting_reading,
 )
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
@@ -65,7 +65,7 @@ class Classifier:
         """A gold label as a class id; `ValueError` where it is not known."""
         return parse_class(text, self.labels)
 
-    def logits(self, texts: Sequence[str]) -> Floats:
+    def logits(self, texts: Texts) -> Floats:
         """One row per text, before any temperature."""
         texts = listed_texts(texts)
         parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
@@ -74,11 +74,11 @@ class Classifier:
             parts.append(self.backend.logits([each.sentences for each in read]))
         return np.concatenate(parts)
 
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, texts: Texts) -> NDArray[np.float64]:
         """One row per text: a calibrated distribution over the labels."""
         return self.calibration.probabilities(self.logits(texts))
 
-    def predict_proba(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def predict_proba(self, texts: Texts) -> NDArray[np.float64]:
         """As scikit-learn spells `probabilities`: rows of texts, columns in the order of labels."""
         return self.probabilities(texts)
 
@@ -86,7 +86,7 @@ class Classifier:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
 
-    def predict(self, texts: Sequence[str]) -> list[Classified]:
+    def predict(self, texts: Texts) -> list[Classified]:
         """An answer for each text."""
         return [self._answer(row) for row in self.probabilities(texts).tolist()]
 
@@ -106,7 +106,7 @@ class Classifier:
             model=self.bundle.path.name,
         )
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         long = [
             text

@@ -1,6 +1,6 @@
 """A bundle that gives every sentence a vector."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ from softquery.runtime.batches import Floats
 from softquery.runtime.call_checks import listed_texts, listed_vectors, one_text, whole_number
 from softquery.runtime.encode.backend import EncodeBackend, of_length_one, prefix_of
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Texts, matrix_of
 from softquery.runtime.graphs import reading_settings
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -72,7 +72,7 @@ class SentenceEncoder:
 
     def encode(
         self,
-        texts: Iterable[str],
+        texts: Texts,
         *,
         dimensions: int | None = None,
         length: VectorLength = "one",
@@ -112,8 +112,8 @@ class SentenceEncoder:
 
     def similarity(
         self,
-        texts: Iterable[str] | Floats,
-        others: Iterable[str] | Floats,
+        texts: Texts | Floats,
+        others: Texts | Floats,
         *,
         dimensions: int | None = None,
     ) -> Floats:
@@ -146,7 +146,7 @@ class SentenceEncoder:
     def rank(
         self,
         query: str,
-        documents: Sequence[str],
+        documents: Texts,
         *,
         top_k: int | None = None,
         vectors: Floats | None = None,
@@ -178,7 +178,7 @@ class SentenceEncoder:
         scores = stored @ self.encode([query], dimensions=stored.shape[1])[0]
         return best_documents(scores, documents, top_k, return_documents=return_documents)
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         # A token has at least one character, so that most texts need no second look.
         sure = self.max_tokens - (2 if self.pipeline.config.boundaries else 0)

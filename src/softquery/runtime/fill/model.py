@@ -17,6 +17,7 @@ from softquery.runtime.call_checks import TEXTS, listed_texts, whole_number
 from softquery.runtime.fill.backend import FillBackend, MaskedRow
 from softquery.runtime.fill.masked_texts import MaskReader, TextWithMasks
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
@@ -99,9 +100,7 @@ class MaskFiller:
         (found,) = self.predict([text], FillRequest.of(top_k, candidates))
         return found
 
-    def predict(
-        self, texts: Sequence[str], request: FillRequest | None = None
-    ) -> list[list[Filled]]:
+    def predict(self, texts: Texts, request: FillRequest | None = None) -> list[list[Filled]]:
         """The same for several texts; a text that cannot be filled is named by its number."""
         if request is not None and not isinstance(request, FillRequest):
             raise ConfigError(f"expected a FillRequest, got {request!r:.60}")
@@ -139,7 +138,7 @@ class MaskFiller:
             found.append(self._likeliest(text, shares, request.top_k))
         return found
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """None are cut: a text that is too long is refused."""
         return 0
 

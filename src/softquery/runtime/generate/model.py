@@ -24,6 +24,7 @@ from softquery.runtime.generate.request import (
     ranked_both_ways,
     read_sources,
 )
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
@@ -123,9 +124,7 @@ class Generator:
         """Whether it answers the upper line of a couplet."""
         return self.rules.characters is not None
 
-    def predict(
-        self, texts: Sequence[str], request: GenerateRequest | None = None
-    ) -> list[Generated]:
+    def predict(self, texts: Texts, request: GenerateRequest | None = None) -> list[Generated]:
         """The best text for each source."""
         found = self.generate(texts, request)
         for number, answers in enumerate(found, 1):
@@ -134,7 +133,7 @@ class Generator:
         return [answers[0] for answers in found]
 
     def generate(
-        self, texts: Sequence[str], request: GenerateRequest | None = None, *, first: int = 0
+        self, texts: Texts, request: GenerateRequest | None = None, *, first: int = 0
     ) -> list[list[Generated]]:
         """Texts for each source, best first; none where the rules leave none.
 
@@ -226,7 +225,7 @@ class Generator:
         given = self.source_pipeline.encode_ids(sources), self.pipeline.encode_ids(targets)
         return self.backend.log_likelihoods(*given), np.array([len(t) - 1 for t in given[1]])
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many texts are longer than the model's limit."""
         return sum(
             cut > 0 for cut in self.source_pipeline.encode_ids_with_cuts(listed_texts(texts))[1]

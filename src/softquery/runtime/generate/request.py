@@ -21,6 +21,7 @@ from softquery.decoding import (
 )
 from softquery.errors import ConfigError, InputError
 from softquery.runtime.call_checks import SOURCE_COLUMNS, listed_texts
+from softquery.runtime.given_texts import Texts
 from softquery.text import UNK_ID, TextPipeline, reserved_tokens
 
 Rank = Literal["likelihood", "both_ways"]
@@ -87,7 +88,7 @@ def checked_request(request: GenerateRequest | None) -> GenerateRequest:
     return request or GenerateRequest()
 
 
-def read_sources(texts: Sequence[str], pipeline: TextPipeline) -> list[SourceText]:
+def read_sources(texts: Texts, pipeline: TextPipeline) -> list[SourceText]:
     """Texts as tokens; an empty one is refused."""
     texts = listed_texts(texts, columns=SOURCE_COLUMNS)
     for number, text in enumerate(texts, 1):

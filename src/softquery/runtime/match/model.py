@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from softquery.runtime.call_checks import (
     whole_number,
 )
 from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Pairs, Texts, matrix_of
 from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -83,7 +83,7 @@ class Matcher:
             return parse_grade(text, self.task["low"], self.task["high"])
         return parse_class(text, self.labels)
 
-    def logits(self, pairs: Sequence[Pair]) -> Floats:
+    def logits(self, pairs: Pairs) -> Floats:
         """One row per pair, before any temperature."""
         pairs = listed_pairs(pairs)
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
@@ -94,11 +94,11 @@ class Matcher:
             parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Pairs) -> NDArray[np.float64]:
         """One row per pair: a calibrated distribution over the labels, or the grade's share."""
         return self._squashed(self.logits(pairs))
 
-    def predict_proba(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def predict_proba(self, pairs: Pairs) -> NDArray[np.float64]:
         """As scikit-learn spells `probabilities`: a row per pair, a column per entry of `labels`.
 
         Raises:
@@ -112,7 +112,7 @@ class Matcher:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
 
-    def predict(self, pairs: Sequence[Pair]) -> list[Match]:
+    def predict(self, pairs: Pairs) -> list[Match]:
         """An answer for each pair."""
         return self.answers(self.probabilities(pairs))
 
@@ -140,14 +140,14 @@ class Matcher:
             model=self.bundle.path.name,
         )
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         # A token has at least one character, so that most texts need no second look.
         sure = self.pipeline.config.max_tokens - (2 if self.pipeline.config.boundaries else 0)
         long = [text for text in listed_texts(texts) if len(text) > sure]
         return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
 
-    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text, to be compared by cosine.
 
         Which vectors a matcher has is told in `softquery.runtime.vectors.text_vectors`: a Siamese
@@ -171,7 +171,7 @@ class Matcher:
 
         return own_vectors(self)
 
-    def encodings(self, texts: Sequence[str]) -> list[Floats]:
+    def encodings(self, texts: Texts) -> list[Floats]:
         """What comparing needs of each text, to be stored and handed to `rank`.
 
         Each text is encoded by itself, so that its encoding never depends on its batch. The
@@ -215,7 +215,7 @@ class Matcher:
     def rank(
         self,
         query: str,
-        documents: Sequence[str],
+        documents: Texts,
         *,
         top_k: int | None = None,
         encodings: Sequence[Floats] | None = None,

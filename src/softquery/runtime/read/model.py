@@ -27,6 +27,7 @@ from softquery.runtime.call_checks import (
     whole_number,
 )
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Pairs
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
@@ -67,11 +68,11 @@ class Reader:
     def __repr__(self) -> str:
         return model_repr(self, window=self.window.size, abstain_below=self.abstain_below)
 
-    def predict(self, pairs: Sequence[Asked]) -> list[Answer]:
+    def predict(self, pairs: Pairs) -> list[Answer]:
         """The answer to each question, from the context beside it."""
         return [answer.if_sure(self.abstain_below) for answer in self.best(pairs)]
 
-    def best(self, pairs: Sequence[Asked]) -> list[Answer]:
+    def best(self, pairs: Pairs) -> list[Answer]:
         """The best span of each context, however unsure it is."""
         pairs = listed_pairs(pairs, columns=QUESTION_COLUMNS)
         return [

@@ -8,6 +8,7 @@ from softquery.bundle import Bundle
 from softquery.runtime.bert.backend import BertTagBackend, is_bert, open_bert
 from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Sentences
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -52,7 +53,7 @@ class Tagger:
     def __repr__(self) -> str:
         return model_repr(self, tags=self.tags.labels)
 
-    def predict(self, texts: Sequence[Text]) -> list[Tagged]:
+    def predict(self, texts: Sentences) -> list[Tagged]:
         """The tags of each text, in the scheme that the bundle writes."""
         texts = listed_sentences(texts)
         words = self.words(texts)

@@ -22,7 +22,7 @@ from softquery.measure import spearman
 from softquery.measure.word_scores import AnalogyScore, answer_analogies, principal_plane, unit_rows
 from softquery.runtime.call_checks import listed_texts, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Texts, matrix_of
 from softquery.runtime.kinds import check_kind
 from softquery.text import TextConfig, ngram_buckets, normalise, reserved_tokens
 from softquery.zoo import resolve
@@ -138,7 +138,7 @@ class WordVectors:
         """The cosine of two words."""
         return float(self.unit_vector(first) @ self.unit_vector(second))
 
-    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its words.
 
         Frequent words weigh less (Arora et al. 2017, Section 3). A text of which no word is known

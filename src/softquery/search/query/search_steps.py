@@ -5,7 +5,7 @@ when it is given all of them.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -13,7 +13,7 @@ from typing import Any
 
 from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
-from softquery.runtime.given_texts import given_items, text_of
+from softquery.runtime.given_texts import Texts, given_items, text_of
 from softquery.runtime.match.backend import TOKENS, most_pairs
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import (
@@ -199,7 +199,7 @@ class SearchSteps:
                 self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
 
-def checked_queries(queries: Iterable[str]) -> list[str]:
+def checked_queries(queries: Texts) -> list[str]:
     """Several queries as a list, of which each can be searched for."""
     if isinstance(queries, str):
         raise ConfigError(f"queries is {queries!r:.40}, expected a list of texts")

@@ -11,11 +11,11 @@ from os import PathLike
 
 from softquery.errors import InputError
 from softquery.files import Row, read_rows
-from softquery.files.data_frames import given_rows
+from softquery.files.data_frames import Table, given_rows
 from softquery.text import TextConfig, normalise
 from softquery.text.languages import language_of
 
-Source = str | PathLike[str] | Iterable[Mapping[str, object]]
+Source = str | PathLike[str] | Iterable[Mapping[str, object]] | Table
 ID, QUESTION, ANSWER = "id", "question", "answer"
 FIRST = (ID, QUESTION, ANSWER)
 """Columns with a meaning of their own, in the order in which they are kept."""
