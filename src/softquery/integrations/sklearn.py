@@ -55,7 +55,7 @@ class _Opened(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
         return tags
 
 
-class SentenceVectors(TransformerMixin, _Opened):  # type: ignore[misc]
+class SentenceVectorizer(TransformerMixin, _Opened):  # type: ignore[misc]
     """Texts as vectors of length one, for whatever scikit-learn learns from features.
 
     Nothing is learnt from the texts: `fit` opens the model.
@@ -65,7 +65,7 @@ class SentenceVectors(TransformerMixin, _Opened):  # type: ignore[misc]
         dimensions: How many numbers of each vector to keep; sentence encoders alone can cut.
         threads: Threads of one call; None for all cores.
 
-    >>> SentenceVectors("match-en").fit_transform(["a man eats", "someone eats"]).dtype
+    >>> SentenceVectorizer("match-en").fit_transform(["a man eats", "someone eats"]).dtype
     dtype('float32')
     """
 
@@ -76,7 +76,7 @@ class SentenceVectors(TransformerMixin, _Opened):  # type: ignore[misc]
         self.dimensions = dimensions
         self.threads = threads
 
-    def fit(self, X: Texts, y: object = None) -> "SentenceVectors":  # noqa: N803  (their name)
+    def fit(self, X: Texts, y: object = None) -> "SentenceVectorizer":  # noqa: N803  (their name)
         """Open the model, and say how wide its vectors are."""
         self.n_features_out_ = self.transform_texts([""]).shape[1]
         listed_texts(X)

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softquery.integrations.sklearn import PairClassifier, SentenceVectors, TextClassifier
+from softquery.integrations.sklearn import PairClassifier, SentenceVectorizer, TextClassifier
 
 PAIRS = [("A man eats.", "Someone eats."), ("A man eats.", "Nobody eats.")]
 TEXTS = ["how do I pay?", "where is my parcel?", "can I pay by card?", "has the parcel arrived?"]
@@ -51,7 +51,7 @@ def spelt(rows):
     return [" ".join(f"w{abs(int(value * 10))}" for value in row) for row in np.asarray(rows)]
 
 
-class VectorsOfNumbers(SentenceVectors):
+class VectorsOfNumbers(SentenceVectorizer):
     """Takes what the checks hand over, and refuses what scikit-learn refuses of numbers."""
 
     def fit(self, X, y=None):  # noqa: N803
@@ -95,7 +95,7 @@ def test_scikit_learns_checks(estimator, check):
 
 def test_vectors_are_features():
     labels = ["pay", "parcel", "pay", "parcel"]
-    pipeline = make_pipeline(SentenceVectors("match-en", threads=1), LogisticRegression(C=100))
+    pipeline = make_pipeline(SentenceVectorizer("match-en", threads=1), LogisticRegression(C=100))
     assert pipeline.fit(TEXTS, labels).predict(TEXTS).tolist() == labels
     vectors = pipeline[0].transform(TEXTS)
     assert np.array_equal(vectors, softquery.load("match-en", threads=1).encode(TEXTS))
@@ -120,7 +120,7 @@ def test_a_pickle_holds_the_name_and_not_the_model():
 
 
 def test_another_model_is_opened_when_it_is_named():
-    vectors = SentenceVectors("match-en", threads=1).fit(TEXTS)
+    vectors = SentenceVectorizer("match-en", threads=1).fit(TEXTS)
     first = vectors.transform(TEXTS)
     second = vectors.set_params(model="nli-en").fit(TEXTS).transform(TEXTS)
     assert not np.array_equal(first, second)
@@ -128,13 +128,13 @@ def test_another_model_is_opened_when_it_is_named():
 
 def test_mistakes_are_named():
     with pytest.raises(TypeError, match="expected a list of sentences, got one string"):
-        SentenceVectors("match-en").fit("how do I pay?")
+        SentenceVectorizer("match-en").fit("how do I pay?")
     with pytest.raises(TypeError, match="expected a list of pairs, got one pair"):
         PairClassifier("nli-en").fit(PAIRS[0])
     with pytest.raises(InputError, match="^the labels, row 2: label 'yes' is not one of entail"):
         PairClassifier("nli-en").fit(PAIRS, ["entailment", "yes"])
     with pytest.raises(ConfigError, match="dimensions are for a sentence encoder"):
-        SentenceVectors("match-en", dimensions=8).fit(TEXTS)
+        SentenceVectorizer("match-en", dimensions=8).fit(TEXTS)
     with pytest.raises(ConfigError, match="model must be a name or a folder, got Matcher"):
         PairClassifier(softquery.load("nli-en")).fit(PAIRS)
     with pytest.raises(InputError, match="^the texts, row 1: expected a string, found \\("):
