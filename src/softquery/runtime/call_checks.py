@@ -119,11 +119,13 @@ def _refuse_one_pair(pairs: Sequence[object]) -> None:
 
 
 def _sides(pair: Any, columns: Sequence[str]) -> list[Any] | None:
+    if isinstance(pair, (list, tuple)):  # the others take longer to tell
+        return list(pair) if len(pair) == 2 else None
     if isinstance(pair, Mapping) and all(name in pair for name in columns):
         return [pair[name] for name in columns]
     if isinstance(pair, (str, bytes, bytearray, Mapping, Set)) or not isinstance(pair, Iterable):
         return None
-    sides = list(pair) if isinstance(pair, (list, tuple)) else plain_values(pair)
+    sides = plain_values(pair)
     return sides if len(sides) == 2 else None
 
 

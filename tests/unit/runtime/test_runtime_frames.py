@@ -79,6 +79,13 @@ def test_what_is_missing_is_named_by_its_row(models, make):
         models["classifier"].predict(make({"text": ["w1", None]}))
 
 
+def test_every_model_says_what_it_is(models):
+    for kind, model in models.items():
+        name = model.bundle.path.name
+        assert repr(model).startswith(f"{type(model).__name__}({name!r}, backend='onnx', "), kind
+        assert len(repr(model)) < 200, kind
+
+
 def test_answers_as_columns(models):
     found = models["matcher"].predict(zip(FIRST, SECOND, strict=True))
     labels = models["matcher"].labels
