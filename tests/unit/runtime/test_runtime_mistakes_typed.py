@@ -96,7 +96,11 @@ MISTAKES = {
     'v.nearest(["king"])': "expected a word, found ['king']",
     'v.plane("king")': ONE_STRING,
     # An index.
-    'i.search(["how do I pay?"])': "the query is of type list, expected text",
+    'i.search(["how do I pay?"])':
+        "the query is of type list, expected text; search_many takes several",
+    'i.search("how do I pay?", top_k="3")': "top_k must be a whole number, got '3'",
+    'i.search("how do I pay?", where="topic=payment")':
+        "where is of type str, expected columns with their values",
     'i.search_many("how do I pay?")': "queries is 'how do I pay?', expected a list of texts",
     'i.search_many({"how do I pay?", "where?"})': "queries is {*}, expected a list of texts",
     'i.add({"question": "how do I pay?", "answer": "by card"})':

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import ConfigError, InputError, counted
 from softquery.explain.lettering import shortened
+from softquery.runtime.call_checks import whole_number
 from softquery.search.query.index_models import IndexModels, QueryWords
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.storage.entries import ANSWER, QUESTION
@@ -121,8 +122,10 @@ class SearchOptions:
     stages: Stages = STAGES
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.top_k) or self.top_k < 1:
-            raise ConfigError(f"top_k must be at least 1, got {self.top_k!r:.40}")
+        try:
+            whole_number(self.top_k, "top_k")
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
         if not _is_whole(self.candidates) or not 1 <= self.candidates <= MOST_CANDIDATES:
             most = f"from 1 to {MOST_CANDIDATES:,}"
             raise ConfigError(f"candidates must be {most}, got {self.candidates!r:.40}")
@@ -363,7 +366,8 @@ def question_at(segments: Sequence[Segment], place: RowPlace) -> str:
 def check_query(text: object) -> None:
     """Refuse what no search can be made of."""
     if not isinstance(text, str):
-        raise ConfigError(f"the query is of type {type(text).__name__}, expected text")
+        several = "; search_many takes several" if isinstance(text, (list, tuple)) else ""
+        raise ConfigError(f"the query is of type {type(text).__name__}, expected text{several}")
     if not text.strip():
         raise ConfigError("the query is empty")
 
