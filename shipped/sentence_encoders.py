@@ -31,7 +31,7 @@ from softquery.bundle import (
 from softquery.errors import BundleError, InputError
 from softquery.files import fingerprint
 
-METRICS = {"spearman": "Spearman's correlation", "accuracy": "accuracy", "auc": "AUC"}
+METRICS = {"spearman": "Spearman's correlation", "auc": "AUC", "accuracy": "accuracy"}
 FIRST = "first_answer"
 
 
@@ -108,11 +108,11 @@ def quality_numbers(measured: Mapping[str, Any]) -> list[CardNumber]:
     for width, figures in measured.items():
         cut = "" if width == whole else f", first {width} numbers"
         for name, found in figures["pairs"].items():
-            metric = next(each for each in METRICS if each in found)
-            numbers.append(
-                CardNumber(metric=METRICS[metric] + cut, value=found[metric], n=found["n"],
-                           data=f"{name} dev")
-            )  # fmt: skip
+            numbers += [
+                CardNumber(metric=said + cut, value=found[metric], n=found["n"], data=f"{name} dev")
+                for metric, said in METRICS.items()
+                if metric in found
+            ]
     numbers += [
         CardNumber(metric="nearest stored row has the right intent", value=found[FIRST],
                    n=found["n"], data=name)

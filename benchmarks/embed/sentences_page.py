@@ -24,6 +24,7 @@ TITLES = {
     "optimised-int8": "MiniLM-L6, ORT optimiser, int8",
     "table": "static table of MiniLM",
     "table-int8": "static table of MiniLM, int8",
+    "simbert": "SimBERT-tiny",
     "bm25": "BM25",
 }
 """What a name of the raw figures means; others stand for themselves."""

@@ -7,6 +7,7 @@ r"""A student's weights as a bundle, to be exported.
 
 import argparse
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,13 @@ def main() -> None:
     width, told = known["config"]["output_size"], known["told"]
     prefixes = [each for each in told.get("prefixes", (64, 128, 256)) if each < width]
     weights = load_file(f"{options.student}.safetensors")
+    training = {
+        "seed": told["seed"],
+        "epochs": round(told["steps_done"] * told["batch"] / told["texts"], 1),
+        "seconds": told["seconds_taken"],
+    }
+    records = Path(tempfile.mkdtemp())
+    (records / "run.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
     write_bundle(
         options.output,
         config=BundleConfig(
@@ -49,7 +57,8 @@ def main() -> None:
         ),
         tokenizer_json=pipeline.tokenizer.to_str(),
         weights={name: array.astype(np.float32) for name, array in weights.items()},
-        metrics={"training": told},
+        metrics={"training": training},
+        records=records,
         card=f"# {options.output.name}\n",
     )
     print(f"{options.output}: {pipeline.vocab_size:,} pieces")

@@ -143,7 +143,10 @@ def lessons(options: argparse.Namespace) -> None:
     pieces = [bare_piece(piece) for piece in pieces_of(options.pieces or own)]
     asked = [simplified(text) for text in judged.pop("texts")]
     parts = {"texts": texts, "made": made, "pieces": pieces, "judged": asked}
-    for folder, tokenizer in ((options.output, options.pieces or own), (options.output / FIRST, own)):
+    for folder, tokenizer in (
+        (options.output, options.pieces or own),
+        (options.output / FIRST, own),
+    ):
         write_lessons(folder, parts, owners=owners, tokenizer=tokenizer, judged=judged,
                       processes=options.processes)  # fmt: skip
     every = [*texts, *made, *pieces, *asked]

@@ -13,14 +13,14 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from mine import nearest
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -49,7 +49,10 @@ class Run:
 
     name: str
     targets: str
-    model: dict[str, Any]
+    model: dict[str, Any] = field(default_factory=dict)
+    start: str = ""
+    """A student to go on from, without an ending; `model` and `pieces` are then its own. Without
+    `cosine_weight`, its vectors and the targets may lie in spaces of their own."""
     seed: int = 1
     share: float = 1.0
     """Of the texts, with what was made of them."""
@@ -89,16 +92,24 @@ class Teaching:
     def __init__(self, lessons: Lessons, run: Run, targets: Tensor) -> None:
         torch.manual_seed(run.seed)
         self.run, self.targets, device = run, targets, lessons.ids.device
-        self.kept = lessons.pieces
+        known = json.loads(Path(f"{run.start}.json").read_text("utf-8")) if run.start else {}
+        self.kept = known.get("pieces", lessons.pieces)
         self.lessons = lessons
         if lessons.are_bert_pieces:
-            self.kept = kept_pieces(lessons, run.pieces)
+            self.kept = known.get("pieces") or kept_pieces(lessons, run.pieces)
             self.lessons = in_pieces(lessons, self.kept)
-        settings = {"output_size": targets.shape[1], **run.model}
+        elif self.kept != lessons.pieces:
+            raise SystemExit(f"{run.start}: has other sub-words than the lessons")
+        settings = {"output_size": targets.shape[1], **run.model, **known.get("config", {})}
         settings["pools"] = tuple(settings.get("pools", ("query", "max")))
-        self.config = PooledEncoderConfig(vocab_size=len(self.kept), **settings)
+        settings["vocab_size"] = len(self.kept)
+        self.config = PooledEncoderConfig(**settings)
         self.model = PooledEncoder(self.config).to(device)
-        self._fill_table()
+        if run.start:
+            weights = load_file(f"{run.start}.safetensors")
+            self.model.load_state_dict({name: each.float() for name, each in weights.items()})
+        else:
+            self._fill_table()
         width = self.config.output_size
         self.task = SentenceDistillation(
             output_size=width,
@@ -178,13 +189,20 @@ class Teaching:
     def figures(self) -> dict[str, float]:
         """What the student reaches."""
         found = self.judged_vectors()
-        wanted = self.targets[self.lessons.rows("judged"), : found.shape[1]].float()
         half = F.normalize(found[:, :128], dim=-1)
-        return {
+        told = {
             **scores(found, self.lessons.judged, by=self.run.by),
             "first_128": scores(half, self.lessons.judged, by=self.run.by)["mean"],
-            "cosine": float((found * F.normalize(wanted, dim=-1)).sum(1).mean()),
         }
+        if self.run.cosine_weight:
+            wanted = self.targets[self.lessons.rows("judged"), : found.shape[1]].float()
+            told["cosine"] = float((found * F.normalize(wanted, dim=-1)).sum(1).mean())
+        return told
+
+    def told(self, step: int, loss: float, seconds: float) -> dict[str, Any]:
+        """What became of the student so far."""
+        return {"steps_done": step, "loss": loss, "texts": len(self.rows),
+                "seconds_taken": round(seconds), **self.figures()}  # fmt: skip
 
     def save(self, told: dict[str, Any]) -> None:
         """Write weights and settings, whole or not at all."""
@@ -264,7 +282,7 @@ class Steps:
 
     def _step(self, rows: Tensor, length: int) -> Tensor:
         teaching = self.teaching
-        width = teaching.config.output_size
+        width = teaching.config.output_size if teaching.run.cosine_weight else None
         wanted = F.normalize(teaching.targets[rows, :width].float(), dim=-1)
         loss = self._compared(self._encoded(teaching.lessons.batch(rows, length)), wanted)
         loss.backward()
@@ -320,11 +338,10 @@ def taught(teaching: Teaching) -> dict[str, Any]:
         step += 1
         if time.monotonic() - looked > run.every:
             looked = time.monotonic()
-            told = {"step": step, "loss": loss.item(), **teaching.figures()}
+            told = teaching.told(step, loss.item(), looked - began)
             print(run.name, run.seed, _rounded(told), flush=True)
-            teaching.save(told)
-    return {"steps_done": step, "loss": loss.item(), "texts": len(teaching.rows),
-            "seconds_taken": round(time.monotonic() - began), **teaching.figures()}  # fmt: skip
+            teaching.save({**asdict(run), **told})
+    return teaching.told(step, loss.item(), time.monotonic() - began)
 
 
 def _rounded(told: dict[str, Any]) -> dict[str, Any]:
@@ -348,7 +365,7 @@ def main() -> None:
         teaching = Teaching(lessons, run, targets)
         told = taught(teaching)
         row = {**given, **told}
-        teaching.save(row)
+        teaching.save({**asdict(run), **told})
         with options.results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         print("done", run.name, run.seed, _rounded(told), flush=True)

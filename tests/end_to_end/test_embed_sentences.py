@@ -137,3 +137,38 @@ def test_an_index_recalls_by_its_vectors(model, place):
     assert built.code == 0, built.err
     found = sq.Index.open("faq.sq").search("wa wb", top_k=1)
     assert found[0]["question"] == "wa wb"
+
+
+@pytest.mark.parametrize(
+    ("texts", "width"),
+    [
+        (["How do I cancel?", "42"], 384),
+        (["怎么取消订单", "How?", "多少钱"], 256),
+        (["", "42"], 384),
+    ],
+)
+def test_without_a_model_the_language_of_the_texts_decides(tmp_path, texts, width):
+    source, output = tmp_path / "texts.txt", tmp_path / "vectors.npy"
+    source.write_text("\n".join(texts), encoding="utf-8")
+    told = softquery("embed", str(source), "--output", str(output))
+    assert (told.code, np.load(output).shape) == (0, (len(texts), width))
+
+
+def test_a_language_that_no_shipped_encoder_reads_is_one_line(tmp_path):
+    source = tmp_path / "texts.txt"
+    source.write_text("비밀번호를 잊어버렸어요\n", encoding="utf-8")
+    told = softquery("embed", str(source), "--output", str(tmp_path / "vectors.npy"))
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        f"softquery: {source}: most of it is in Korean; embed-en reads English and embed-zh reads "
+        "Chinese; name another by --model\n"
+    )
+
+
+def test_layers_need_a_model_of_words(tmp_path):
+    told = softquery("embed", "--text", "hello", "--layers", "top")
+    assert (told.code, told.out) == (2, "")
+    assert told.err == (
+        "softquery: --layers is for words in context, and embed-en gives vectors of sentences; "
+        "see --model elmo-en\n"
+    )

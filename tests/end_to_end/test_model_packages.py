@@ -19,10 +19,10 @@ DEFAULTS = {
     "classify hello": "sentiment-en",
     "read Who --context Anna": "read-en",
     "generate Hallo": "translate-de-en",
-    "embed --text hello": "elmo-en",
 }
 """Verbs whose default model is in softquery-models."""
 NAMED = (
+    "embed --text hello --model elmo-en",
     "match a b --model elmo-en",
     "rank a --candidates questions.txt --model elmo-en",
     "explain a b --model elmo-en --output why.svg",
@@ -91,7 +91,13 @@ def test_the_list_says_what_to_install(without):
     )
     assert all(name in told for name in IN_MODELS_PACKAGE)
     listed = json.loads(softquery("models", "--json").out)
-    assert [entry["name"] for entry in listed] == ["match-en", "match-zh", "nli-en"]
+    assert [entry["name"] for entry in listed] == [
+        "embed-en",
+        "embed-zh",
+        "match-en",
+        "match-zh",
+        "nli-en",
+    ]
 
 
 def test_the_list_tells_where_models_come_from(place):

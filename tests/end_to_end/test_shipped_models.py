@@ -18,6 +18,8 @@ LARGEST_MB = {
     "bert-mini-en": 5.5,
     "couplet-zh": 3.5,
     "elmo-en": 8.5,
+    "embed-en": 9.0,
+    "embed-zh": 9.0,
     "match-en": 8.5,
     "match-zh": 5.5,
     "nli-en": 7.5,
@@ -49,6 +51,11 @@ ASKED = {
 }
 
 
+def nearest(encoder: Any, query: str, rows: list[str]) -> int:
+    """The number of the row that an encoder puts first."""
+    return int(encoder.rank(query, rows, top_k=1)[0]["corpus_id"])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Promise:
     """What a model that matches no pairs must do, once it is among `LARGEST_MB`."""
@@ -77,6 +84,22 @@ PROMISES = {
             "repeats_rightly": 0.99,
             "ranked_first": 0.9,
         },
+    ),
+    "embed-en": Promise(
+        kind="sentence-encoder",
+        answers=lambda model: nearest(
+            model,
+            "I forgot my password",
+            ["How do I change my address?", "How can I reset my password?", "Do you ship abroad?"],
+        ),
+        right=1,
+    ),
+    "embed-zh": Promise(
+        kind="sentence-encoder",
+        answers=lambda model: nearest(
+            model, "密码忘了", ["怎么修改收货地址", "如何重置登录密码", "可以寄到国外吗"]
+        ),
+        right=1,
     ),
     "read-en": Promise(
         kind="reader",
@@ -217,6 +240,27 @@ def test_torch_answers_alike_from_the_same_weights():
     on_torch, on_onnx = (softquery.load("nli-en", backend=name) for name in ("torch", "onnx"))
     difference = np.abs(on_torch.probabilities(pairs) - on_onnx.probabilities(pairs))
     assert difference.max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("embed-en", {"stsb_en": ("spearman", 0.84), "qqp_20k": ("accuracy", 0.74)}),
+        ("embed-zh", {"lcqmc": ("auc", 0.841), "bq": ("auc", 0.765), "afqmc": ("auc", 0.619),
+                      "chinese_stsb": ("spearman", 0.755)}),
+    ],
+)  # fmt: skip
+def test_sentence_encoders_are_measured_whole_and_cut(name, least):
+    """Above SimBERT-tiny in Chinese; the first 128 numbers lose at most a point."""
+    encoder = softquery.load(name)
+    quality = encoder.bundle.metrics["quality"]
+    whole, cut = (quality[str(width)]["pairs"] for width in (encoder.output_size, 128))
+    for source, (metric, bar) in least.items():
+        assert whole[source][metric] >= bar
+    lost = [whole[source][metric] - cut[source][metric] for source, (metric, _) in least.items()]
+    assert sum(lost) / len(lost) <= 0.01
+    assert 128 in encoder.prefixes
+    assert "research-only" not in encoder.bundle.card
 
 
 def test_elmo_en_tells_banks_apart():

@@ -6,9 +6,9 @@ import struct
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
 from multilingual_use import NUM_SHARDS, SPANS, MultilingualUse
 from simbert_questions import SimBert, rows_of
+from torch.nn import functional as F
 
 from bert_cases import BertCase, write_bert
 from google_folders import field, varint, write_google_folder
@@ -106,7 +106,7 @@ def simbert(tmp_path_factory):
 
 
 def test_what_is_written_depends_on_the_text_and_on_what_stands_before(simbert):
-    """The states behind a prefix, token by token and all at once, alone and beside a longer text."""
+    """The states behind a prefix, token by token and at once, alone and beside a longer text."""
     with torch.inference_mode():
         given, mask = simbert._rows(["the cat"])
         wide, wide_mask = simbert._rows(["the cat", "a b c d e f"])

@@ -14,7 +14,6 @@ from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import (
     AsJson,
     BackendName,
-    Model,
     OnError,
     Threads,
     parse_rename,
@@ -29,8 +28,18 @@ if TYPE_CHECKING:
     from softquery.runtime.batches import Floats
     from softquery.runtime.embed.layer_choice import Choice
 
-DEFAULT_MODEL = "elmo-en"
-"""What gives vectors where no model is named."""
+EmbedModel = Annotated[
+    str | None,
+    typer.Option(
+        help="A name or a folder; by default embed-en or embed-zh, by the language of the texts."
+    ),
+]
+Cache = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Words: megabytes of words by themselves to keep; 0 for none; by default 64."
+    ),
+]
 CACHE = 64
 MEGABYTE = 1024 * 1024
 SHOWN = 4
@@ -45,7 +54,7 @@ def embed(
     text: Annotated[
         list[str] | None, typer.Option(help="A text in place of a file. Repeatable.")
     ] = None,
-    model: Model = DEFAULT_MODEL,
+    model: EmbedModel = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -75,13 +84,7 @@ def embed(
     on_error: OnError = "stop",
     backend: BackendName = "auto",
     threads: Threads = None,
-    cache: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Words: megabytes of words by themselves to keep; 0 for none; by default 64.",
-        ),
-    ] = None,
+    cache: Cache = None,
     as_json: AsJson = False,
 ) -> None:
     """Write vectors: of sentences, lines x width, or of words in their context, by the model.
@@ -104,10 +107,13 @@ def embed(
         threads=threads,
         as_json=as_json,
     )
+    model = model or wish.default_model()
     bundle = opened(model)
     if bundle.config.kind == "sentence-encoder":
         given = {"--layers": layers, "--stateful": stateful or None, "--cache": cache}
-        _refuse(given, f"words in context, and {model} gives vectors of sentences")
+        _refuse(
+            given, f"words in context, and {model} gives vectors of sentences; see --model elmo-en"
+        )
         _embed_sentences(bundle, wish, dimensions)
         return
     _refuse({"--dimensions": dimensions}, f"sentences, and {model} gives vectors of words")
@@ -142,6 +148,18 @@ class _Wish:
         elif self.file is not None:
             known = f"{', '.join(forms[:-1])} or {forms[-1]}"
             raise ConfigError(f"name a file for the vectors with --output: {known}")
+
+    def default_model(self) -> str:
+        """The shipped sentence encoder that reads these texts."""
+        from softquery.files import read_sentences
+        from softquery.runtime.encode.by_language import encoder_for
+
+        if self.file is None:
+            return encoder_for(self.texts, "--text")
+        passed_over = (lambda _: None) if self.skips else None
+        rows = read_sentences(self.file, rename=parse_rename(self.columns), on_bad=passed_over)
+        texts = (row.text if isinstance(row.text, str) else " ".join(row.text) for row in rows)
+        return encoder_for(texts, str(self.file))
 
     def bad_rows(self) -> BadRows | None:
         """Where bad rows go; None where one stops the run."""

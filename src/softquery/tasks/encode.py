@@ -117,7 +117,9 @@ class SentenceDistillation:
         if batch.vectors is None:
             raise ValueError("a loss needs the teacher's vectors, and this batch has none")
         found, wanted = output.vectors, batch.vectors
-        loss = self.cosine_weight * (1 - (found * wanted).sum(dim=-1)).mean()
+        loss = found.new_zeros(())
+        if self.cosine_weight:  # otherwise both may lie in spaces of their own, of any width
+            loss = self.cosine_weight * (1 - (found * wanted).sum(dim=-1)).mean()
         if self.contrast is not None and batch.num_sides > 1:
             loss = loss + self.contrast.loss(found, wanted, batch.num_sides)
         compares = self.likeness_weight > 0 or self.closeness_weight > 0
