@@ -65,12 +65,16 @@ class SentenceVectorizer(TransformerMixin, _Opened):  # type: ignore[misc]
         dimensions: How many numbers of each vector to keep; sentence encoders alone can cut.
         threads: Threads of one call; None for all cores.
 
-    >>> SentenceVectorizer("match-en").fit_transform(["a man eats", "someone eats"]).dtype
-    dtype('float32')
+    >>> SentenceVectorizer("embed-en").fit_transform(["a man eats", "someone eats"]).shape
+    (2, 384)
     """
 
     def __init__(
-        self, model: ModelName, *, dimensions: int | None = None, threads: int | None = None
+        self,
+        model: ModelName = "embed-en",
+        *,
+        dimensions: int | None = None,
+        threads: int | None = None,
     ) -> None:
         self.model = model
         self.dimensions = dimensions
