@@ -4,7 +4,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-EXTRAS := train,search,serve,zh,parquet,plot,hdf5,hub,dev,docs
+EXTRAS := train,search,serve,zh,parquet,plot,hdf5,hub,sklearn,dev,docs
 VENV := .venv
 DEMO := .venv-demo
 BIN := $(VENV)/bin

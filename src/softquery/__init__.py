@@ -57,3 +57,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(runtime, name)
     raise AttributeError(f"module 'softquery' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that have not been imported yet."""
+    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})

@@ -68,6 +68,23 @@ def test_the_package_has_few_files():
     assert (count := len(source_files())) <= MOST_FILES, f"{count} files"
 
 
+def test_a_library_does_not_print():
+    """The command line prints, and what the benchmarks run in processes of their own."""
+    talkers = ("cli", "bench")
+    found = {
+        path: [node.lineno for node in ast.walk(ast.parse(path.read_text("utf-8"))) if prints(node)]
+        for path in source_files()
+        if path.relative_to(PACKAGE).parts[0] not in talkers
+    }
+    assert {module_name(path): lines for path, lines in found.items() if lines} == {}
+
+
+def prints(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    )
+
+
 def test_what_makes_the_models_stands_without_the_benchmarks():
     texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "shipped").rglob("*.py")}
     names = {path: imported(ast.parse(text)) for path, text in texts.items()}

@@ -311,10 +311,10 @@ RANK = [
         said="--label: label 'maybe' is not one of different, same",
     ),
     Case(
-        title="`--top 0`",
-        command=f"{RANKED} --top 0",
+        title="`--top-k 0`",
+        command=f"{RANKED} --top-k 0",
         damage=DOCS,
-        said=f"invalid value for '--top': {ANY}; see softquery rank --help",
+        said=f"invalid value for '--top-k' / '--top': {ANY}; see softquery rank --help",
     ),
     Case(
         title="a model that is a file",

@@ -388,9 +388,9 @@ SEARCH = [
     ),
     Case(title="nothing is asked", command="search faq.sq ' '", said="query is empty"),
     Case(
-        title="`--top 0`",
-        command=f"{ASKED} --top 0",
-        said=f"invalid value for '--top': {ANY}; see softquery search --help",
+        title="`--top-k 0`",
+        command=f"{ASKED} --top-k 0",
+        said=f"invalid value for '--top-k' / '--top': {ANY}; see softquery search --help",
     ),
     Case(
         title="`--where` without a value",

@@ -186,9 +186,9 @@ VECTORS = [
         said="missing option '--model'; see softquery vectors nearest --help",
     ),
     Case(
-        title="`--top 0`",
-        command=f"{NEAREST} --top 0",
-        said=f"invalid value for '--top': {ANY}; see softquery vectors nearest --help",
+        title="`--top-k 0`",
+        command=f"{NEAREST} --top-k 0",
+        said=f"invalid value for '--top-k' / '--top': {ANY}; see softquery vectors nearest --help",
     ),
     Case(
         title="an analogy of two words",

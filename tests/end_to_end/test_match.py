@@ -224,7 +224,7 @@ def test_rank(place, tmp_path):
     texts = [pair[1] for pair in english(40)]
     (tmp_path / "docs.txt").write_text("\n".join(texts) + "\n")
     words = ("rank", "A man eats at home.", "--candidates", tmp_path / "docs.txt")
-    answer = softquery(*words, "--model", place / "int8", "--top", 3, "--json")
+    answer = softquery(*words, "--model", place / "int8", "--top-k", 3, "--json")
     wanted = load(place / "int8").rank("A man eats at home.", texts, top_k=3)
     assert json.loads(answer.out) == wanted
     shown = softquery(*words, "--model", place / "int8", "--top", 3)

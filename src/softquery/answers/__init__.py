@@ -1,5 +1,6 @@
 """The answers of every task as values, without torch: labels, grades, tags, spans and texts."""
 
+from softquery.answers.answer_columns import answer_columns
 from softquery.answers.calibration import Calibration
 from softquery.answers.classify import Classified
 from softquery.answers.context_windows import (
@@ -54,6 +55,7 @@ __all__ = [
     "TagSet",
     "Tagged",
     "Generated",
+    "answer_columns",
     "best_spans",
     "candidates",
     "converted",

@@ -82,7 +82,7 @@ def rank(
         Path, typer.Option(help="One candidate per line (.txt), or a column `text` of a table.")
     ],
     model: options.Model = "match-en",
-    top: Annotated[int, typer.Option(min=1, help="How many to show.")] = 5,
+    top_k: options.TopK = 5,
     columns: Annotated[
         str, typer.Option(help="Our column name to the file's: text=question.")
     ] = "",
@@ -104,7 +104,7 @@ def rank(
     matcher: Matcher = load_kind("matcher", model, backend, threads)
     texts = [row.values["text"] for row in rows]
     try:
-        hits = matcher.rank(query, texts, top_k=top, label=label)
+        hits = matcher.rank(query, texts, top_k=top_k, label=label)
     except ValueError as error:
         raise ConfigError(f"--label: {error}") from None
     note_cuts(matcher, matcher.num_cut([query, *texts]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.terminal.console import note, print_json, print_table
-from softquery.cli.terminal.shared_options import AllThreads, AsJson
+from softquery.cli.terminal.shared_options import AllThreads, AsJson, TopK
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def search(
     index: Annotated[Path, typer.Argument(help="The index, a folder.")],
     query: Annotated[str, typer.Argument(help="What is asked.")],
-    top: Annotated[int, typer.Option(min=1, help="How many to show.")] = 5,
+    top_k: TopK = 5,
     where: Annotated[
         list[str] | None, typer.Option(help="Only rows with column=value. Repeatable.")
     ] = None,
@@ -58,7 +58,7 @@ def search(
         note(f"{index}: indexing was interrupted; give the same command again to go on")
     found = opened.find(
         query,
-        top_k=top,
+        top_k=top_k,
         where=parse_where(where or []),
         min_score=min_score,
         candidates=candidates,

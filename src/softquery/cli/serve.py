@@ -1,5 +1,6 @@
 """`softquery serve` and `softquery keys`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -105,7 +106,8 @@ def serve(
             batch_tokens=batch_tokens,
         ),
     )
-    run(settings)
+    # Where the logs go to a file or a collector, they alone say it.
+    run(settings, say=note if sys.stderr.isatty() else lambda line: None)
 
 
 keys = typer.Typer(help="Make, list and withdraw keys of a server.", no_args_is_help=True)

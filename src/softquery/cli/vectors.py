@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.terminal.console import note, print_json, print_table
-from softquery.cli.terminal.shared_options import AsJson
+from softquery.cli.terminal.shared_options import AsJson, TopK
 from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Model = Annotated[
     str, typer.Option(help="A bundle's folder, a name from the zoo, or a file of vectors.")
 ]
-Top = Annotated[int, typer.Option("--top", min=1, help="How many words to show.")]
 RESTRICT = 300_000
 
 vectors = typer.Typer(
@@ -39,14 +38,14 @@ class VectorForm(str, Enum):
 def nearest(
     words: Annotated[list[str], typer.Argument(help="Words, each asked by itself.")],
     model: Model,
-    top: Top = 10,
+    top_k: TopK = 10,
     as_json: AsJson = False,
 ) -> None:
     """Show the words whose vectors point most nearly the same way."""
     from softquery.runtime import load_vectors
 
     opened = load_vectors(model)
-    found = {word: opened.nearest(word, top_k=top) for word in words}
+    found = {word: opened.nearest(word, top_k=top_k) for word in words}
     if as_json:
         print_json({word: [asdict(each) for each in near] for word, near in found.items()})
         return
@@ -60,7 +59,7 @@ def analogy(
         list[str], typer.Argument(help="Three words a b c, or a file such as questions-words.txt.")
     ],
     model: Model,
-    top: Top = 5,
+    top_k: TopK = 5,
     restrict: Annotated[
         int, typer.Option(min=2, help="With a file: use only so many words, the most frequent.")
     ] = RESTRICT,
@@ -78,7 +77,7 @@ def analogy(
         raise ConfigError(
             f"give three words, or one file of questions; got {counted(len(words), 'word')}"
         )
-    near = load_vectors(model).analogy(words[0], words[1], words[2], top_k=top)
+    near = load_vectors(model).analogy(words[0], words[1], words[2], top_k=top_k)
     if as_json:
         print_json([asdict(each) for each in near])
     else:
@@ -135,8 +134,11 @@ def plot(
         list[str] | None, typer.Argument(help="Words; the most frequent ones by default.")
     ] = None,
     output: Annotated[Path | None, typer.Option(help="The picture to write: a .png file.")] = None,
-    top: Annotated[
-        int, typer.Option("--top", min=2, help="Without words: how many of the most frequent.")
+    top_k: Annotated[
+        int,
+        typer.Option(
+            "--top-k", "--top", min=2, help="Without words: how many of the most frequent."
+        ),
     ] = 100,
     arrows: Annotated[
         bool, typer.Option("--arrows", help="Lead an arrow from each first to each second word.")
@@ -152,7 +154,7 @@ def plot(
     if output is not None:
         require_png(output)
     opened = load_vectors(model)
-    shown = list(dict.fromkeys(words)) if words else opened.words[:top]
+    shown = list(dict.fromkeys(words)) if words else opened.words[:top_k]
     if len(shown) < 2:
         raise ConfigError(f"a map needs at least two different words, got {len(shown)}")
     if arrows and (not words or len(words) % 2):

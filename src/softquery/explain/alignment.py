@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import InputError
+from softquery.explain.lettering import shortened
 
 
 class Partner(NamedTuple):
@@ -141,6 +142,17 @@ class PairAlignment:
             else getattr(self, each.name) == getattr(other, each.name)
             for each in fields(self)
         )
+
+    def __repr__(self) -> str:
+        texts = f"{shortened(self.first)!r}, {shortened(self.second)!r}"
+        return f"{type(self).__name__}({texts}, label={self.label!r}, score={self.score:.3f})"
+
+    def _repr_html_(self) -> str:
+        """The picture of `plot`, as notebooks show it."""
+        from softquery.explain.notebook import picture_html
+        from softquery.explain.svg import to_svg  # imports this module
+
+        return picture_html(to_svg(self), f"Attention between “{self.first}” and “{self.second}”")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, floats and strings under the names of the fields, ready for JSON."""

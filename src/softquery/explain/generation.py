@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.explain.alignment import StrongestLinks, shortest_floats, strongest_partners
+from softquery.explain.lettering import shortened
 
 Weights = NDArray[np.float32]
 
@@ -48,6 +49,17 @@ class GenerationAlignment:
             raise ValueError("weights must be at least 0, but some are not")
         weights.setflags(write=False)
         object.__setattr__(self, "weights", weights)
+
+    def __repr__(self) -> str:
+        texts = f"{shortened(self.source)!r}, {shortened(self.text)!r}"
+        return f"{type(self).__name__}({texts}, score={self.score:.3f})"
+
+    def _repr_html_(self) -> str:
+        """The picture of `plot`, as notebooks show it."""
+        from softquery.explain.notebook import picture_html
+        from softquery.explain.svg import generation_svg  # imports this module
+
+        return picture_html(generation_svg(self), f"Where “{self.text}” looked in “{self.source}”")
 
     @property
     def mean(self) -> Weights:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.explain.alignment import shortest_floats
+from softquery.explain.lettering import shortened
 
 Weights = NDArray[np.float32]
 
@@ -71,6 +72,17 @@ class TextWeights:
         if self.sentence_weights is not None:
             found = _checked(self.sentence_weights, len(self.sentences), "sentence_weights")
             put(self, "sentence_weights", found)
+
+    def __repr__(self) -> str:
+        answer = f"label={self.label!r}, score={self.score:.3f}"
+        return f"{type(self).__name__}({shortened(self.text)!r}, {answer})"
+
+    def _repr_html_(self) -> str:
+        """The picture of `plot`, as notebooks show it."""
+        from softquery.explain.notebook import picture_html
+        from softquery.explain.svg import text_to_svg  # imports this module
+
+        return picture_html(text_to_svg(self), f"Weights of the words of “{self.text[:400]}”")
 
     def shares(self) -> list[Weights]:
         """The weight of each word in the whole text: its own times that of its sentence."""

@@ -6,6 +6,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from softquery.errors import InputError
+from softquery.files.data_frames import given_rows
 from softquery.files.parquet_rows import parquet_rows
 from softquery.files.row import Report, Row, WantedColumns, listed
 from softquery.files.row_formats import (
@@ -44,7 +45,7 @@ def read_rows(
     of a file are ignored. A header without rows yields nothing.
 
     Args:
-        source: A file, or an iterable of mappings (such as a Hugging Face data set).
+        source: A file; or an iterable of mappings, a data frame, an Arrow table or a data set.
         columns: Columns that must exist and must not be blank.
         optional: Columns that are read where the file has them, and may be empty.
         rename: Our name to the file's name, as `parse_columns` reads it.
@@ -66,7 +67,7 @@ def read_rows(
     )
     report = _raise if on_bad is None else on_bad
     if not isinstance(source, (str, PathLike)):
-        return mapping_rows(source, wanted, report)
+        return mapping_rows(given_rows(source), wanted, report)
     path = fspath(source)
     check_readable(path)
     reader = _READERS.get(split_suffix(path)[0])

@@ -4,7 +4,7 @@ A wrong container is a `TypeError`, as Python has it; a wrong item is an `InputE
 item by its number, counted from 1.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import isfinite
 from typing import Any, SupportsIndex
 
@@ -12,21 +12,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import InputError
-from softquery.runtime.given_texts import given_texts
+from softquery.files.data_frames import is_table, plain_values, table_columns
+from softquery.runtime.given_texts import (
+    EXAMPLES,
+    TEXT_COLUMNS,
+    Pairs,
+    Sentences,
+    Texts,
+    given_items,
+    given_texts,
+    listed_items,
+    text_of,
+)
 
-TEXTS, PAIRS, ENCODINGS = "the texts", "the pairs", "the encodings"
+TEXTS, PAIRS, ENCODINGS, VECTORS = "the texts", "the pairs", "the encodings", "the vectors"
 """What is named in errors."""
+PAIR_COLUMNS = ("sentence1", "sentence2")
+QUESTION_COLUMNS = ("question", "context")
+SENTENCE_COLUMNS = ("text", "tokens")
+SOURCE_COLUMNS = ("source", "text")
+"""Columns of tables, and keys of mappings, by what is read off them."""
 
 
-def listed_texts(texts: Iterable[str]) -> list[str]:
-    """Texts as a list; each must be a string."""
-    return list(given_texts(texts))
+def listed_texts(texts: Texts, *, columns: Sequence[str] = TEXT_COLUMNS) -> list[str]:
+    """Texts as a list; each must be a string. A table gives the first of the columns it has."""
+    return list(given_texts(texts, columns=columns))
 
 
-def listed_sentences(texts: Iterable[str | Sequence[str]]) -> list[str | list[str]]:
+def one_text(text: str, name: str) -> str:
+    """A single text, as `name` in messages.
+
+    >>> one_text(["a man eats"], "the query")
+    Traceback (most recent call last):
+    softquery.errors.InputError: the query: expected a string, found ['a man eats']
+    """
+    if not isinstance(text, str):
+        raise InputError(f"expected a string, found {text!r:.40}", source=name)
+    return text
+
+
+def listed_sentences(texts: Sentences) -> list[str | list[str]]:
     """Texts as a list; each must be a string, or a list of words."""
     found: list[str | list[str]] = []
-    for row, text in enumerate(_listed(texts, "sentences"), 1):
+    for row, item in enumerate(given_items(texts, "sentences", SENTENCE_COLUMNS), 1):
+        text = text_of(item, SENTENCE_COLUMNS)
         found.append(text if isinstance(text, str) else _words(text, row))
     return found
 
@@ -34,7 +63,7 @@ def listed_sentences(texts: Iterable[str | Sequence[str]]) -> list[str | list[st
 def listed_words(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
     """Sentences as lists of words; each must be one."""
     found = []
-    for row, sentence in enumerate(_listed(sentences, "sentences"), 1):
+    for row, sentence in enumerate(listed_items(sentences, "sentences", EXAMPLES["sentences"]), 1):
         if isinstance(sentence, str):
             raise _odd("a list of words", sentence, TEXTS, row)
         found.append(_words(sentence, row))
@@ -51,11 +80,27 @@ def _words(words: Any, row: int) -> list[str]:
     return found
 
 
-def listed_pairs(pairs: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
-    """Pairs as a list; each must be two strings."""
+def listed_pairs(pairs: Pairs, *, columns: Sequence[str] = PAIR_COLUMNS) -> list[tuple[str, str]]:
+    """Pairs as a list; each must be two strings.
+
+    Args:
+        pairs: Pairs; or mappings, a data frame, an Arrow table or a data set with both columns.
+        columns: What the two sides are called there.
+
+    >>> listed_pairs({"sentence1": ["a man eats"], "sentence2": ["someone eats"]})
+    [('a man eats', 'someone eats')]
+    """
+    if isinstance(pairs, (list, tuple)):  # the others take longer to tell
+        _refuse_one_pair(pairs)
+        items: Iterable[Any] = pairs
+    elif is_table(pairs):
+        instead = 'write list(zip(frame["NAME"], frame["NAME"]))'
+        items = zip(*table_columns(pairs, columns, instead=instead), strict=True)
+    else:
+        items = listed_items(pairs, "pairs", EXAMPLES["pairs"])
     found: list[tuple[str, str]] = []
-    for row, pair in enumerate(_listed(pairs, "pairs"), 1):
-        sides = _sides(pair)
+    for row, pair in enumerate(items, 1):
+        sides = _sides(pair, columns)
         if sides is None:
             raise _odd("two texts", pair, PAIRS, row)
         for side in sides:
@@ -65,10 +110,22 @@ def listed_pairs(pairs: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
     return found
 
 
-def _sides(pair: Any) -> list[Any] | None:
-    if isinstance(pair, (str, bytes, bytearray, Mapping)) or not isinstance(pair, Iterable):
+def _refuse_one_pair(pairs: Sequence[object]) -> None:
+    if len(pairs) == 2 and all(isinstance(each, str) for each in pairs):
+        example = EXAMPLES["pairs"]
+        raise TypeError(
+            f"expected a list of pairs, got one pair; put brackets around it: {example}"
+        )
+
+
+def _sides(pair: Any, columns: Sequence[str]) -> list[Any] | None:
+    if isinstance(pair, (list, tuple)):  # the others take longer to tell
+        return list(pair) if len(pair) == 2 else None
+    if isinstance(pair, Mapping) and all(name in pair for name in columns):
+        return [pair[name] for name in columns]
+    if isinstance(pair, (str, bytes, bytearray, Mapping, Set)) or not isinstance(pair, Iterable):
         return None
-    sides = list(pair)
+    sides = plain_values(pair)
     return sides if len(sides) == 2 else None
 
 
@@ -83,7 +140,7 @@ def listed_encodings(
         like: That of an empty text by the same model, the shortest there is.
     """
     found = []
-    for row, encoding in enumerate(_listed(encodings, "encodings"), 1):
+    for row, encoding in enumerate(listed_items(encodings, "encodings", "[…]"), 1):
         if not isinstance(encoding, np.ndarray) or encoding.dtype.kind not in "fiu":
             raise _odd("an array of numbers", encoding, ENCODINGS, row)
         if encoding.ndim != like.ndim or encoding.shape[like.ndim - 1 :] != like.shape[-1:]:
@@ -100,6 +157,34 @@ def listed_encodings(
             message = "expected finite numbers, found others among them"
             raise InputError(message, source=ENCODINGS, row=row)
         found.append(numbers)
+    return found
+
+
+def listed_vectors(vectors: object, least: int, most: int) -> NDArray[np.float32]:
+    """A matrix of finite numbers, a vector per row.
+
+    Args:
+        vectors: What `encode` gave, perhaps stored in between.
+        least: The fewest numbers that a vector may have.
+        most: Width of a vector of the model.
+
+    >>> listed_vectors(np.ones(3), 1, 3)
+    Traceback (most recent call last):
+    softquery.errors.InputError: the vectors: expected a matrix, a row per text, found shape [3]
+    """
+    if not isinstance(vectors, np.ndarray) or vectors.dtype.kind not in "fiu":
+        message = f"expected what `encode` gives, found {type(vectors).__name__}"
+        raise InputError(message, source=VECTORS)
+    if vectors.ndim != 2:
+        message = f"expected a matrix, a row per text, found shape {list(vectors.shape)}"
+        raise InputError(message, source=VECTORS)
+    if not least <= vectors.shape[1] <= most:
+        width = f"{most}" if least == most else f"{least} to {most}"
+        message = f"expected {width} numbers in each, found {vectors.shape[1]}"
+        raise InputError(message, source=VECTORS)
+    found = vectors.astype(np.float32, copy=False)
+    if not np.isfinite(found).all():
+        raise InputError("expected finite numbers, found others among them", source=VECTORS)
     return found
 
 
@@ -120,14 +205,6 @@ def whole_number(value: SupportsIndex | None, name: str) -> int:
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
     return int(value)
-
-
-def _listed(given: Any, noun: str) -> list[Any]:
-    if isinstance(given, str):
-        raise TypeError(f"expected a list of {noun}, got one string")
-    if isinstance(given, (bytes, bytearray, Mapping)) or not isinstance(given, Iterable):
-        raise TypeError(f"expected a list of {noun}, got {type(given).__name__}")
-    return list(given)
 
 
 def _odd(expected: str, found: object, source: str, row: int) -> InputError:

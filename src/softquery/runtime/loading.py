@@ -4,7 +4,7 @@ Needs no torch.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal
@@ -62,6 +62,11 @@ def evaluate(model: Any, rows: Sequence[Any]) -> Any:
     """
     if not isinstance(bundle := getattr(model, "bundle", None), Bundle):
         raise ConfigError(f"expected a model that softquery.load opened, got {model!r:.40}")
+    if isinstance(rows, (str, bytes, PathLike, Mapping)) or not isinstance(rows, Iterable):
+        raise TypeError(
+            f"expected a list of rows, got {type(rows).__name__}; read a file with "
+            "list(softquery.files.read_rows(FILE, columns=[…]))"
+        )
     for number, row in enumerate(rows, 1):
         if not hasattr(row, "source"):
             message = f"expected a row of softquery.files, found {row!r:.40}"

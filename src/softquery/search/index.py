@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from softquery.runtime import Matcher, load_matcher
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.changes.building import (
     Changes,
@@ -202,6 +203,10 @@ class Index:
         index.last_changes = changes
         return index
 
+    def __repr__(self) -> str:
+        name, model = str(self.path), Path(self._store.manifest.model).name
+        return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r})"
+
     def __len__(self) -> int:
         return self._store.manifest.num_rows
 
@@ -305,7 +310,7 @@ class Index:
 
     def search_many(
         self,
-        queries: Iterable[str],
+        queries: Texts,
         *,
         top_k: int = 5,
         where: Where | None = None,

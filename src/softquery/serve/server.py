@@ -4,9 +4,8 @@ import logging
 import os
 import signal
 import socket
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from signal import SIGINT, SIGTERM
@@ -21,12 +20,17 @@ from softquery.serve.settings import VARIABLE, Settings
 from softquery.serve.telemetry import SHARED_FOLDER, log, set_up_logs
 
 FACTORY = "softquery.serve.app:build_from_environment"
+Say = Callable[[str], object]
 KEEP_ALIVE = 75
 """Seconds that an idle connection stays open; longer than most proxies keep theirs."""
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, say: Say = lambda line: None) -> None:
     """Serve until the process is told to stop, then finish the requests in progress.
+
+    Args:
+        settings: What is served, where, and within which limits.
+        say: Told the address in a line for people, once somebody can ask; logs tell it in any case.
 
     Raises:
         SoftqueryError: A model, an index, the file of keys or the address cannot be used.
@@ -38,29 +42,29 @@ def serve(settings: Settings) -> None:
         listener = stack.enter_context(_listener(settings))
         if settings.workers > 1:
             stack.enter_context(_shared_metrics())
-            _serve_many(settings, listener)
+            _serve_many(settings, listener, say)
         else:
-            _serve_one(settings, listener)
+            _serve_one(settings, listener, say)
 
 
-def _serve_one(settings: Settings, listener: socket.socket) -> None:
+def _serve_one(settings: Settings, listener: socket.socket, say: Say) -> None:
     from softquery.serve.app import build_app
 
     app = build_app(settings)
-    _announce(settings, listener)
+    _announce(settings, listener, say)
     server = uvicorn.Server(_config(settings, app))
     with _ended_by_signals():
         server.run(sockets=[listener])
     log(logging.INFO, "stopped", {})
 
 
-def _serve_many(settings: Settings, listener: socket.socket) -> None:
+def _serve_many(settings: Settings, listener: socket.socket, say: Say) -> None:
     """Start workers, which open the models themselves; opening them here finds faults early."""
     from softquery.serve.catalogue import open_catalogue
 
     open_catalogue(settings)
     os.environ[VARIABLE] = settings.to_json()
-    _announce(settings, listener)
+    _announce(settings, listener, say)
     try:
         Multiprocess(_config(settings, FACTORY), sockets=[listener]).run()
     finally:
@@ -102,16 +106,15 @@ def _listener(settings: Settings) -> socket.socket:
     return listener
 
 
-def _announce(settings: Settings, listener: socket.socket) -> None:
+def _announce(settings: Settings, listener: socket.socket, say: Say) -> None:
     host, port = listener.getsockname()[:2]
     if settings.keys is None and not _is_local(host):
         log(logging.WARNING, "no keys: everybody who reaches this address may ask", {"host": host})
     served = {"models": list(settings.named_models()), "indexes": list(settings.named_indexes())}
     workers = {"workers": settings.workers, "threads": settings.num_threads}
     log(logging.INFO, "listening", {"host": host, "port": port, **served, **workers})
-    if sys.stderr.isatty():
-        shown = f"[{host}]" if ":" in host else host
-        print(f"softquery serves at http://{shown}:{port} (Ctrl-C stops)", file=sys.stderr)
+    shown = f"[{host}]" if ":" in host else host
+    say(f"softquery serves at http://{shown}:{port} (Ctrl-C stops)")
 
 
 def _is_local(host: str) -> bool:

@@ -145,7 +145,7 @@ def test_a_text_without_a_token_asks_nothing(reading):
 
 
 def test_a_text_that_is_none(reading):
-    with pytest.raises(InputError, match="^the texts, row 2: expected a string, found None$"):
+    with pytest.raises(InputError, match="^the second text: expected a string, found None$"):
         reading().explain("the", None)
 
 

@@ -1,12 +1,14 @@
 """What a matcher answers: labels, scores, ranks, and encodings that can be stored."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from small_bundles import random_pairs
 from softquery.answers import Match
+from softquery.errors import ConfigError
 from softquery.runtime import load
 
 PAIRS = random_pairs(70, seed=2)
@@ -95,6 +97,30 @@ def test_rank_keeps_the_best(matcher):
 def test_equal_documents_keep_their_order(matcher):
     hits = matcher.rank("w5", ["w1 w2", "w7", "w1 w2", "w1 w2"])
     assert [hit["corpus_id"] for hit in hits if hit["text"] == "w1 w2"] == [0, 2, 3]
+
+
+def test_hits_without_their_documents(matcher):
+    whole = matcher.rank("w5 w6", DOCUMENTS)
+    bare = matcher.rank("w5 w6", DOCUMENTS, return_documents=False)
+    assert bare == [{"corpus_id": each["corpus_id"], "score": each["score"]} for each in whole]
+
+
+def test_probabilities_as_scikit_learn_spells_them(matcher):
+    if matcher.is_graded:
+        with pytest.raises(ConfigError, match="^a model that grades has no labels; predict gives"):
+            matcher.predict_proba(PAIRS)
+        return
+    found = matcher.predict_proba(PAIRS)
+    assert found.shape == (len(PAIRS), len(matcher.labels))
+    for row, answer in zip(found.tolist(), matcher.predict(PAIRS), strict=True):
+        assert dict(zip(matcher.labels, row, strict=True)) == answer.probabilities
+
+
+def test_a_model_says_what_it_is(matcher):
+    kind = "low=0, high=5" if matcher.is_graded else f"labels={matcher.labels!r}"
+    name = matcher.bundle.path.name
+    assert repr(matcher).startswith(f"Matcher({name!r}, backend={matcher.backend.name!r}, ")
+    assert re.sub(r"\.0\b", "", repr(matcher)).endswith(f"{kind})")
 
 
 def test_rank_by_a_label(matcher):

@@ -64,7 +64,7 @@ def test_a_long_context_is_read_in_pages(reader):
     assert reader.num_long([context, "w1", context]) == 2
     (answer,) = reader.predict([("w1 w2", context)])
     assert context[answer.start : answer.end] == answer.text
-    spans = reader.candidates("w1 w2", context, top=50)
+    spans = reader.candidates("w1 w2", context, top_k=50)
     assert spans[0] == answer
     assert len({(each.start, each.end) for each in spans}) == 50
 

@@ -129,6 +129,29 @@ def test_similarity_is_the_cosine(encoder):
     assert encoder.similarity(["wa wb"], ["wa wb"], dimensions=8)[0, 0] == pytest.approx(1)
 
 
+def test_similarity_takes_vectors_as_well(encoder):
+    texts, others = random_sentences(4), random_sentences(3, seed=2)
+    expected = encoder.similarity(texts, others)
+    stored = encoder.encode(texts)
+    for scaled in (stored, stored * 7):
+        np.testing.assert_allclose(encoder.similarity(scaled, others), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.similarity(stored, encoder.encode(others)), expected, atol=1e-6
+    )
+    short = encoder.similarity(texts, others, dimensions=8)
+    for given in (stored[:, :8], encoder.encode(texts, dimensions=8)):
+        np.testing.assert_allclose(encoder.similarity(given, others), short, atol=1e-6)
+    np.testing.assert_allclose(encoder.similarity(stored, others, dimensions=8), short, atol=1e-6)
+    with pytest.raises(InputError, match="expected finite numbers"):
+        encoder.similarity(stored * np.nan, others)
+
+
+def test_hits_without_their_documents(encoder):
+    whole = encoder.rank("wa", random_sentences(4))
+    bare = encoder.rank("wa", random_sentences(4), return_documents=False)
+    assert bare == [{"corpus_id": each["corpus_id"], "score": each["score"]} for each in whole]
+
+
 def test_ranking_orders_documents(encoder):
     documents = [*random_sentences(6), "wab wc"]
     ranked = encoder.rank("wab wc", documents, top_k=3)

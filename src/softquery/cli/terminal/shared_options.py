@@ -26,6 +26,7 @@ Threads = Annotated[
     int | None, typer.Option(min=1, help="Threads that one call may use; all cores by default.")
 ]
 AllThreads = Annotated[int | None, typer.Option(min=1, help="All cores by default.")]
+TopK = Annotated[int, typer.Option("--top-k", "--top", min=1, help="How many to show.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

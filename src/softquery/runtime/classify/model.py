@@ -1,6 +1,5 @@
 """A bundle that says what a text is."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,17 @@ from softquery.errors import BundleError
 from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
 from softquery.runtime.bert.backend import BertClassifyBackend, is_bert, open_bert
-from softquery.runtime.call_checks import listed_texts
+from softquery.runtime.call_checks import listed_texts, one_text
 from softquery.runtime.classify.backend import ClassifyBackend, Floats, limit_of
 from softquery.runtime.fit_checks import (
     fitting_calibration,
     fitting_pipeline,
     fitting_reading,
 )
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import TextPipeline
 
 CHUNK = 256
@@ -46,6 +47,9 @@ class Classifier:
         self.calibration: Calibration = fitting_calibration(bundle)
         self.backend = backend
 
+    def __repr__(self) -> str:
+        return model_repr(self, labels=self.labels)
+
     @property
     def metric(self) -> ClassMetric:
         """The metric by which evaluation and the accuracy gate judge it."""
@@ -61,7 +65,7 @@ class Classifier:
         """A gold label as a class id; `ValueError` where it is not known."""
         return parse_class(text, self.labels)
 
-    def logits(self, texts: Sequence[str]) -> Floats:
+    def logits(self, texts: Texts) -> Floats:
         """One row per text, before any temperature."""
         texts = listed_texts(texts)
         parts = [np.empty((0, len(self.labels)), dtype=np.float32)]
@@ -70,21 +74,25 @@ class Classifier:
             parts.append(self.backend.logits([each.sentences for each in read]))
         return np.concatenate(parts)
 
-    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def probabilities(self, texts: Texts) -> NDArray[np.float64]:
         """One row per text: a calibrated distribution over the labels."""
         return self.calibration.probabilities(self.logits(texts))
+
+    def predict_proba(self, texts: Texts) -> NDArray[np.float64]:
+        """As scikit-learn spells `probabilities`: rows of texts, columns in the order of labels."""
+        return self.probabilities(texts)
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
 
-    def predict(self, texts: Sequence[str]) -> list[Classified]:
+    def predict(self, texts: Texts) -> list[Classified]:
         """An answer for each text."""
         return [self._answer(row) for row in self.probabilities(texts).tolist()]
 
     def explain(self, text: str) -> TextWeights:
         """How much each word, and each sentence, had to say, with the answer that it led to."""
-        read = self.reading.encode(listed_texts([text]), self.pipeline)[0]
+        read = self.reading.encode([one_text(text, "the text")], self.pipeline)[0]
         found = self.backend.weigh(read.sentences)
         answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
         return TextWeights(
@@ -98,7 +106,7 @@ class Classifier:
             model=self.bundle.path.name,
         )
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         long = [
             text

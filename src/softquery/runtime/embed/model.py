@@ -1,6 +1,6 @@
 """A bundle that gives vectors of words in their context."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from softquery.bundle import Bundle
@@ -13,11 +13,12 @@ from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chos
 from softquery.runtime.embed.text_means import mean_vectors
 from softquery.runtime.embed.word_layers import CACHE_BYTES, WordsInContext, learnt_mix
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Advance
+from softquery.runtime.given_texts import Advance, Sentences, Texts
 from softquery.runtime.inner.inner_weights import has_inner
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats
+from softquery.runtime.model_repr import model_repr
 from softquery.text import SUBWORDS, TextPipeline
 
 Text = str | Sequence[str]
@@ -58,6 +59,9 @@ class ContextEmbedder:
             self.pipeline.tokenizer, replace(config, boundaries=False, max_tokens=LONGEST_LINE)
         )
 
+    def __repr__(self) -> str:
+        return model_repr(self, num_layers=self.num_layers, output_size=self.output_size)
+
     @property
     def num_layers(self) -> int:
         """With layer 0, the word without its context."""
@@ -68,7 +72,7 @@ class ContextEmbedder:
         """Width of a vector."""
         return self.words.output_size
 
-    def tokens(self, texts: Sequence[Text]) -> list[list[str]]:
+    def tokens(self, texts: Sentences) -> list[list[str]]:
         """The words of each text as the model's pipeline cuts them, and all of them.
 
         What is given as words stays as it is.
@@ -80,9 +84,9 @@ class ContextEmbedder:
 
     def num_cut(self, tokens: Sequence[Sequence[str]]) -> int:
         """How many sentences are longer than the model's limit, and are cut to it."""
-        return sum(len(sentence) > self.max_tokens for sentence in tokens)
+        return sum(len(sentence) > self.max_tokens for sentence in listed_words(tokens))
 
-    def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
+    def embed(self, texts: Sentences, *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors for each text, [layers, words, width], in the order of the texts.
 
         A text's vectors depend on its own words and nothing else; one without words has none. Texts
@@ -100,7 +104,7 @@ class ContextEmbedder:
             found += self.embed_tokens(part, layers=layers)
         return found
 
-    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its words.
 
         Layers are mixed as `layers="mix"` does. A text without words has zeros.
@@ -131,7 +135,7 @@ class EmbeddingStream:
         self.embedder = embedder
         self.state: ContextState | None = None
 
-    def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
+    def embed(self, texts: Sentences, *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors of the next lines; see `ContextEmbedder.embed`."""
         check_choice(layers, self.embedder.num_layers)
         return self.embed_tokens(self.embedder.tokens(texts), layers=layers)

@@ -16,9 +16,10 @@ from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
 from softquery.runtime.embed.text_means import mean_vectors
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Advance
+from softquery.runtime.given_texts import Advance, Sentences, Texts
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import PieceEncoder
 from softquery.text.text_config import BERT_CLS, BERT_SEP
 
@@ -67,7 +68,10 @@ class PieceEmbedder:
         self.max_tokens: int = min(self.pipeline.config.max_tokens, sizes["max_length"])
         self.mix = Mix.average(self.num_layers)
 
-    def tokens(self, texts: Sequence[Text]) -> list[list[str]]:
+    def __repr__(self) -> str:
+        return model_repr(self, num_layers=self.num_layers, output_size=self.output_size)
+
+    def tokens(self, texts: Sentences) -> list[list[str]]:
         """The pieces of each text between their marks, and all of them; given words are cut."""
         sentences = listed_sentences(texts)
         whole = [text if isinstance(text, str) else " ".join(text) for text in sentences]
@@ -78,9 +82,9 @@ class PieceEmbedder:
 
     def num_cut(self, tokens: Sequence[Sequence[str]]) -> int:
         """How many sentences are longer than the model's limit, and are cut to it."""
-        return sum(len(sentence) > self.max_tokens for sentence in tokens)
+        return sum(len(sentence) > self.max_tokens for sentence in listed_words(tokens))
 
-    def embed(self, texts: Sequence[Text], *, layers: Choice | int = "all") -> list[Floats]:
+    def embed(self, texts: Sentences, *, layers: Choice | int = "all") -> list[Floats]:
         """Vectors for each text, [layers, pieces, width]; see `ContextEmbedder.embed`."""
         return self.embed_tokens(self.tokens(texts), layers=layers)
 
@@ -95,7 +99,7 @@ class PieceEmbedder:
         """Words for the masks of a text; see `MaskFiller.fill`."""
         return self.filler.fill(text, top_k=top_k, candidates=candidates)
 
-    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its pieces.
 
         All layers are averaged, and marks left out. A text without pieces has zeros.

@@ -3,7 +3,7 @@
 L layers, W words, D width.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from softquery.measure.word_scores import unit_rows
 from softquery.runtime.batches import Floats
 from softquery.runtime.embed.layer_choice import Choice
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Texts, matrix_of
 
 CHUNK = 256
 """Texts that are computed together."""
@@ -32,7 +32,7 @@ class WordEmbedder(Protocol):
         """[L, W, D] for each text."""
 
 
-def mean_vectors(embedder: WordEmbedder, texts: Iterable[str], advance: Advance) -> Floats:
+def mean_vectors(embedder: WordEmbedder, texts: Texts, advance: Advance) -> Floats:
     """A vector of length one for each text, layers mixed; zeros for a text without words."""
 
     def of(some: list[str]) -> Floats:

@@ -1,6 +1,6 @@
 """A bundle that gives every sentence a vector."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -8,12 +8,15 @@ import numpy as np
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime.batches import Floats
+from softquery.runtime.call_checks import listed_texts, listed_vectors, one_text, whole_number
 from softquery.runtime.encode.backend import EncodeBackend, of_length_one, prefix_of
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Texts, matrix_of
 from softquery.runtime.graphs import reading_settings
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
+from softquery.runtime.ranking import best_documents
 from softquery.text import TextPipeline
 
 CHUNK = 1024
@@ -54,6 +57,9 @@ class SentenceEncoder:
                 f"{self.output_size}, got {self.prefixes[-1]}"
             )
 
+    def __repr__(self) -> str:
+        return model_repr(self, output_size=self.output_size, max_tokens=self.max_tokens)
+
     @property
     def output_size(self) -> int:
         """Width of a vector."""
@@ -66,7 +72,7 @@ class SentenceEncoder:
 
     def encode(
         self,
-        texts: Iterable[str],
+        texts: Texts,
         *,
         dimensions: int | None = None,
         length: VectorLength = "one",
@@ -105,20 +111,46 @@ class SentenceEncoder:
         )
 
     def similarity(
-        self, texts: Iterable[str], others: Iterable[str], *, dimensions: int | None = None
+        self,
+        texts: Texts | Floats,
+        others: Texts | Floats,
+        *,
+        dimensions: int | None = None,
     ) -> Floats:
-        """The cosine of every text with every other one: [n, m]."""
-        first = self.encode(texts, dimensions=dimensions)
-        cosines: Floats = first @ self.encode(others, dimensions=dimensions).T
+        """The cosine of every text with every other one: [n, m].
+
+        Args:
+            texts: Texts, or what `encode` gave for them.
+            others: Likewise.
+            dimensions: How many numbers of each vector to compare; by default those of the vectors
+                that are given, or all.
+        """
+        check_dimensions(dimensions, self.output_size)
+        given = (texts, others)
+        stored = [
+            listed_vectors(each, dimensions or 1, self.output_size) if _are_numbers(each) else None
+            for each in given
+        ]
+        widths = {each.shape[1] for each in stored if each is not None}
+        if dimensions is None and len(widths) > 1:
+            message = "vectors of {} numbers do not fit those of {}; name dimensions"
+            raise ConfigError(message.format(*sorted(widths)))
+        width = dimensions or (widths.pop() if widths else None)
+        first, second = (
+            self.encode(each, dimensions=width) if own is None else of_length_one(own[:, :width])
+            for each, own in zip(given, stored, strict=True)
+        )
+        cosines: Floats = first @ second.T
         return cosines
 
     def rank(
         self,
         query: str,
-        documents: Sequence[str],
+        documents: Texts,
         *,
         top_k: int | None = None,
         vectors: Floats | None = None,
+        return_documents: bool = True,
     ) -> list[dict[str, Any]]:
         """Order documents by the cosine of their vectors with the query's, best first.
 
@@ -128,30 +160,29 @@ class SentenceEncoder:
             top_k: How many to return, at least 1; all by default.
             vectors: What `encode` gave for the documents, where it is stored; the query's vector is
                 cut to their width.
+            return_documents: Whether each hit has its `text`.
 
         Returns:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
         """
-        if top_k is not None and top_k < 1:
-            raise ValueError(f"top_k must be at least 1, got {top_k}")
-        if isinstance(documents, str):
-            raise TypeError("expected a list of sentences, got one string")
-        documents = list(documents)
-        stored = self.encode(documents) if vectors is None else vectors
+        if top_k is not None:
+            top_k = whole_number(top_k, "top_k")
+        query, documents = one_text(query, "the query"), listed_texts(documents)
+        stored = (
+            self.encode(documents)
+            if vectors is None
+            else listed_vectors(vectors, 1, self.output_size)
+        )
         if len(stored) != len(documents):
             raise ValueError(f"{len(stored)} vectors for {len(documents)} documents")
         scores = stored @ self.encode([query], dimensions=stored.shape[1])[0]
-        best = np.argsort(-scores, kind="stable")[:top_k]
-        return [
-            {"corpus_id": place, "score": float(scores[place]), "text": documents[place]}
-            for place in best.tolist()
-        ]
+        return best_documents(scores, documents, top_k, return_documents=return_documents)
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         # A token has at least one character, so that most texts need no second look.
         sure = self.max_tokens - (2 if self.pipeline.config.boundaries else 0)
-        long = [text for text in texts if len(text) > sure]
+        long = [text for text in listed_texts(texts) if len(text) > sure]
         return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
 
     def _chunk(self, texts: Sequence[str]) -> Floats:
@@ -169,6 +200,11 @@ class SentenceEncoder:
         parts = [texts[start : start + PART] for start in range(0, len(texts), PART)]
         found = self.backend.beside(self.pipeline.encode_ids, parts)
         return [ids for part in found for ids in part]
+
+
+def _are_numbers(given: object) -> bool:
+    """Whether it is an array of numbers rather than texts."""
+    return isinstance(given, np.ndarray) and given.dtype.kind in "biufc"
 
 
 def check_dimensions(dimensions: object, size: int) -> None:

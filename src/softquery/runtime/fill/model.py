@@ -17,8 +17,10 @@ from softquery.runtime.call_checks import TEXTS, listed_texts, whole_number
 from softquery.runtime.fill.backend import FillBackend, MaskedRow
 from softquery.runtime.fill.masked_texts import MaskReader, TextWithMasks
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import BERT_RESERVED
 
 CHUNK = 64
@@ -80,6 +82,9 @@ class MaskFiller:
         everything = range(min(self.pipeline.vocab_size, sizes["vocab_size"]))
         self._offered = np.array([each for each in everything if each not in reserved])
 
+    def __repr__(self) -> str:
+        return model_repr(self, max_tokens=self.max_tokens)
+
     def fill(
         self, text: str, *, top_k: int = 5, candidates: Iterable[str] | None = None
     ) -> list[Filled]:
@@ -95,10 +100,10 @@ class MaskFiller:
         (found,) = self.predict([text], FillRequest.of(top_k, candidates))
         return found
 
-    def predict(
-        self, texts: Sequence[str], request: FillRequest | None = None
-    ) -> list[list[Filled]]:
+    def predict(self, texts: Texts, request: FillRequest | None = None) -> list[list[Filled]]:
         """The same for several texts; a text that cannot be filled is named by its number."""
+        if request is not None and not isinstance(request, FillRequest):
+            raise ConfigError(f"expected a FillRequest, got {request!r:.60}")
         request = request or FillRequest()
         pieces = self.reader.spell(request.candidates)
         longest = max(map(len, pieces), default=1)
@@ -133,7 +138,7 @@ class MaskFiller:
             found.append(self._likeliest(text, shares, request.top_k))
         return found
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """None are cut: a text that is too long is refused."""
         return 0
 

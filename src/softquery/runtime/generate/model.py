@@ -13,18 +13,21 @@ from softquery.decoding import Hypothesis, Rules, Strategy
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.explain import GenerationAlignment
 from softquery.files import Row
-from softquery.runtime.call_checks import listed_texts
+from softquery.runtime.call_checks import listed_texts, one_text
 from softquery.runtime.fit_checks import fitting_pipeline, fitting_source_pipeline
 from softquery.runtime.generate.request import (
     GenerateRequest,
     RuleMaker,
     SourceText,
     all_found,
+    checked_request,
     ranked_both_ways,
     read_sources,
 )
+from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.text import UNK_ID, TextPipeline
 
 Ids = Sequence[Sequence[int]]
@@ -104,6 +107,11 @@ class Generator:
         self._bundle, self.chunk = bundle, chunk
         self.rules = RuleMaker(pipeline, task.get("form", "free"), backend.max_length)
 
+    def __repr__(self) -> str:
+        if self._bundle is None:
+            return f"{type(self).__name__}(not stored yet, backend={self.backend.name!r})"
+        return model_repr(self, form=self.task.get("form", "free"))
+
     @property
     def bundle(self) -> Bundle:
         """The model folder."""
@@ -116,9 +124,7 @@ class Generator:
         """Whether it answers the upper line of a couplet."""
         return self.rules.characters is not None
 
-    def predict(
-        self, texts: Sequence[str], request: GenerateRequest | None = None
-    ) -> list[Generated]:
+    def predict(self, texts: Texts, request: GenerateRequest | None = None) -> list[Generated]:
         """The best text for each source."""
         found = self.generate(texts, request)
         for number, answers in enumerate(found, 1):
@@ -127,7 +133,7 @@ class Generator:
         return [answers[0] for answers in found]
 
     def generate(
-        self, texts: Sequence[str], request: GenerateRequest | None = None, *, first: int = 0
+        self, texts: Texts, request: GenerateRequest | None = None, *, first: int = 0
     ) -> list[list[Generated]]:
         """Texts for each source, best first; none where the rules leave none.
 
@@ -136,7 +142,7 @@ class Generator:
             request: How to search, and what to keep to.
             first: The number of the first text among all, by which texts are drawn.
         """
-        request = request or GenerateRequest()
+        request = checked_request(request)
         sources = read_sources(texts, self.source_pipeline)
         found: list[list[Generated]] = []
         for start in range(0, len(sources), self.chunk):
@@ -151,8 +157,8 @@ class Generator:
 
         Only a search that never takes back a token can be followed: greedy, or one sample.
         """
-        (source,) = read_sources([text], self.source_pipeline)
-        asked = request or GenerateRequest()
+        source = self._source(text)
+        asked = checked_request(request)
         teller = _Teller(self, source, asked, tell)
         (answers,) = self._written([source], asked, 0, tell=teller)
         teller.finish(answers)
@@ -160,10 +166,10 @@ class Generator:
 
     def explain(self, text: str, request: GenerateRequest | None = None) -> GenerationAlignment:
         """Where each token of the best answer looked."""
-        (source,) = read_sources([text], self.source_pipeline)
+        source = self._source(text)
         if not self.backend.attends:
             raise BundleError("this model looks at nothing: its decoder has no attention")
-        (answers,) = self._written([source], request or GenerateRequest(), 0, weights="shown")
+        (answers,) = self._written([source], checked_request(request), 0, weights="shown")
         if not answers:
             raise InputError("the rules leave no text to explain")
         best = answers[0]
@@ -180,7 +186,7 @@ class Generator:
 
     def check(self, text: str, request: GenerateRequest) -> None:
         """Refuse, without any search, a text for which what is asked contradicts itself."""
-        (source,) = read_sources([text], self.source_pipeline)
+        source = self._source(text)
         self._rules(source, request)
 
     def rows_within_rules(
@@ -219,7 +225,7 @@ class Generator:
         given = self.source_pipeline.encode_ids(sources), self.pipeline.encode_ids(targets)
         return self.backend.log_likelihoods(*given), np.array([len(t) - 1 for t in given[1]])
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many texts are longer than the model's limit."""
         return sum(
             cut > 0 for cut in self.source_pipeline.encode_ids_with_cuts(listed_texts(texts))[1]
@@ -234,6 +240,9 @@ class Generator:
             source.tokens[place] if number == UNK_ID and place < len(source.tokens) else entry
             for place, (number, entry) in enumerate(zip(tokens, spelt, strict=True))
         )
+
+    def _source(self, text: str) -> SourceText:
+        return read_sources([one_text(text, "the text")], self.source_pipeline)[0]
 
     def _written(
         self,

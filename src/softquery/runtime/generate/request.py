@@ -20,7 +20,8 @@ from softquery.decoding import (
     couplet_rules,
 )
 from softquery.errors import ConfigError, InputError
-from softquery.runtime.call_checks import listed_texts
+from softquery.runtime.call_checks import SOURCE_COLUMNS, listed_texts
+from softquery.runtime.given_texts import Texts
 from softquery.text import UNK_ID, TextPipeline, reserved_tokens
 
 Rank = Literal["likelihood", "both_ways"]
@@ -80,9 +81,16 @@ class SourceText:
     num_unknown: int
 
 
-def read_sources(texts: Sequence[str], pipeline: TextPipeline) -> list[SourceText]:
+def checked_request(request: GenerateRequest | None) -> GenerateRequest:
+    """What a caller asks for; by default a beam."""
+    if request is not None and not isinstance(request, GenerateRequest):
+        raise ConfigError(f"expected a GenerateRequest, got {request!r:.60}")
+    return request or GenerateRequest()
+
+
+def read_sources(texts: Texts, pipeline: TextPipeline) -> list[SourceText]:
     """Texts as tokens; an empty one is refused."""
-    texts = listed_texts(texts)
+    texts = listed_texts(texts, columns=SOURCE_COLUMNS)
     for number, text in enumerate(texts, 1):
         if not text.strip():
             raise InputError("is empty, expected a text", source="the texts", row=number)

@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +12,24 @@ from numpy.typing import NDArray
 
 from softquery.answers import Match, parse_class, parse_grade
 from softquery.bundle import Bundle
-from softquery.errors import BundleError
+from softquery.errors import BundleError, ConfigError
 from softquery.explain import PairAlignment
 from softquery.runtime.bert.backend import BertMatchBackend, is_bert, open_bert
 from softquery.runtime.call_checks import (
     listed_encodings,
     listed_pairs,
     listed_texts,
+    one_text,
     whole_number,
 )
 from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Pairs, Texts, matrix_of
 from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
+from softquery.runtime.model_repr import model_repr
+from softquery.runtime.ranking import best_documents
 from softquery.text import UNK, Encoded
 
 if TYPE_CHECKING:
@@ -65,6 +68,10 @@ class Matcher:
         self.backend = backend
         self._cache = EncodingCache(cache_bytes)
 
+    def __repr__(self) -> str:
+        low_high = {} if self.labels else {name: self.task.get(name) for name in ("low", "high")}
+        return model_repr(self, **({"labels": self.labels} if self.labels else low_high))
+
     @property
     def is_graded(self) -> bool:
         """Whether answers are grades rather than classes."""
@@ -76,7 +83,7 @@ class Matcher:
             return parse_grade(text, self.task["low"], self.task["high"])
         return parse_class(text, self.labels)
 
-    def logits(self, pairs: Sequence[Pair]) -> Floats:
+    def logits(self, pairs: Pairs) -> Floats:
         """One row per pair, before any temperature."""
         pairs = listed_pairs(pairs)
         parts = [np.empty((0, max(1, len(self.labels))), dtype=np.float32)]
@@ -87,21 +94,32 @@ class Matcher:
             parts.append(self.backend.pair_logits(first, second))
         return np.concatenate(parts)
 
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Pairs) -> NDArray[np.float64]:
         """One row per pair: a calibrated distribution over the labels, or the grade's share."""
         return self._squashed(self.logits(pairs))
+
+    def predict_proba(self, pairs: Pairs) -> NDArray[np.float64]:
+        """As scikit-learn spells `probabilities`: a row per pair, a column per entry of `labels`.
+
+        Raises:
+            ConfigError: The model grades, and has no labels.
+        """
+        if self.is_graded:
+            raise ConfigError("a model that grades has no labels; predict gives its grades")
+        return self.probabilities(pairs)
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
 
-    def predict(self, pairs: Sequence[Pair]) -> list[Match]:
+    def predict(self, pairs: Pairs) -> list[Match]:
         """An answer for each pair."""
         return self.answers(self.probabilities(pairs))
 
     def explain(self, first: str, second: str) -> PairAlignment:
         """Which words of two sentences looked at which, with the answer they led to."""
-        sides = self.pipeline.encode(listed_texts([first, second]))
+        first, second = one_text(first, "the first text"), one_text(second, "the second text")
+        sides = self.pipeline.encode([first, second])
         encodings = [self._encoding(tuple(side)) for side in self.read([first, second])[0]]
         found = self.backend.align(encodings[0], encodings[1])
         if found is None:
@@ -122,14 +140,14 @@ class Matcher:
             model=self.bundle.path.name,
         )
 
-    def num_cut(self, texts: Sequence[str]) -> int:
+    def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""
         # A token has at least one character, so that most texts need no second look.
         sure = self.pipeline.config.max_tokens - (2 if self.pipeline.config.boundaries else 0)
         long = [text for text in listed_texts(texts) if len(text) > sure]
         return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
 
-    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text, to be compared by cosine.
 
         Which vectors a matcher has is told in `softquery.runtime.vectors.text_vectors`: a Siamese
@@ -153,7 +171,7 @@ class Matcher:
 
         return own_vectors(self)
 
-    def encodings(self, texts: Sequence[str]) -> list[Floats]:
+    def encodings(self, texts: Texts) -> list[Floats]:
         """What comparing needs of each text, to be stored and handed to `rank`.
 
         Each text is encoded by itself, so that its encoding never depends on its batch. The
@@ -197,11 +215,12 @@ class Matcher:
     def rank(
         self,
         query: str,
-        documents: Sequence[str],
+        documents: Texts,
         *,
         top_k: int | None = None,
         encodings: Sequence[Floats] | None = None,
         label: str | None = None,
+        return_documents: bool = True,
     ) -> list[dict[str, Any]]:
         """Order documents by how well they match the query, best first.
 
@@ -213,6 +232,7 @@ class Matcher:
             label: Whose probability is the score; by default "same meaning" (the second of two
                 labels), `entailment` where there is such a label, else the first label. A grade's
                 score is its share of the scale.
+            return_documents: Whether each hit has its `text`.
 
         Returns:
             Dicts with `corpus_id`, `score` and `text`, as sentence-transformers spells them.
@@ -220,7 +240,8 @@ class Matcher:
         column = self.column(label)
         if top_k is not None:
             top_k = whole_number(top_k, "top_k")
-        documents, asked = listed_texts(documents), self.encodings([query])
+        asked = self.encodings([one_text(query, "the query")])
+        documents = listed_texts(documents)
         if encodings is None:
             encodings = self.encodings(documents)
         elif isinstance(encodings, np.ndarray):
@@ -234,11 +255,7 @@ class Matcher:
         if order:
             logits = self.backend.compare(asked, [encodings[place] for place in order])
             scores[order] = self._squashed(logits)[:, column]
-        best = np.argsort(-scores, kind="stable")[:top_k]
-        return [
-            {"corpus_id": place, "score": float(scores[place]), "text": documents[place]}
-            for place in best.tolist()
-        ]
+        return best_documents(scores, documents, top_k, return_documents=return_documents)
 
     def column(self, label: str | None = None) -> int:
         """The column of `probabilities` that is the score of a ranking; see `rank`."""

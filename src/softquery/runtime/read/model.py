@@ -19,10 +19,18 @@ from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment
 from softquery.numpy_softmax import softmax
 from softquery.runtime.bert.backend import BertReadBackend, is_bert, open_bert
-from softquery.runtime.call_checks import listed_pairs, listed_texts, whole_number
+from softquery.runtime.call_checks import (
+    QUESTION_COLUMNS,
+    listed_pairs,
+    listed_texts,
+    one_text,
+    whole_number,
+)
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Pairs
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.runtime.read.backend import ReadBackend
 from softquery.text import TextPipeline
 
@@ -57,25 +65,28 @@ class Reader:
         self.abstain_below = self.rules.abstain_below if chosen is None else chosen
         self.backend = backend
 
-    def predict(self, pairs: Sequence[Asked]) -> list[Answer]:
+    def __repr__(self) -> str:
+        return model_repr(self, window=self.window.size, abstain_below=self.abstain_below)
+
+    def predict(self, pairs: Pairs) -> list[Answer]:
         """The answer to each question, from the context beside it."""
         return [answer.if_sure(self.abstain_below) for answer in self.best(pairs)]
 
-    def best(self, pairs: Sequence[Asked]) -> list[Answer]:
+    def best(self, pairs: Pairs) -> list[Answer]:
         """The best span of each context, however unsure it is."""
-        pairs = listed_pairs(pairs)
+        pairs = listed_pairs(pairs, columns=QUESTION_COLUMNS)
         return [
             answer
             for start in range(0, len(pairs), CHUNK)
             for answer in self._best(pairs[start : start + CHUNK])
         ]
 
-    def candidates(self, question: str, context: str, *, top: int = 5) -> list[Answer]:
+    def candidates(self, question: str, context: str, *, top_k: int = 5) -> list[Answer]:
         """The best spans of one context, best first, however unsure they are."""
-        top = whole_number(top, "top")
-        windowed = make_windows(listed_pairs([(question, context)]), self.pipeline, self.window)
+        top_k = whole_number(top_k, "top_k")
+        windowed = self._windowed(question, context)
         scores = self.backend.scores(windowed.windows)
-        return candidates(windowed, scores, max_words=self.rules.max_words, top=top)[0]
+        return candidates(windowed, scores, max_words=self.rules.max_words, top=top_k)[0]
 
     def explain(self, question: str, context: str) -> PairAlignment:
         """Which words of the context each word of the question asked, and the other way round.
@@ -84,7 +95,7 @@ class Reader:
         the sum of a row. The model itself uses what the context's words ask, and of what the
         question's words ask the strongest.
         """
-        windowed = make_windows(listed_pairs([(question, context)]), self.pipeline, self.window)
+        windowed = self._windowed(question, context)
         if not windowed.windows:
             raise InputError("a context without any word has nothing to show")
         scores = self.backend.scores(windowed.windows)
@@ -112,6 +123,10 @@ class Reader:
         # A word has at least one character, so that short texts need no second look.
         long = [text for text in listed_texts(contexts) if len(text) > self.window.size]
         return sum(len(spans) > self.window.size for spans in self.pipeline.word_spans(long))
+
+    def _windowed(self, question: str, context: str) -> ContextWindows:
+        asked = one_text(question, "the question"), one_text(context, "the context")
+        return make_windows([asked], self.pipeline, self.window)
 
     def _best(self, pairs: Sequence[Asked]) -> list[Answer]:
         windowed = make_windows(pairs, self.pipeline, self.window)

@@ -6,11 +6,13 @@ from typing import Protocol
 from softquery.answers import Tagged, TagSet
 from softquery.bundle import Bundle
 from softquery.runtime.bert.backend import BertTagBackend, is_bert, open_bert
-from softquery.runtime.call_checks import listed_sentences
+from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.given_texts import Sentences
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
+from softquery.runtime.model_repr import model_repr
 from softquery.runtime.tag.backend import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
 
@@ -48,7 +50,10 @@ class Tagger:
         self.tags = TagSet.from_dict(bundle.config.task)
         self.backend = backend
 
-    def predict(self, texts: Sequence[Text]) -> list[Tagged]:
+    def __repr__(self) -> str:
+        return model_repr(self, tags=self.tags.labels)
+
+    def predict(self, texts: Sentences) -> list[Tagged]:
         """The tags of each text, in the scheme that the bundle writes."""
         texts = listed_sentences(texts)
         words = self.words(texts)
@@ -83,7 +88,9 @@ class Tagger:
 
     def num_cut(self, sentences: Sequence[Sequence[str]]) -> int:
         """How many sentences are longer than the model's limit, and are read in parts."""
-        return sum(len(words) > self.pipeline.config.max_tokens for words in sentences)
+        return sum(
+            len(words) > self.pipeline.config.max_tokens for words in listed_words(sentences)
+        )
 
 
 def _sliced(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:

@@ -20,9 +20,9 @@ from softquery.files.fasttext_files import FastTextVectors
 from softquery.files.word_tests import GradedWords, Section
 from softquery.measure import spearman
 from softquery.measure.word_scores import AnalogyScore, answer_analogies, principal_plane, unit_rows
-from softquery.runtime.call_checks import whole_number
+from softquery.runtime.call_checks import listed_texts, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Advance, matrix_of
+from softquery.runtime.given_texts import Advance, Texts, matrix_of
 from softquery.runtime.kinds import check_kind
 from softquery.text import TextConfig, ngram_buckets, normalise, reserved_tokens
 from softquery.zoo import resolve
@@ -87,6 +87,10 @@ class WordVectors:
         self._unit = unit_rows(vectors.matrix)
         self._places = {word: place for place, word in enumerate(vectors.words)}
 
+    def __repr__(self) -> str:
+        num_words, width = self.vectors.matrix.shape
+        return f"{type(self).__name__}({num_words:,} words, {width} numbers each)"
+
     @property
     def words(self) -> list[str]:
         """All words, most frequent first."""
@@ -134,7 +138,7 @@ class WordVectors:
         """The cosine of two words."""
         return float(self.unit_vector(first) @ self.unit_vector(second))
 
-    def encode(self, texts: Iterable[str], *, advance: Advance = lambda done: None) -> Floats:
+    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its words.
 
         Frequent words weigh less (Arora et al. 2017, Section 3). A text of which no word is known
@@ -178,7 +182,10 @@ class WordVectors:
 
     def plane(self, words: Sequence[str]) -> Floats:
         """Where words lie when one looks at them from the side on which they differ most."""
-        return principal_plane(np.stack([self.unit_vector(word) for word in words]))
+        found = listed_texts(words)
+        if len(found) < 2:
+            raise InputError(f"a plane needs at least two words, got {len(found)}")
+        return principal_plane(np.stack([self.unit_vector(word) for word in found]))
 
     def _found(self, word: str) -> Floats | None:
         place = self.place(word)

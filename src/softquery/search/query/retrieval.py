@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, counted
+from softquery.explain.lettering import shortened
+from softquery.runtime.call_checks import whole_number
 from softquery.search.query.index_models import IndexModels, QueryWords
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.storage.entries import ANSWER, QUESTION
@@ -86,6 +88,22 @@ class SearchResult:
         """Where there is no good answer, the best rows with their scores; else none."""
         return [] if self.hits else self.others
 
+    def __repr__(self) -> str:
+        found = "no good answer"
+        if self.hits:
+            best = self.hits[0]
+            shown = f"best {best['score']:.3f}: {shortened(best[QUESTION])!r}"
+            found = f"{counted(len(self.hits), 'hit')}, {shown}"
+        return f"{type(self).__name__}({shortened(self.query)!r}, {found})"
+
+    def _repr_html_(self) -> str:
+        """The hits as a table, or the nearest rows in grey, as notebooks show it."""
+        from softquery.explain.notebook import table_html
+
+        caption = self.query if self.hits else f"{self.query}: no good answer; nearest questions"
+        names = ("score", QUESTION, ANSWER)
+        return table_html(caption, names, self.hits or self.others, quiet=not self.hits)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchOptions:
@@ -104,8 +122,10 @@ class SearchOptions:
     stages: Stages = STAGES
 
     def __post_init__(self) -> None:
-        if not _is_whole(self.top_k) or self.top_k < 1:
-            raise ConfigError(f"top_k must be at least 1, got {self.top_k!r:.40}")
+        try:
+            whole_number(self.top_k, "top_k")
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
         if not _is_whole(self.candidates) or not 1 <= self.candidates <= MOST_CANDIDATES:
             most = f"from 1 to {MOST_CANDIDATES:,}"
             raise ConfigError(f"candidates must be {most}, got {self.candidates!r:.40}")
@@ -346,7 +366,8 @@ def question_at(segments: Sequence[Segment], place: RowPlace) -> str:
 def check_query(text: object) -> None:
     """Refuse what no search can be made of."""
     if not isinstance(text, str):
-        raise ConfigError(f"the query is of type {type(text).__name__}, expected text")
+        several = "; search_many takes several" if isinstance(text, (list, tuple)) else ""
+        raise ConfigError(f"the query is of type {type(text).__name__}, expected text{several}")
     if not text.strip():
         raise ConfigError("the query is empty")
 

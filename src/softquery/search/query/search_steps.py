@@ -5,7 +5,7 @@ when it is given all of them.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
@@ -13,6 +13,7 @@ from typing import Any
 
 from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
+from softquery.runtime.given_texts import Texts, given_items, text_of
 from softquery.runtime.match.backend import TOKENS, most_pairs
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import (
@@ -32,6 +33,8 @@ from softquery.search.query.stages import RERANK
 from softquery.search.storage.entries import QUESTION
 from softquery.search.storage.segment import Segment
 
+QUERY_COLUMNS = ("query", "text")
+"""The column of a table that holds queries."""
 READ_TOGETHER = 50
 """Stored questions that are tokenised in one go, if an index stores no encodings."""
 WEIGHTS_PER_TOKEN = 10
@@ -196,11 +199,15 @@ class SearchSteps:
                 self._seconds[name] = self._seconds.get(name, 0.0) + seconds
 
 
-def checked_queries(queries: Iterable[str]) -> list[str]:
+def checked_queries(queries: Texts) -> list[str]:
     """Several queries as a list, of which each can be searched for."""
-    if isinstance(queries, (str, bytes)) or not isinstance(queries, Iterable):
+    if isinstance(queries, str):
         raise ConfigError(f"queries is {queries!r:.40}, expected a list of texts")
-    found = list(queries)
+    try:
+        given = given_items(queries, "sentences", QUERY_COLUMNS)
+        found: list[Any] = [text_of(query, QUERY_COLUMNS) for query in given]
+    except TypeError:
+        raise ConfigError(f"queries is {queries!r:.40}, expected a list of texts") from None
     for number, query in enumerate(found, 1):
         try:
             check_query(query)

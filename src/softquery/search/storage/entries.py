@@ -11,10 +11,11 @@ from os import PathLike
 
 from softquery.errors import InputError
 from softquery.files import Row, read_rows
+from softquery.files.data_frames import Table, given_rows
 from softquery.text import TextConfig, normalise
 from softquery.text.languages import language_of
 
-Source = str | PathLike[str] | Iterable[Mapping[str, object]]
+Source = str | PathLike[str] | Iterable[Mapping[str, object]] | Table
 ID, QUESTION, ANSWER = "id", "question", "answer"
 FIRST = (ID, QUESTION, ANSWER)
 """Columns with a meaning of their own, in the order in which they are kept."""
@@ -59,10 +60,11 @@ class SourceRows:
 def read_source(
     source: Source, *, columns: Mapping[str, str] | None = None, language: str | None = None
 ) -> SourceRows:
-    """Every row of a file, or of an iterable of mappings.
+    """Every row of a file, of an iterable of mappings, or of a data frame.
 
     Args:
-        source: Has a column `question`; all other columns are kept.
+        source: Has a column `question`; all other columns are kept. A data frame, an Arrow table
+            or a data set is read row by row, what is missing as nothing.
         columns: Our column names mapped to those of the file.
         language: Rows in other languages are left out; those that tell none are kept.
 
@@ -71,7 +73,7 @@ def read_source(
     """
     name = _name(source)
     if not isinstance(source, (str, PathLike)):
-        source = _checked(source, (columns or {}).get(QUESTION, QUESTION))
+        source = _checked(given_rows(source), (columns or {}).get(QUESTION, QUESTION))
     found = read_rows(
         source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
     )
