@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-import softquery as sq
 from benchmarks.small.few_figure import draw
 from benchmarks.small.small import sample, write_folder
+
+import softquery as sq
 from softquery.recipes import override, recipe
+from softquery.running.few_labels.train_few_labels import train_few_labels
 from softquery.running.run_options import RunOptions
-from softquery.running.train_few_labels import train_few_labels
 
 ENGLISH = {
     "sst2": "classification/sst2",

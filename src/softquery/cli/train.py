@@ -89,7 +89,7 @@ def _run(run: Any, options: Any) -> Path:
     from softquery.recipes import FewLabelsRun
 
     if isinstance(run, FewLabelsRun):
-        from softquery.running.train_few_labels import train_few_labels
+        from softquery.running.few_labels.train_few_labels import train_few_labels
 
         return train_few_labels(run, options)
     from softquery.running.train import train as run_recipe

@@ -19,6 +19,7 @@ from softquery.models import REGISTRY
 from softquery.recipes import AnyRun, BertRun, ElmoRun, FewLabelsRun, Run, Word2VecRun
 from softquery.running.adapter import Prepared, TaskAdapter, prepare
 from softquery.running.classify import ClassifyAdapter
+from softquery.running.few_labels.train_few_labels import train_few_labels
 from softquery.running.generate import GenerateAdapter
 from softquery.running.inner_embedder import (
     base_of,
@@ -47,7 +48,6 @@ from softquery.running.run_options import RunOptions, Say, check_options
 from softquery.running.run_warnings import check_end, check_start
 from softquery.running.start import fill, freeze
 from softquery.running.tag import TagAdapter
-from softquery.running.train_few_labels import train_few_labels
 from softquery.running.train_word2vec import train_word2vec
 from softquery.runtime.inner.inner_weights import PREFIX
 from softquery.runtime.torch_models import build_model, config_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from softquery.bundle import Card, CardData, CardNumber, make_card
 from softquery.recipes.few_labels import FewLabelsRun
-from softquery.running.head_encoder import HeadEncoder
+from softquery.running.few_labels.head_encoder import HeadEncoder
 
 
 def few_labels_card(

@@ -22,9 +22,9 @@ from softquery.files import Row, find_split, read_rows, write_json, write_text
 from softquery.measure import ClassReport, expected_calibration_error
 from softquery.measure.cross_validation import stratified_folds
 from softquery.recipes.few_labels import FewLabelsRun
-from softquery.running.few_labels_card import few_labels_card
-from softquery.running.head_encoder import HeadEncoder, choose_encoder
-from softquery.running.head_search import (
+from softquery.running.few_labels.few_labels_card import few_labels_card
+from softquery.running.few_labels.head_encoder import HeadEncoder, choose_encoder
+from softquery.running.few_labels.head_search import (
     HeadFeatures,
     HeadSearch,
     fit_weights,
