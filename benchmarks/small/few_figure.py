@@ -2,23 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-STYLES = {
-    "classify-few": ("#c44e52", "-", "o"),
-    "tfidf": ("#999999", "--", "s"),
-    "tfidf-10": ("#999999", "-", "s"),
-    "minilm": ("#4c72b0", "--", "^"),
-    "minilm-10": ("#4c72b0", "-", "^"),
-    "simbert": ("#4c72b0", "--", "^"),
-    "simbert-10": ("#4c72b0", "-", "^"),
-}
-"""Colour, line and mark of each contestant."""
+OURS = "classify-few"
+COLOURS = {"classify": "#c44e52", "tfidf": "#999999", "minilm": "#4c72b0", "simbert": "#4c72b0"}
+MARKS = {"classify": "o", "tfidf": "s", "minilm": "^", "simbert": "^"}
+"""By what stands before the first hyphen of a contestant's name."""
+LINES = {"few": "-", "": "--", "10": "-", "cv": ":"}
+"""By what stands behind it: for the others, how their C was chosen."""
 TITLES = {
-    "classify-few": "classify-few",
-    "tfidf": "TF-IDF, logistic regression (C = 1)",
-    "tfidf-10": "TF-IDF, logistic regression (C = 10)",
-    "minilm": "MiniLM (English), SimBERT-tiny (Chinese), logistic regression (C = 1)",
-    "minilm-10": "the same (C = 10)",
+    "classify-few": "classify-few (mean and range)",
+    "tfidf": "TF-IDF, C = 1",
+    "tfidf-10": "TF-IDF, C = 10",
+    "tfidf-cv": "TF-IDF, C by cross-validation",
+    "minilm": "MiniLM or SimBERT-tiny, C = 1",
+    "minilm-10": "MiniLM or SimBERT-tiny, C = 10",
+    "minilm-cv": "MiniLM or SimBERT-tiny, C by cross-validation",
 }
 Means = Mapping[tuple[str, int], Mapping[str, list[float]]]
 
@@ -42,26 +41,18 @@ def draw(
     matplotlib.rcParams["svg.hashsalt"] = path.name  # equal figures are equal files
     matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(11, 6), layout="constrained")
+    figure = Figure(figsize=(11, 6.4), layout="constrained")
     panels = figure.subplots(len(sets), max(map(len, sets.values())), sharex=True)
     for line, (chinese, names) in zip(panels, sets.items(), strict=True):
         for panel, name in zip(line, names, strict=True):
-            sizes = sorted(rows for key, rows in means if key == name)
+            found = {rows: each for (key, rows), each in sorted(means.items()) if key == name}
             for contestant in names_of(chinese):
-                colour, style, mark = STYLES[contestant]
-                values = [means[name, rows][contestant] for rows in sizes]
-                middles = [sum(each) / len(each) for each in values]
-                title = TITLES.get(contestant)
-                panel.plot(
-                    sizes, middles, style, color=colour, marker=mark, markersize=3.5, label=title
-                )
-                if contestant == "classify-few":
-                    low, high = [min(each) for each in values], [max(each) for each in values]
-                    panel.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+                _draw_one(panel, contestant, found)
             panel.set_title(name, fontsize=10)
             panel.set_xscale("log")
-            panel.set_xticks(sizes, [f"{rows:,}" for rows in sizes])
+            panel.set_xticks(list(found), [f"{rows:,}" for rows in found])
             panel.minorticks_off()
             panel.grid(axis="y", color="#dddddd", linewidth=0.5)
             panel.spines[["top", "right"]].set_visible(False)
@@ -69,5 +60,26 @@ def draw(
     for panel in panels[-1]:
         panel.set_xlabel("labelled rows")
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, fontsize=9)
+    # A column for each kind of contestant; ours is by itself.
+    handles[1:1], labels[1:1] = [Line2D([], [], linestyle="")] * 2, [" "] * 2
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     figure.savefig(path, metadata={"Date": None})
+
+
+def _draw_one(panel: Any, contestant: str, found: Mapping[int, Mapping[str, list[float]]]) -> None:
+    """The means of a contestant; of ours the range over samples, too."""
+    base, _, cost = contestant.partition("-")
+    values = {rows: each[contestant] for rows, each in found.items() if each.get(contestant)}
+    middles = [sum(each) / len(each) for each in values.values()]
+    panel.plot(
+        list(values),
+        middles,
+        LINES[cost],
+        color=COLOURS[base],
+        marker=MARKS[base],
+        markersize=3.5,
+        label=TITLES.get(contestant),
+    )
+    if contestant == OURS:
+        low, high = ([pick(each) for each in values.values()] for pick in (min, max))
+        panel.fill_between(list(values), low, high, color=COLOURS[base], alpha=0.15, linewidth=0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from softquery import __version__
 from softquery.answers import Calibration, parse_class
-from softquery.bundle import BundleConfig, weights_fingerprint, write_bundle
+from softquery.bundle import BundleConfig, write_bundle
 from softquery.errors import ConfigError, InputError, counted
 from softquery.files import Row, find_split, read_rows, write_json, write_text
 from softquery.measure import ClassReport, expected_calibration_error
@@ -40,7 +40,12 @@ from softquery.running.row_checks import (
 )
 from softquery.running.run_options import RunOptions, Say
 from softquery.runtime.classify.backend import SENTENCE_HEAD
-from softquery.runtime.classify.sentence_head import CARRIED, ENCODER, SentenceHead
+from softquery.runtime.classify.sentence_head import (
+    CARRIED,
+    ENCODER,
+    SentenceHead,
+    fingerprint_of,
+)
 from softquery.runtime.classify.word_counts import WordCounts
 
 COLUMNS = ("text", "label")
@@ -290,7 +295,7 @@ def _write(
         text=encoder.pipeline.config.to_dict(),
         library_version=__version__,
         base=base,
-        base_fingerprint=weights_fingerprint(stored) if base else None,
+        base_fingerprint=fingerprint_of(bundle) if base else None,
     )
     card = few_labels_card(
         run, encoder, metrics, calibration, rows=len(rows.train), name=target.name

@@ -9,7 +9,7 @@ itself, with its graphs.
 N texts, D width of a vector, W words, C classes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from softquery.runtime.classify.backend import Weighed
 from softquery.runtime.classify.word_counts import WordCounts
 from softquery.runtime.encode.backend import EncodeBackend, of_length_one
 from softquery.runtime.graphs import reading_settings
+from softquery.runtime.inner.inner_weights import base_weights
 from softquery.runtime.loading import Backend, choose_backend, needs_torch
 from softquery.text import Tokens
 from softquery.zoo import resolve
@@ -31,6 +32,8 @@ ENCODER = "sentence_encoder"
 """Under which its config says what the encoder is."""
 CARRIED = "encoder."
 """Before the names of the encoder's weights, where they lie in the bundle itself."""
+LONGEST_WINDOW = 512
+"""Tokens of a window, where the encoder has no positions that could run out."""
 Array = NDArray[Any]
 
 
@@ -130,12 +133,17 @@ def encoder_of(bundle: Bundle) -> Bundle:
         raise BundleError(f"{bundle.path}: stands on {name}: {error}") from None
     if base.config.kind != "sentence-encoder" or base.config.model != inside:
         raise BundleError(f"{bundle.path}: was made for another {name} than {base.path}")
-    if weights_fingerprint(base.read_weights()) != bundle.config.base_fingerprint:
+    if fingerprint_of(base) != bundle.config.base_fingerprint:
         raise BundleError(
             f"{bundle.path}: its base {name} had other weights than those of {base.path}; "
             "train the head again"
         )
     return base
+
+
+def fingerprint_of(encoder: Bundle) -> str:
+    """By which a head knows the weights of its encoder, whether they are stored as int8 or not."""
+    return weights_fingerprint(base_weights(encoder))
 
 
 def open_vectors(
@@ -243,12 +251,3 @@ def most_tokens(encoder: Bundle) -> int:
     """The most tokens that an encoder may be given at a time."""
     known = reading_settings(encoder.config.model["config"]).get("max_length", LONGEST_WINDOW)
     return known if type(known) is int else LONGEST_WINDOW
-
-
-LONGEST_WINDOW = 512
-"""Tokens of a window, where the encoder has no positions that could run out."""
-
-
-def describe_encoder(encoder: Bundle) -> Mapping[str, Any]:
-    """What a head's config says of its encoder."""
-    return {"name": encoder.config.model["name"], "config": encoder.config.model["config"]}
