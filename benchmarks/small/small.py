@@ -51,6 +51,8 @@ def read_items(path: Path) -> list[str]:
     if path.parent.name == "chnsenticorp":
         parts = [line.split("\t", 1) for line in lines[1:]]
         return [f"{words}\tc{label}" for label, words in parts if "\t" not in words]
+    if "intents" in path.parts:
+        return [line for line in lines[1:] if not line.endswith("\toos")]
     return lines[1:] if "pairs" in path.parts else lines
 
 

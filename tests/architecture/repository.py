@@ -31,6 +31,12 @@ TORCH_FREE_LAYERS = (
 TORCH_FREE_MODULES = (
     "softquery",
     "softquery.interop",
+    "softquery.recipes",
+    "softquery.recipes.few_labels",
+    "softquery.recipes.overrides",
+    "softquery.running.row_checks",
+    "softquery.running.run_options",
+    "softquery.running.few_labels.train_few_labels",
     "softquery.runtime",
     "softquery.serve",
     "softquery.serve.health",

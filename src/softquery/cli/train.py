@@ -19,7 +19,8 @@ def train(
         Path,
         typer.Option(
             help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz); for language "
-            "models text in train.* and valid.* or dev.*; for word vectors a text file or a folder."
+            "models text in train.* and valid.* or dev.*; for word vectors a text file or a "
+            "folder; for classify-few dev.* may be missing, and a file will do."
         ),
     ],
     output: Annotated[
@@ -52,11 +53,8 @@ def train(
 
     An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
     """
-    _require_torch()
-    from softquery.running.run_folder import partial_folder
-    from softquery.running.run_options import RunOptions
-    from softquery.running.train import check_options
-    from softquery.running.train import train as run_recipe
+    _require_torch_for(recipe)
+    from softquery.running.run_options import RunOptions, check_options
     from softquery.zoo import resolve
 
     run = _chosen(recipe, settings or [], seed)
@@ -78,12 +76,25 @@ def train(
                 rename=parse_rename(columns),
                 chosen=_named(settings or []),
             )
-            bundle = run_recipe(run, options)
+            bundle = _run(run, options)
     except KeyboardInterrupt:
-        _leave_resumable(partial_folder(output))
+        _leave_resumable(output)
         raise
     if is_first():
         _show(bundle, as_json)
+
+
+def _run(run: Any, options: Any) -> Path:
+    """Train by what trains such a recipe; one that needs no torch must not import it."""
+    from softquery.recipes import FewLabelsRun
+
+    if isinstance(run, FewLabelsRun):
+        from softquery.running.few_labels.train_few_labels import train_few_labels
+
+        return train_few_labels(run, options)
+    from softquery.running.train import train as run_recipe
+
+    return run_recipe(run, options)
 
 
 def _chosen(name: str, settings: list[str], seed: int | None) -> Any:
@@ -104,9 +115,9 @@ def _with_vectors(run: Any, vectors: list[Path]) -> Any:
     return replace(run, vectors=tuple(map(str, vectors))) if vectors else run
 
 
-def _leave_resumable(folder: Path) -> None:
+def _leave_resumable(output: Path) -> None:
     """Where there is something to go on from, say so instead of just leaving."""
-    if folder.exists():
+    if output.with_name(f"{output.name}.partial").exists():
         if is_first():
             note("softquery: interrupted; go on with --resume")
         sys.exit(INTERRUPTED)
@@ -131,8 +142,18 @@ def _show_table(bundle: Path, metrics: dict[str, Any]) -> None:
         print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
         if "bleu_signature" in metrics["dev"]:
             note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
+    elif "tune" in metrics:
+        print_table(f"{bundle} out of fold", ("metric", "value"), flat(metrics["tune"]))
     else:
         print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
+
+
+def _require_torch_for(name: str) -> None:
+    """Refuse a recipe that needs torch, where that is missing."""
+    from softquery.recipes import WITHOUT_TORCH
+
+    if name not in WITHOUT_TORCH:
+        _require_torch()
 
 
 def _require_torch() -> None:
@@ -147,17 +168,19 @@ def recipes(
     as_json: AsJson = False,
 ) -> None:
     """List the recipes, or one recipe's settings as `--set` takes them."""
-    _require_torch()
-    from softquery.recipes import RECIPES
     from softquery.recipes import recipe as find_recipe
 
     if name is None:
+        _require_torch()
+        from softquery.recipes import RECIPES
+
         rows = [(key, make().summary) for key, make in RECIPES.items()]
         if as_json:
             print_json([{"name": key, "summary": summary} for key, summary in rows])
         else:
             print_table("", ("recipe", "what it trains"), rows)
         return
+    _require_torch_for(name)
     settings = find_recipe(name).to_dict()
     if as_json:
         print_json(settings)

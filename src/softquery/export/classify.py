@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from softquery.bundle import Bundle
+from softquery.errors import BundleError
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.attentive import classify_graph, judge_graph, read_graph
 from softquery.export.graph.builder import Graph
@@ -15,6 +16,7 @@ from softquery.export.ranges import WatchedModule, watching
 from softquery.export.trial import CHECKED, Form, Trial, Weights, check_wish, completed, entry_of
 from softquery.files import Row
 from softquery.models import Hierarchical
+from softquery.runtime.classify.backend import is_sentence_head
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.classify.model import Classifier, load_classifier
 from softquery.runtime.classify.torch import TorchClassifyBackend, load_classifier_model
@@ -35,6 +37,11 @@ def export_classifier(
 
     `limit` is in points of what the classifier is judged by, and `rows` are labelled texts.
     """
+    if is_sentence_head(bundle):
+        raise BundleError(
+            f"{bundle.path}: a head on a sentence encoder has no graphs of its own to export; "
+            "it runs without torch wherever its encoder does"
+        )
     check_wish(bundle, "classifier", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle, "classifier")
     make = entry_of(bundle, SYSTEMS)

@@ -1,89 +1,53 @@
-"""Runs as values, and the only place where a model meets a task."""
+"""Runs as values, and the only place where a model meets a task.
+
+Most recipes need torch. Those of `WITHOUT_TORCH` do not, so that everything else here is imported
+when it is asked for.
+"""
 
 import difflib
 from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from softquery.errors import ConfigError
-from softquery.recipes import (
-    bert,
-    bert_finetuning,
-    classify,
-    elmo,
-    generate,
-    match,
-    read,
-    tag,
-    word2vec,
-)
-from softquery.recipes.bert import BertRun, DocumentFiles, Pieces
-from softquery.recipes.elmo import ElmoRun, StreamFiles, Targets
-from softquery.recipes.run import BertSettings, Files, Run, Vocabulary, override
-from softquery.recipes.word2vec import Word2VecRun, WordList
-from softquery.tasks import ClassifySettings, GenerateSettings, ReadSettings, TagSettings
+from softquery.recipes.few_labels import FewLabelsRun, classify_few
+from softquery.recipes.overrides import override
 
-AnyRun = Run | ElmoRun | BertRun | Word2VecRun
-"""What a recipe makes; `softquery.running.train` says what trains each."""
+if TYPE_CHECKING:
+    from softquery.recipes.bert import BertRun, DocumentFiles, Pieces
+    from softquery.recipes.elmo import ElmoRun, StreamFiles, Targets
+    from softquery.recipes.recipe_table import RECIPES, AnyRun
+    from softquery.recipes.run import BertSettings, Files, Run, Vocabulary
+    from softquery.recipes.word2vec import Word2VecRun, WordList
+    from softquery.tasks import ClassifySettings, GenerateSettings, ReadSettings, TagSettings
 
-RECIPES: dict[str, Callable[[], AnyRun]] = {
-    "esim": match.esim,
-    "esim-fast": match.esim_fast,
-    "esim-snli": match.esim_snli,
-    "decomposable-snli": match.decomposable_snli,
-    "esim-elmo": match.esim_elmo,
-    "esim-zh": match.esim_zh,
-    "esim-graded": match.esim_graded,
-    "nli-en": match.nli_en,
-    "match-en": match.match_en,
-    "match-zh": match.match_zh,
-    "siamese": match.siamese,
-    "siamese-snli": match.siamese_snli,
-    "siamese-graded": match.siamese_graded,
-    "esim-search": match.esim_search,
-    "siamese-search": match.siamese_search,
-    "tagger": tag.tagger,
-    "tagger-elmo": tag.tagger_elmo,
-    "pos": tag.pos,
-    "tagger-en": tag.tagger_en,
-    "attention-bilstm": classify.attention_bilstm,
-    "attention-bilstm-zh": classify.attention_bilstm_zh,
-    "attention-bilstm-elmo": classify.attention_bilstm_elmo,
-    "relations": classify.relations,
-    "hierarchical-attention": classify.hierarchical_attention,
-    "sentiment-en": classify.sentiment_en,
-    "translate": generate.translate,
-    "translate-multi30k": generate.translate_multi30k,
-    "translate-tatoeba": generate.translate_tatoeba,
-    "translate-de-en": generate.translate_de_en,
-    "translate-rnn": generate.translate_rnn,
-    "translate-bahdanau": generate.translate_bahdanau,
-    "translate-luong": generate.translate_luong,
-    "couplet": generate.couplet,
-    "couplet-zh": generate.couplet_zh,
-    "reader": read.reader,
-    "reader-elmo": read.reader_elmo,
-    "read-en": read.read_en,
-    "reader-zh": read.reader_zh,
-    "elmo": elmo.elmo,
-    "elmo-medium": elmo.elmo_medium,
-    "elmo-small": elmo.elmo_small,
-    "elmo-en": elmo.elmo_en,
-    "bert-tiny": bert.bert_tiny,
-    "bert-mini": bert.bert_mini,
-    "bert-mini-en": bert.bert_mini_en,
-    "bert-small": bert.bert_small,
-    "bert-base": bert.bert_base,
-    "bert-large": bert.bert_large,
-    "bert-classify": bert_finetuning.bert_classify,
-    "bert-match": bert_finetuning.bert_match,
-    "bert-tag": bert_finetuning.bert_tag,
-    "bert-read": bert_finetuning.bert_read,
-    "word2vec": word2vec.word2vec,
-    "word2vec-cbow": word2vec.word2vec_cbow,
+WITHOUT_TORCH: dict[str, Callable[[], FewLabelsRun]] = {"classify-few": classify_few}
+"""The recipes that the base install can run."""
+
+_PLACES = {
+    "softquery.recipes.bert": ("BertRun", "DocumentFiles", "Pieces"),
+    "softquery.recipes.elmo": ("ElmoRun", "StreamFiles", "Targets"),
+    "softquery.recipes.recipe_table": ("RECIPES", "AnyRun"),
+    "softquery.recipes.run": ("BertSettings", "Files", "Run", "Vocabulary"),
+    "softquery.recipes.word2vec": ("Word2VecRun", "WordList"),
+    "softquery.tasks": ("ClassifySettings", "GenerateSettings", "ReadSettings", "TagSettings"),
 }
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 
-def recipe(name: str) -> AnyRun:
+def __getattr__(name: str) -> Any:
+    """Import a name that needs torch when it is asked for."""
+    if name not in _PLACE_OF:
+        raise AttributeError(f"module 'softquery.recipes' has no attribute {name!r}")
+    return getattr(import_module(_PLACE_OF[name]), name)
+
+
+def recipe(name: str) -> "AnyRun":
     """The recipe of that name, or `ConfigError` naming the nearest one."""
+    if name in WITHOUT_TORCH:
+        return WITHOUT_TORCH[name]()
+    from softquery.recipes.recipe_table import RECIPES
+
     if name not in RECIPES:
         near = difflib.get_close_matches(name[:100].lower(), RECIPES, n=1, cutoff=0.3)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -93,11 +57,13 @@ def recipe(name: str) -> AnyRun:
 
 __all__ = [
     "RECIPES",
+    "WITHOUT_TORCH",
     "AnyRun",
     "BertRun",
     "BertSettings",
     "DocumentFiles",
     "ClassifySettings",
+    "FewLabelsRun",
     "Files",
     "ElmoRun",
     "Pieces",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from softquery.data import Masking
 from softquery.models import BertConfig, name_of
 from softquery.models.bert import presets
-from softquery.recipes.run import check_least, check_seed, run_dict
+from softquery.recipes.overrides import check_least, check_seed, run_dict
 from softquery.text import BERT_RESERVED, TextConfig
 from softquery.training import Optim, Schedule, Training
 

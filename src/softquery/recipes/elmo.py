@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from softquery.models import CharacterConfig, ElmoConfig, name_of
 from softquery.models.elmo import presets
-from softquery.recipes.run import check_least, check_seed, run_dict
+from softquery.recipes.overrides import check_least, check_seed, run_dict
 from softquery.text import SUBWORDS, TextConfig
 from softquery.training import Optim, Schedule, Training
 

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from softquery.errors import counted
-from softquery.recipes.run import Run, override
+from softquery.recipes.overrides import override
+from softquery.recipes.run import Run
 
 LEAST_HELD_BACK = 100
 """Rows by which a run is steered, where that is no more than `MOST_HELD_BACK` of them."""

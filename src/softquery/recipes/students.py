@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from softquery.errors import ConfigError
 from softquery.models import REGISTRY, PooledEncoderConfig, name_of
 from softquery.recipes import RECIPES, Files, Run
-from softquery.recipes.run import check_least, check_seed, run_dict
+from softquery.recipes.overrides import check_least, check_seed, run_dict
 from softquery.tasks import DistillSettings
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from softquery.models import Word2VecConfig, name_of
-from softquery.recipes.run import check_least, run_dict
+from softquery.recipes.overrides import check_least, run_dict
 from softquery.text import TextConfig
 from softquery.training.word2vec import WordTraining
 

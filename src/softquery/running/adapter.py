@@ -20,6 +20,7 @@ from softquery.errors import ConfigError, InputError, counted
 from softquery.files import fill_table, find_split, read_vectors
 from softquery.recipes import Run
 from softquery.recipes.fitted import RunFit
+from softquery.running.row_checks import Answered, Rows
 from softquery.running.run_folder import recorded_values
 from softquery.running.run_options import RunOptions, Say
 from softquery.running.start import Start, begin
@@ -27,8 +28,6 @@ from softquery.text import TextPipeline, build_pipeline, pipeline_from_words
 from softquery.training import Loss, TrainingPlan
 
 Folder = str | PathLike[str]
-Rows = Mapping[str, list[Any]]
-"""The rows of `train`, of the tune set under `tune`, and of `dev`, before any vocabulary."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,18 +53,6 @@ class Prepared:
     """Symbols by which words are spelt for a biLM inside the model."""
     fit: RunFit = RunFit(chosen=None)
     """Which values follow from the data."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A training row, as far as it may contradict another."""
-
-    read: Hashable
-    """What is read."""
-    answer: Hashable
-    """What is to be answered."""
-    row: int
-    """Where it stands in its file."""
 
 
 class TaskAdapter(Protocol):
@@ -276,20 +263,6 @@ def _sizes(
         return {"encoder": replace(run.model.encoder, vocab_size=size), **labels}
     width = run.model.embedding_size if table is None else table.shape[1]
     return {"vocab_size": pipeline.vocab_size, "embedding_size": width, **labels}
-
-
-def found_labels(
-    rows: Rows, known: Sequence[str], advice: str = "; grades need a graded recipe"
-) -> tuple[str, ...]:
-    """The classes of the training rows, in alphabetical order, or in that of the known ones."""
-    labels = sorted({row.values["label"] for row in (*rows["train"], *rows["tune"])})
-    if not 2 <= len(labels) <= 1000:
-        shown = ", ".join([*labels[:5], *(["…"] if len(labels) > 5 else [])])
-        raise InputError(
-            f"expected from 2 to 1,000 different labels, found {len(labels):,} ({shown}){advice}",
-            source=rows["train"][0].source,
-        )
-    return tuple(known) if sorted(known) == labels else tuple(labels)
 
 
 def vocabulary_of(run: Run, texts: Iterable[str]) -> TextPipeline:

@@ -17,16 +17,14 @@ from softquery.errors import ConfigError, counted
 from softquery.files import Row, read_rows
 from softquery.recipes import ClassifySettings, Run
 from softquery.running.adapter import (
-    Answered,
     Prepared,
-    Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
-    found_labels,
     vocabulary_of,
 )
 from softquery.running.match import TEACHER
+from softquery.running.row_checks import Answered, Rows, found_labels
 from softquery.running.run_options import Say
 from softquery.runtime.classify.backend import limit_of, reading_of
 from softquery.runtime.classify.torch import class_logits, packed

@@ -13,14 +13,8 @@ from softquery.errors import ConfigError, InputError, counted
 from softquery.files import Row, read_aligned, read_rows
 from softquery.measure import corpus_bleu, require_sacrebleu
 from softquery.recipes import GenerateSettings, Run
-from softquery.running.adapter import (
-    Folder,
-    Prepared,
-    Rows,
-    TaskAdapter,
-    check_finite,
-    vocabulary_of,
-)
+from softquery.running.adapter import Folder, Prepared, TaskAdapter, check_finite, vocabulary_of
+from softquery.running.row_checks import Rows
 from softquery.running.run_options import Say
 from softquery.runtime.generate.evaluate import evaluate_generator
 from softquery.runtime.generate.model import Generator

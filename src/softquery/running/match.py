@@ -17,15 +17,13 @@ from softquery.measure import accuracy, auc, spearman
 from softquery.models import REGISTRY
 from softquery.recipes import Run
 from softquery.running.adapter import (
-    Answered,
     Prepared,
-    Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
-    found_labels,
     vocabulary_of,
 )
+from softquery.running.row_checks import Answered, Rows, found_labels
 from softquery.running.run_options import Say
 from softquery.runtime.torch_models import pair_logits
 from softquery.tasks import PairClassification, PairTask

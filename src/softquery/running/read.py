@@ -23,12 +23,12 @@ from softquery.models import REGISTRY
 from softquery.recipes import ReadSettings, Run
 from softquery.running.adapter import (
     Prepared,
-    Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
     vocabulary_of,
 )
+from softquery.running.row_checks import Rows
 from softquery.running.run_options import Say
 from softquery.runtime.read.torch import span_scores
 from softquery.runtime.torch_models import max_characters

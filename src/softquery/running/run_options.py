@@ -1,10 +1,15 @@
-"""What a run is given besides its recipe."""
+"""What a run is given besides its recipe, and what it refuses. Needs no torch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
+from typing import TYPE_CHECKING
 
-from softquery.training import Observer
+from softquery.errors import ConfigError
+
+if TYPE_CHECKING:
+    from softquery.recipes import AnyRun
+    from softquery.training import Observer
 
 Say = Callable[[str], None]
 """Receives what happens, a line at a time."""
@@ -18,7 +23,7 @@ class RunOptions:
     """What it learns from: a folder that holds the splits, or text."""
     output: str | PathLike[str]
     """The bundle to write; it must not exist."""
-    observer: Observer
+    observer: "Observer"
     """Watches the loop."""
     say: Say
     """Receives what happens, a line at a time."""
@@ -33,3 +38,18 @@ class RunOptions:
     chosen: frozenset[str] | None = None
     """Settings that the user named, such as `"optim.lr"`: all others may be fitted to the data.
     None to train the run as it is."""
+
+
+def check_options(run: "AnyRun", given: Mapping[str, object]) -> None:
+    """Refuse options that mean nothing to a recipe.
+
+    Args:
+        run: The recipe.
+        given: Options of the command line; what is None, empty or the like was not given.
+
+    Raises:
+        ConfigError: One of them is given and refused.
+    """
+    for option, reason in run.refused.items():
+        if given.get(option):
+            raise ConfigError(f"--{option}: {run.name} {reason}")

@@ -6,13 +6,14 @@ of, and know no files and no models.
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from softquery.errors import counted
 from softquery.recipes import Run
 from softquery.recipes.fitted import total_steps
-from softquery.running.adapter import Answered, Prepared, TaskAdapter
+from softquery.running.adapter import Prepared, TaskAdapter
+from softquery.running.row_checks import at_chance, contradictions, nothing_learnt, single_rows
 from softquery.running.run_options import Say
 from softquery.training import TrainerState, epoch_means
 
@@ -20,58 +21,6 @@ LARGEST_ERROR = 0.05
 """Standard error of a share, above which a tune set is called noisy."""
 FLAT = 0.01
 """Share of its first value by which a loss must fall."""
-SHOWN = 3
-"""Examples of a kind that are named."""
-
-
-def contradictions(rows: Sequence[Answered], noun: str) -> str | None:
-    """Equal inputs with different answers.
-
-    Args:
-        rows: Of the training data.
-        noun: What a row is called, in the plural.
-    """
-    first: dict[Hashable, Hashable] = {}
-    against = [
-        each.read for each in rows if first.setdefault(each.read, each.answer) != each.answer
-    ]
-    if not against:
-        return None
-    found: dict[Hashable, dict[Hashable, int]] = {read: {} for read in against}
-    num_rows = 0
-    for each in rows:
-        if each.read in found:
-            found[each.read].setdefault(each.answer, each.row)
-            num_rows += 1
-    shown = "; ".join(_differing(places) for places in list(found.values())[:SHOWN])
-    more = "; …" if len(found) > SHOWN else ""
-    same = "the same one" if len(found) == 1 else f"{len(found):,} different ones"
-    return (
-        f"{num_rows:,} {noun} to train on contradict each other: they are {same}, with other "
-        f"labels ({shown}{more}); correct them, or keep one of each"
-    )
-
-
-def _differing(places: Mapping[Hashable, int]) -> str:
-    return " and ".join(
-        f"row {row:,} {answer:.40}" if isinstance(answer, str) else f"row {row:,}"
-        for answer, row in list(places.items())[:2]
-    )
-
-
-def single_rows(counts: Mapping[str, int], noun: str) -> str | None:
-    """Labels that are there once: held back they are not learnt, and learnt they are not measured.
-
-    >>> single_rows({"a": 9, "b": 1}, "texts")
-    'one label has a single row (b); add texts for it, or merge it with another label'
-    """
-    found = sorted(label for label, count in counts.items() if count == 1)
-    if not found:
-        return None
-    many = "one label has" if len(found) == 1 else f"{len(found):,} labels have"
-    shown = ", ".join([f"{each:.40}" for each in found[:SHOWN]] + ["…"] * (len(found) > SHOWN))
-    each_of = "it, or merge it" if len(found) == 1 else "each, or merge them"
-    return f"{many} a single row ({shown}); add {noun} for {each_of} with another label"
 
 
 def one_class(train: Mapping[str, int], tune: Mapping[str, int], noun: str) -> str | None:
@@ -133,25 +82,6 @@ def flat_loss(rows: Sequence[Mapping[str, float]]) -> str | None:
     return (
         f"the training loss has hardly moved, from {losses[0]:.4f} to {min(losses[1:]):.4f}; raise "
         "optim.lr or training.max_epochs, or lower schedule.warmup_steps"
-    )
-
-
-def at_chance(metric: str, best: float | None, chance: float | None, where: str) -> str | None:
-    """A metric that is no better than that of one answer to everything.
-
-    >>> at_chance("accuracy", 0.4, 0.5, "the tune set")
-    'accuracy on the tune set is 0.4000; one answer to everything has 0.5000'
-    """
-    if best is None or chance is None or best > chance + 1e-9:
-        return None
-    return f"{metric} on {where} is {best:.4f}; one answer to everything has {chance:.4f}"
-
-
-def nothing_learnt(reasons: Sequence[str]) -> str:
-    """The last line of a run that is no better than chance."""
-    return (
-        f"this run has learnt nothing: {'; '.join(reasons)}. "
-        "More rows help most; then --vectors, --init with a trained model, or another optim.lr"
     )
 
 

@@ -17,15 +17,14 @@ from softquery.files import TAGGED_FORMS, TaggedSentence, read_tagged
 from softquery.models import REGISTRY
 from softquery.recipes import Run, TagSettings
 from softquery.running.adapter import (
-    Answered,
     Prepared,
-    Rows,
     TaskAdapter,
     bucketed_slots,
     check_finite,
     mean_loss,
     vocabulary_of,
 )
+from softquery.running.row_checks import Answered, Rows
 from softquery.running.run_options import Say
 from softquery.runtime.tag.backend import decode_tags
 from softquery.runtime.tag.scheme_detection import written_scheme

@@ -4,7 +4,7 @@ While it runs, everything lies in `OUTPUT.partial`; the bundle appears under its
 complete.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +15,11 @@ from torch import nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
-from softquery.errors import ConfigError
 from softquery.models import REGISTRY
-from softquery.recipes import AnyRun, BertRun, ElmoRun, Run, Word2VecRun
+from softquery.recipes import AnyRun, BertRun, ElmoRun, FewLabelsRun, Run, Word2VecRun
 from softquery.running.adapter import Prepared, TaskAdapter, prepare
 from softquery.running.classify import ClassifyAdapter
+from softquery.running.few_labels.train_few_labels import train_few_labels
 from softquery.running.generate import GenerateAdapter
 from softquery.running.inner_embedder import (
     base_of,
@@ -44,7 +44,7 @@ from softquery.running.run_folder import (
     note_settings,
     partial_folder,
 )
-from softquery.running.run_options import RunOptions, Say
+from softquery.running.run_options import RunOptions, Say, check_options
 from softquery.running.run_warnings import check_end, check_start
 from softquery.running.start import fill, freeze
 from softquery.running.tag import TagAdapter
@@ -76,21 +76,6 @@ def train(run: AnyRun, options: RunOptions) -> Path:
     given = {"init": options.init, "devices": options.devices > 1, "columns": options.rename}
     check_options(run, given)
     return TRAINERS[type(run)](run, options)
-
-
-def check_options(run: AnyRun, given: Mapping[str, object]) -> None:
-    """Refuse options that mean nothing to a recipe.
-
-    Args:
-        run: The recipe.
-        given: Options of the command line; what is None, empty or the like was not given.
-
-    Raises:
-        ConfigError: One of them is given and refused.
-    """
-    for option, reason in run.refused.items():
-        if given.get(option):
-            raise ConfigError(f"--{option}: {run.name} {reason}")
 
 
 def train_task(run: Run, options: RunOptions) -> Path:
@@ -249,5 +234,6 @@ TRAINERS: dict[type[AnyRun], Callable[[Any, RunOptions], Path]] = {
     ElmoRun: partial(pretrain, ElmoPretraining()),
     BertRun: partial(pretrain, BertPretraining()),
     Word2VecRun: train_word2vec,
+    FewLabelsRun: train_few_labels,
 }
 """By the run's class: what trains it."""

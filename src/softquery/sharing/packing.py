@@ -17,6 +17,7 @@ from softquery import __version__
 from softquery.atomic import atomic_folder, write_atomically
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, InputError, MissingExtra
+from softquery.runtime.classify.backend import is_sentence_head
 from softquery.sharing.bundle_files import LEGAL, copy_bounded, copy_bundle, open_plain, travelling
 from softquery.sharing.package_metadata import PackageFacts, describe, metadata, project_file
 from softquery.sharing.try_out import try_out
@@ -116,7 +117,7 @@ def _advice(bundle: Bundle, facts: PackageFacts) -> list[str]:
     notes = []
     if facts.licence is None:
         notes.append("the card states no licence, so nobody else may use it; add one to README.md")
-    if not bundle.is_exported and bundle.config.kind != "vectors":
+    if not (bundle.is_exported or bundle.config.kind == "vectors" or is_sentence_head(bundle)):
         notes.append("it was not exported, so whoever loads it needs torch; see softquery export")
     base = bundle.config.base
     local = [entry.name for entry in entries() if entry.origin == "local"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from softquery.bundle import Bundle, read_bundle
+from softquery.runtime.classify.backend import is_sentence_head
 from softquery.runtime.kinds import kind_of
 
 
@@ -19,5 +20,6 @@ def try_out(folder: Path) -> Bundle:
     if bundle.config.kind == "vectors":
         opener(folder)
     else:
-        opener(bundle, device=None if bundle.is_exported else "cpu")
+        needs_no_torch = bundle.is_exported or is_sentence_head(bundle)
+        opener(bundle, device=None if needs_no_torch else "cpu")
     return bundle

@@ -27,9 +27,10 @@ from softquery.errors import InputError, counted
 from softquery.files import Row, read_rows
 from softquery.models import REGISTRY
 from softquery.recipes import Run
-from softquery.running.adapter import Prepared, Rows, prepare_rows, vocabulary_of
+from softquery.running.adapter import Prepared, prepare_rows, vocabulary_of
 from softquery.running.distilling.lessons import FEWEST, LABEL, LONGEST, PAIR, PART, tidied
 from softquery.running.match import MatchAdapter
+from softquery.running.row_checks import Rows
 from softquery.running.run_options import Say
 from softquery.tasks import DistillSettings, PairGrading, PairTask
 from softquery.text import TextPipeline

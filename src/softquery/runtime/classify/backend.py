@@ -6,9 +6,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.bundle import Bundle
 from softquery.text import TextInput, TextPipeline, Tokens
 
 Floats = NDArray[np.float32]
+SENTENCE_HEAD = "sentence-head"
+"""The model of a classifier that is a head on a sentence encoder, as a bundle's config names it."""
+
+
+def is_sentence_head(bundle: Bundle) -> bool:
+    """Whether a bundle is a head on a sentence encoder, which has no graphs of its own."""
+    return bundle.config.kind == "classifier" and bundle.config.model["name"] == SENTENCE_HEAD
 
 
 class Weighed(NamedTuple):

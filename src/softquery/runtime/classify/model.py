@@ -12,7 +12,12 @@ from softquery.explain import TextWeights
 from softquery.measure import ClassMetric
 from softquery.runtime.bert.backend import BertClassifyBackend, is_bert, open_bert
 from softquery.runtime.call_checks import listed_texts, one_text
-from softquery.runtime.classify.backend import ClassifyBackend, Floats, limit_of
+from softquery.runtime.classify.backend import (
+    ClassifyBackend,
+    Floats,
+    is_sentence_head,
+    limit_of,
+)
 from softquery.runtime.fit_checks import (
     fitting_calibration,
     fitting_pipeline,
@@ -138,6 +143,10 @@ def load_classifier(
     if is_bert(bundle):
         chosen = BertClassifyBackend(open_bert(bundle, backend, threads, device))
         return Classifier(bundle, pipeline, chosen)
+    if is_sentence_head(bundle):
+        from softquery.runtime.classify.sentence_head import open_sentence_head
+
+        return Classifier(bundle, pipeline, open_sentence_head(bundle, backend, threads, device))
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.classify.onnx import OnnxClassifyBackend
         from softquery.runtime.inner.inner_weights import check_spelling

@@ -1,0 +1,85 @@
+"""Draw accuracy against the number of labelled rows, a panel for each set."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+OURS = "classify-few"
+COLOURS = {"classify": "#c44e52", "tfidf": "#999999", "minilm": "#4c72b0", "simbert": "#4c72b0"}
+MARKS = {"classify": "o", "tfidf": "s", "minilm": "^", "simbert": "^"}
+"""By what stands before the first hyphen of a contestant's name."""
+LINES = {"few": "-", "": "--", "10": "-", "cv": ":"}
+"""By what stands behind it: for the others, how their C was chosen."""
+TITLES = {
+    "classify-few": "classify-few (mean and range)",
+    "tfidf": "TF-IDF, C = 1",
+    "tfidf-10": "TF-IDF, C = 10",
+    "tfidf-cv": "TF-IDF, C by cross-validation",
+    "minilm": "MiniLM or SimBERT-tiny, C = 1",
+    "minilm-10": "MiniLM or SimBERT-tiny, C = 10",
+    "minilm-cv": "MiniLM or SimBERT-tiny, C by cross-validation",
+}
+Means = Mapping[tuple[str, int], Mapping[str, list[float]]]
+
+
+def draw(
+    means: Means,
+    sets: Mapping[bool, list[str]],
+    names_of: Callable[[bool], list[str]],
+    path: Path,
+) -> None:
+    """Write the figure.
+
+    Args:
+        means: Accuracies in per cent of samples by set and rows, and then by contestant.
+        sets: The sets of a row of panels, by whether they are Chinese.
+        names_of: The contestants of a row.
+        path: An .svg.
+    """
+    import matplotlib
+
+    matplotlib.rcParams["svg.hashsalt"] = path.name  # equal figures are equal files
+    matplotlib.rcParams["svg.fonttype"] = "none"
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    panels = figure.subplots(len(sets), max(map(len, sets.values())), sharex=True)
+    for line, (chinese, names) in zip(panels, sets.items(), strict=True):
+        for panel, name in zip(line, names, strict=True):
+            found = {rows: each for (key, rows), each in sorted(means.items()) if key == name}
+            for contestant in names_of(chinese):
+                _draw_one(panel, contestant, found)
+            panel.set_title(name, fontsize=10)
+            panel.set_xscale("log")
+            panel.set_xticks(list(found), [f"{rows:,}" for rows in found])
+            panel.minorticks_off()
+            panel.grid(axis="y", color="#dddddd", linewidth=0.5)
+            panel.spines[["top", "right"]].set_visible(False)
+        line[0].set_ylabel("accuracy, %")
+    for panel in panels[-1]:
+        panel.set_xlabel("labelled rows")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    # A column for each kind of contestant; ours is by itself.
+    handles[1:1], labels[1:1] = [Line2D([], [], linestyle="")] * 2, [" "] * 2
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _draw_one(panel: Any, contestant: str, found: Mapping[int, Mapping[str, list[float]]]) -> None:
+    """The means of a contestant; of ours the range over samples, too."""
+    base, _, cost = contestant.partition("-")
+    values = {rows: each[contestant] for rows, each in found.items() if each.get(contestant)}
+    middles = [sum(each) / len(each) for each in values.values()]
+    panel.plot(
+        list(values),
+        middles,
+        LINES[cost],
+        color=COLOURS[base],
+        marker=MARKS[base],
+        markersize=3.5,
+        label=TITLES.get(contestant),
+    )
+    if contestant == OURS:
+        low, high = ([pick(each) for each in values.values()] for pick in (min, max))
+        panel.fill_between(list(values), low, high, color=COLOURS[base], alpha=0.15, linewidth=0)

@@ -1,0 +1,1 @@
+"""Heads on frozen sentence encoders: from few labelled texts to a bundle, without torch."""
