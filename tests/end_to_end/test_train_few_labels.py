@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="small encoders are made with the extra [tra
 from running import softquery
 
 import softquery as sq
-from small_heads import exported_encoder, few_rows, write_rows
+from small_heads import few_rows, write_rows
 from softquery.bundle import read_bundle
 
 BLOCKED = """
@@ -32,9 +32,6 @@ main()
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("few")
-    models = folder / "home" / "models"
-    exported_encoder(models / "embed-en")
-    exported_encoder(models / "embed-zh", seed=3)
     write_rows(folder / "data" / "train.tsv", few_rows(60))
     write_rows(folder / "data" / "dev.tsv", few_rows(40)[21:])
     return folder

@@ -43,6 +43,7 @@ def place(tmp_path_factory):
     exported_encoder(folder / "marks", body="transformer", text={"boundaries": True})
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SOFTQUERY_HOME", str(folder / "home"))
+        patched.setattr("softquery.zoo.zoo.shipped_folder", lambda: folder / "none")
         train(data, folder / "named")
     train(data, folder / "carried", init=folder / "home" / "models" / "embed-en")
     train(data, folder / "marked", init=folder / "marks")
@@ -51,7 +52,9 @@ def place(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _at_home(place, monkeypatch):
+    """The small `embed-en` of the test stands for the shipped one."""
     monkeypatch.setenv("SOFTQUERY_HOME", str(place / "home"))
+    monkeypatch.setattr("softquery.zoo.zoo.shipped_folder", lambda: place / "none")
 
 
 @pytest.fixture
