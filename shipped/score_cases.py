@@ -6,14 +6,14 @@ and a set is always judged by a score that has seen no case of it.
 | case | rows | unanswerable queries |
 |---|---|---|
 | `report` | as many of a set's rows as `MOST_ROWS` | its own out-of-scope ones |
-| `many` | the same, without a fifth of the intents | of those intents, out of scope, of other sets |
+| `many` | the same, without a fifth of the intents | of those, out of scope, of other sets |
 | `five` | five rows per intent, likewise | likewise |
 | `one` | one row per intent, likewise | likewise |
 | `label` | the label itself, where that is a question | likewise |
 | `pairs` | one side of paraphrases | the other side of pairs that are not stored |
 | `long` | answers of a hundred words | questions whose answers are not stored |
 
-`report` is only reported. Nothing here reads the FAQs of `examples/`.
+Nothing here reads the FAQs of `examples/`.
 """
 
 import random
@@ -71,13 +71,13 @@ def make_cases(data: Path, language: Language, seed: int = 1) -> Iterator[Case]:
         others = [text for other in sets if other != name for text, _ in sets[other][1]]
         yield _report(language, name, stored, asked, seed)
         for form, most in (("many", MOST_ROWS), ("five", 5), ("one", 1)):
-            yield _learned(language, name, form, stored, asked, others, most, seed)
+            yield learned_case(language, name, form, stored, asked, others, most, seed)
         if name in LABELS_ASK:
             labels = [(label, label) for label in dict.fromkeys(label for _, label in stored)]
-            yield _learned(language, name, "label", labels, asked, others, 1, seed)
+            yield learned_case(language, name, "label", labels, asked, others, 1, seed)
     for name in PAIRS[language]:
         for number, most in enumerate(MOST_PAIRS):
-            yield _pairs(data, language, name, most, seed + number)
+            yield pair_case(data, language, name, most, seed + number)
     yield _long(data, language, seed)
 
 
@@ -104,7 +104,7 @@ def _report(
     return Case(language, name, "report", _drawn(draw, stored, MOST_ROWS), queries)
 
 
-def _learned(
+def learned_case(
     language: Language,
     name: str,
     form: str,
@@ -117,10 +117,14 @@ def _learned(
     """A case without a fifth of the intents.
 
     Args:
+        language: Of the set.
+        name: The set.
+        form: What the case is called.
         stored: What the set stores.
         asked: What it asks.
         others: Queries of other sets.
         most: Rows per intent; of more than `MOST_ROWS` in all, some are drawn.
+        seed: Of what is drawn.
     """
     draw = random.Random(f"{seed} {name} {form}")
     labels = sorted({label for _, label in stored})
@@ -141,7 +145,7 @@ def _learned(
     return Case(language, name, form, rows, queries)
 
 
-def _pairs(data: Path, language: Language, name: str, most: int, seed: int) -> Case:
+def pair_case(data: Path, language: Language, name: str, most: int, seed: int) -> Case:
     """Paraphrases: those of a cluster are one answer; the rest is asked in vain."""
     draw = random.Random(f"{seed} {name} {most}")
     columns = ("sentence1", "sentence2", "label")

@@ -2,8 +2,8 @@
 
     python shipped/score_records.py DATA OUTPUT --language en --vectors embed-en
 
-Signals are gathered by the very steps that a search takes, and stored once per language and source
-of vectors, so that features can be changed without searching again.
+Signals are gathered by the very steps that a search takes, and stored once per language, so that
+features can be changed without searching again.
 """
 
 import argparse
@@ -32,8 +32,6 @@ class Record:
     language: str
     set: str
     case: str
-    source: str
-    """Of the vectors."""
     signals: Signals
     right: np.ndarray
     is_answerable: bool
@@ -71,7 +69,6 @@ def record(case: Case, vectors: str) -> list[Record]:
                     case.language,
                     case.set,
                     case.name,
-                    "states" if vectors == "states" else "encoder",
                     steps.signals(),
                     right,
                     bool(answer),
@@ -93,7 +90,7 @@ def write_records(path: Path, records: Sequence[Record]) -> None:
         **arrays,
         right=np.concatenate([each.right for each in records]),
         ends=np.cumsum([len(each.signals) for each in records]),
-        names=np.array([(r.language, r.set, r.case, r.source) for r in records]),
+        names=np.array([(r.language, r.set, r.case) for r in records]),
         answerable=np.array([each.is_answerable for each in records]),
         query_length=np.array([each.query_length for each in signals]),
         chinese=np.array([each.chinese for each in signals]),
@@ -119,11 +116,12 @@ def read_records(path: Path) -> list[Record]:
         )
         names = arrays["names"][place].tolist()
         answerable = bool(arrays["answerable"][place])
-        records.append(Record(*names, signals, arrays["right"][part], answerable))
+        records.append(Record(*names[:3], signals, arrays["right"][part], answerable))
     return records
 
 
 def main() -> None:
+    """Record a language."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("output", type=Path)

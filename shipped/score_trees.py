@@ -20,14 +20,14 @@ from softquery.search.score.trees import Trees
 class TreeOptions:
     """How trees are grown."""
 
-    num_trees: int = 120
+    num_trees: int = 80
     depth: int = 4
-    rate: float = 0.12
+    rate: float = 0.15
     """How much of each tree is taken."""
     penalty: float = 20.0
     """Of the squares of leaves, in rows."""
-    num_bins: int = 48
-    share: float = 0.7
+    num_bins: int = 32
+    share: float = 0.6
     """Of the features, drawn anew for each tree."""
     seed: int = 1
 
@@ -45,6 +45,7 @@ def fit_trees(
         rows: [N, F]; NaN where a feature is missing.
         right: Whether each row is right: [N].
         weights: What each row counts: [N].
+        options: How they are grown.
         rising: Features that may only raise the score.
     """
     draw = np.random.default_rng(options.seed)

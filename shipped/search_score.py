@@ -2,20 +2,17 @@
 
     python shipped/score_records.py DATA en.npz --language en --vectors embed-en
     python shipped/score_records.py DATA zh.npz --language zh --vectors embed-zh
-    python shipped/score_records.py DATA en-states.npz --language en --vectors states
-    python shipped/score_records.py DATA zh-states.npz --language zh --vectors states
-    python shipped/search_score.py en.npz zh.npz en-states.npz zh-states.npz \
-        --output src/softquery/search/score/row_score.json --left-out left_out --judged judged.json
+    python shipped/search_score.py en.npz zh.npz --left-out left_out --judged judged.json \
+        --output src/softquery/search/score/row_score.json
 
 For every set, trees are fitted on all other sets and asked about this one: these answers give the
 calibration, the curve of thresholds and all figures. The trees that are shipped have seen all sets.
-`--left-out` keeps the score without each set, for benchmarks/search/intents.py. A second run keeps
-what the first one has fitted there.
+`--left-out` keeps the score without each set, for benchmarks/search/intents.py.
 """
 
 import argparse
 import json
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -33,8 +30,8 @@ from softquery.search.score.features import FEATURES, RISING, make_features
 from softquery.search.score.row_score import (
     RowScore,
     StageCalibration,
-    read_scores,
-    write_scores,
+    read_score,
+    write_score,
 )
 from softquery.search.score.signals import Signals
 from softquery.search.score.trees import Trees
@@ -43,10 +40,12 @@ SUBSETS: tuple[Stages, ...] = tuple(
     chain.from_iterable(combinations(STAGES, size) for size in (3, 2, 1))
 )
 SIGNAL_OF = {WORDS: "words", VECTORS: "cosine", RERANK: "matcher"}
-KEPT = {"cosine": 8, "words": 3, "matcher": 3}
+KEPT = {"cosine": 4, "words": 2, "matcher": 2}
 """Rows of a query that are learned from: those that each stage puts first."""
 PER_ROW = ("cosine", "words", "matcher", "answer", "row_length")
-REPORT = "report"
+UNANSWERABLE, ONE_ROW = 0.5, 0.5
+"""What a query without an answer counts beside one that has one, so that they are about a sixth;
+and what any query counts to an index of one row per intent, which nobody would have drawn so."""
 MOST_THRESHOLDS = 64
 
 
@@ -97,16 +96,13 @@ class Examples:
 
 
 def gather_examples(records: Sequence[Record], seed: int) -> Examples:
-    """Every query with all stages, and every other one with a subset that is drawn."""
+    """Every query with all stages, and two fifths with a subset that is drawn."""
     draw = np.random.default_rng(seed)
-    learned = [each for each in records if each.case != REPORT]
-    counts: dict[tuple[str, str], int] = defaultdict(int)
-    for each in learned:
-        counts[each.set, each.case] += 1
+    counts = Counter((each.set, each.case) for each in records)
     rows, right, weights, sets = [], [], [], []
-    for each in learned:
+    for each in records:
         subsets = [STAGES]
-        if draw.random() < 0.5:
+        if draw.random() < 0.4:
             subsets.append(SUBSETS[1 + int(draw.integers(len(SUBSETS) - 1))])
         for stages in subsets:
             seen = with_stages(each, stages)
@@ -115,12 +111,18 @@ def gather_examples(records: Sequence[Record], seed: int) -> Examples:
                 continue
             rows.append(make_features(seen.signals)[places].astype(np.float32))
             right.append(seen.right[places])
-            weights.append(np.full(len(places), counts[each.set, each.case] ** -0.5))
+            weight = importance(each) * counts[each.set, each.case] ** -0.5
+            weights.append(np.full(len(places), weight))
             sets += [each.set] * len(places)
-    weight = np.concatenate(weights)
     return Examples(
-        np.concatenate(rows), np.concatenate(right), weight / weight.mean(), np.array(sets)
+        np.concatenate(rows), np.concatenate(right), np.concatenate(weights), np.array(sets)
     )
+
+
+def importance(query: "Record | Answer") -> float:
+    """What a query counts beside the others of its case."""
+    found = 1.0 if query.is_answerable else UNANSWERABLE
+    return found * (ONE_ROW if query.case == "one" else 1.0)
 
 
 def fitted(examples: Examples, left_out: str | None, options: TreeOptions) -> Trees:
@@ -130,7 +132,7 @@ def fitted(examples: Examples, left_out: str | None, options: TreeOptions) -> Tr
     return fit_trees(
         examples.rows[kept].astype(np.float64),
         examples.right[kept].astype(np.float64),
-        examples.weights[kept],
+        examples.weights[kept] / examples.weights[kept].mean(),
         options,
         rising,
     )
@@ -152,19 +154,16 @@ def answers(trees: Trees, records: Sequence[Record], stages: Stages) -> list[Ans
 
 def calibrate(found: Sequence[Answer]) -> StageCalibration:
     """Slope, offset and the curve of thresholds, every case counting alike."""
-    learned = [each for each in found if each.case != REPORT]
-    counts: dict[tuple[str, str], int] = defaultdict(int)
-    for each in learned:
-        counts[each.set, each.case] += 1
-    weights = np.array([1 / counts[each.set, each.case] for each in learned])
-    total = np.array([each.total for each in learned])
-    right = np.array([each.is_right for each in learned], dtype=np.float64)
-    answerable = np.array([each.is_answerable for each in learned])
+    counts = Counter((each.set, each.case) for each in found)
+    weights = np.array([importance(each) / counts[each.set, each.case] for each in found])
+    total = np.array([each.total for each in found])
+    right = np.array([each.is_right for each in found], dtype=np.float64)
+    answerable = np.array([each.is_answerable for each in found])
     slope, offset = _platt(total, right, weights / weights.mean())
-    scores = 1 / (1 + np.exp(-(slope * total + offset)))
+    scores = _logistic(slope * total + offset)
     grid = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, MOST_THRESHOLDS)), 4))
     precision, coverage = [], []
-    for threshold in grid:
+    for threshold in grid.tolist():
         given = scores >= threshold
         precision.append(float(weights[given] @ right[given] / max(weights[given].sum(), 1e-9)))
         share = weights[given & answerable].sum() / weights[answerable].sum()
@@ -174,27 +173,29 @@ def calibrate(found: Sequence[Answer]) -> StageCalibration:
     return StageCalibration(slope, offset, curve)
 
 
+def _logistic(values: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-np.clip(values, -50, 50)))
+
+
 def _platt(total: np.ndarray, right: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """A logistic regression of one feature, by Newton's method."""
     beta = np.array([1.0, 0.0])
     inputs = np.stack([total, np.ones_like(total)], axis=1)
     for _ in range(30):
-        chance = 1 / (1 + np.exp(-(inputs @ beta)))
+        chance = _logistic(inputs @ beta)
         gradient = inputs.T @ (weights * (right - chance)) - 1e-3 * (beta - [1.0, 0.0])
         curvature = (inputs * (weights * chance * (1 - chance))[:, None]).T @ inputs
         beta = beta + np.linalg.solve(curvature + 1e-3 * np.eye(2), gradient)
     return float(beta[0]), float(beta[1])
 
 
-def fit_source(
+def fit_all(
     records: Sequence[Record], folder: Path, options: TreeOptions, workers: int
 ) -> tuple[RowScore, dict[str, list[Answer]]]:
-    """The score for one sort of vectors, and how it answered the sets that it had not seen."""
-    source = records[0].source
+    """The score of all sets, and how those without a set answered it; these go to a folder."""
     examples = gather_examples(records, options.seed)
     names = sorted({each.set for each in records})
-    print(f"{source}: {len(examples.rows):,} rows of {len(names)} sets", flush=True)
-    trees: dict[str | None, Trees] = {}
+    print(f"{len(examples.rows):,} rows of {len(names)} sets", flush=True)
     with ProcessPoolExecutor(workers) as pool:
         jobs = {name: pool.submit(fitted, examples, name, options) for name in [None, *names]}
         trees = {name: job.result() for name, job in jobs.items()}
@@ -208,26 +209,26 @@ def fit_source(
             stages: calibrate([each for each in found if each.set != name])
             for stages, found in by_stages.items()
         }
-        write_scores(folder / f"{source}-{name}.json", {source: RowScore(trees[name], own)})
+        write_score(folder / f"{name}.json", RowScore(trees[name], own))
     final = {stages: calibrate(found) for stages, found in by_stages.items()}
     return RowScore(trees[None], final), by_stages
 
 
-def judged(found: Sequence[Answer], folder: Path, source: str, stages: str) -> dict[str, Any]:
+def judged(found: Sequence[Answer], folder: Path, stages: str) -> dict[str, Any]:
     """Figures of each set and case, by the score without that set."""
     result: dict[str, Any] = {}
     for name in sorted({each.set for each in found}):
-        own = read_scores(folder / f"{source}-{name}.json")[source].calibrations[stages]
+        own = read_score(folder / f"{name}.json").calibrations[stages]
         for case in sorted({each.case for each in found if each.set == name}):
             mine = [each for each in found if (each.set, each.case) == (name, case)]
             scores = own.probabilities(np.array([each.total for each in mine]))
             right = np.array([each.is_right for each in mine], dtype=np.float64)
             answerable = np.array([each.is_answerable for each in mine])
-            result[f"{name} {case}"] = {
+            result[f"{name}: {case}"] = {
                 "n": len(mine),
                 "first_right": _mean(right[answerable]),
-                "ece": expected_error(scores, right),
                 "auc": auc(scores, right),
+                "ece": expected_error(scores, right),
                 "mean_score": _mean(scores),
                 "right": _mean(right),
             }
@@ -259,6 +260,7 @@ def auc(scores: np.ndarray, right: np.ndarray) -> float | None:
 
 
 def main() -> None:
+    """Fit, judge and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("records", nargs="+", type=Path)
     parser.add_argument("--output", type=Path, required=True)
@@ -269,16 +271,12 @@ def main() -> None:
     options = parser.parse_args()
     options.left_out.mkdir(parents=True, exist_ok=True)
     records = [each for path in options.records for each in read_records(path)]
-    scores, report = {}, {}
-    for source in sorted({each.source for each in records}):
-        mine = [each for each in records if each.source == source]
-        growing = TreeOptions(num_trees=options.trees)
-        scores[source], by_stages = fit_source(mine, options.left_out, growing, options.workers)
-        report[source] = {
-            stages: judged(found, options.left_out, source, stages)
-            for stages, found in by_stages.items()
-        }
-    write_scores(options.output, scores)
+    growing = TreeOptions(num_trees=options.trees)
+    score, by_stages = fit_all(records, options.left_out, growing, options.workers)
+    report = {
+        stages: judged(found, options.left_out, stages) for stages, found in by_stages.items()
+    }
+    write_score(options.output, score)
     if options.judged is not None:
         options.judged.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -1,11 +1,12 @@
-r"""Search by default, on sets of intents and on FAQs: ours beside a sentence encoder's cosine and BM25.
+r"""Search by default, on sets of intents and on FAQs, beside MiniLM's cosine and BM25.
 
     python benchmarks search intents --data DATA --left-out FOLDER --minilm BUNDLE \
         --output intents.json
-    python benchmarks search intents --show intents.json
+    python benchmarks search intents_page intents.json
 
-DATA holds `intents/SET/{train,test}`. FOLDER is what `shipped/search_score.py --left-out` wrote: for
-each set the score that has not seen it. BUNDLE is made by `softquery import sentence-transformers`.
+DATA holds `intents/SET/{train,test}`. FOLDER is what `shipped/search_score.py --left-out` wrote:
+for each set the score that has not seen it. BUNDLE is made by
+`softquery import sentence-transformers`.
 
 Of every set at most 1,500 rows of `train` are stored, and at most 600 of `test` asked, of which at
 most 200 are out of scope; both are drawn (seed 1). A query is answered rightly if the first row has
@@ -18,7 +19,6 @@ The FAQs of `examples/` are asked with everything as shipped.
 
 import argparse
 import csv
-import json
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,22 +28,30 @@ from typing import Any
 
 import numpy as np
 from benchmarks.embed.sentence_sets import APART, COUNTED, Language, read_intents
+from benchmarks.search.intents_page import (
+    BM25,
+    GROUPS,
+    MINILM,
+    OUR_COSINE,
+    OURS,
+    mean_known,
+    tables,
+)
 
 import softquery as sq
 from softquery.files import write_json
 from softquery.search import Index, IndexSettings
 from softquery.search.aims import DEFAULT_AIM
 from softquery.search.query.stages import STAGES, shown_stages
-from softquery.search.score.row_score import RowScore, best_rows, read_scores
+from softquery.search.score.row_score import RowScore, best_rows, read_score
+from softquery.search.score.signals import Signals
 
 MOST_ROWS, MOST_QUERIES, MOST_OUTSIDE = 1500, 600, 200
 MATCHERS: dict[Language, str] = {"en": "match-en", "zh": "match-zh"}
 ENCODERS: dict[Language, str] = {"en": "embed-en", "zh": "embed-zh"}
-OURS, OUR_COSINE, BM25, MINILM = "ours", "our cosine", "BM25", "MiniLM"
 PRECISION = 0.9
 FEW_OUTSIDE = 20
 """Sets with fewer queries out of scope say nothing about those."""
-GROUPS = {"en": "English", "en apart": "English, source in requests/", "zh": "Chinese"}
 FAQS = {
     "shop, English": ("shop_faq.csv", "shop_queries_en.tsv", "_en"),
     "shop, Chinese": ("shop_faq.csv", "shop_queries_zh.tsv", "_zh"),
@@ -95,23 +103,6 @@ class Answers:
             )
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {
-            "scores": [round(score, 5) for score in self.scores.tolist()],
-            "right": self.right.astype(int).tolist(),
-            "answerable": self.answerable.astype(int).tolist(),
-        }
-
-    @classmethod
-    def of(cls, data: dict[str, Any]) -> "Answers":
-        """From what JSON holds."""
-        return cls(
-            np.array(data["scores"]),
-            np.array(data["right"], dtype=np.bool_),
-            np.array(data["answerable"], dtype=np.bool_),
-        )
-
 
 @dataclass(slots=True)
 class Found:
@@ -146,12 +137,37 @@ def _some(chance: random.Random, items: Sequence[Any], most: int) -> list[Any]:
     return list(items) if len(items) <= most else chance.sample(list(items), most)
 
 
-def measure_set(
-    data: Path, language: Language, name: str, score: RowScore, minilm: str | None
-) -> dict[str, Answers]:
-    """What each system puts first for the queries of a set."""
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What was found for the queries of a set, before anything is scored."""
+
+    language: Language
+    signals: list[Signals]
+    right: list[np.ndarray]
+    """Which rows of each query have its label."""
+    answerable: list[bool]
+    others: dict[str, Answers]
+    """What other systems put first."""
+
+    def scored(self, score: RowScore) -> Answers:
+        """What a score puts first."""
+        found = Found()
+        for signals, right in zip(self.signals, self.right, strict=True):
+            scores = score.of(signals, STAGES)
+            if len(scores):
+                best = best_rows(scores.tolist(), signals)[0]
+                found.add(float(scores[best]), bool(right[best]))
+            else:
+                found.add(0.0, False)
+        return found.answers(self.answerable)
+
+
+def search_set(data: Path, language: Language, name: str, minilm: str | None) -> Searched:
+    """Ask the queries of a set."""
     rows, queries = draw(data, name)
-    found = {system: Found() for system in (OURS, OUR_COSINE, BM25)}
+    answerable = [bool(label) for _, label in queries]
+    cosine, bm25 = Found(), Found()
+    all_signals, all_right = [], []
     entries = (
         {"id": str(number), "question": text, "answer": label}
         for number, (text, label) in enumerate(rows)
@@ -163,29 +179,22 @@ def measure_set(
         for text, label in queries:
             steps = index.steps(text)
             steps.run()
-            places = list(steps.recalled.places)
-            signals = steps.signals()
-            scores = score.of(signals, STAGES)
-            chosen = {OURS: (None, 0.0), OUR_COSINE: (None, 0.0), BM25: (None, 0.0)}
-            if places:
-                best = best_rows(scores.tolist(), signals)[0]
-                chosen[OURS] = places[best], float(scores[best])
-            for system, listed in (
-                (OUR_COSINE, steps.recalled.by_vectors),
-                (BM25, steps.recalled.by_words),
-            ):
-                for row in list(listed)[:1]:
-                    chosen[system] = row, listed[row]
-            for system, (row, value) in chosen.items():
-                given = (
-                    "" if row is None else index.segments[row.segment].cells.text(row.row, "answer")
-                )
-                found[system].add(value, bool(label) and given == label)
-    answerable = [bool(label) for _, label in queries]
-    result = {system: each.answers(answerable) for system, each in found.items()}
+            recalled = steps.recalled
+            answer = {
+                row: index.segments[row.segment].cells.text(row.row, "answer")
+                for row in recalled.places
+            }
+            all_signals.append(steps.signals())
+            given = [bool(label) and each == label for each in answer.values()]
+            all_right.append(np.array(given, dtype=np.bool_))
+            for system, listed in ((cosine, recalled.by_vectors), (bm25, recalled.by_words)):
+                first = next(iter(listed), None)
+                is_right = first is not None and bool(label) and answer[first] == label
+                system.add(0.0 if first is None else listed[first], is_right)
+    others = {OUR_COSINE: cosine.answers(answerable), BM25: bm25.answers(answerable)}
     if minilm is not None and language == "en":
-        result[MINILM] = by_cosine(minilm, rows, queries)
-    return result
+        others[MINILM] = by_cosine(minilm, rows, queries)
+    return Searched(language, all_signals, all_right, answerable, others)
 
 
 def by_cosine(
@@ -267,7 +276,7 @@ def curves(
         for threshold in np.unique(np.quantile(scores, np.linspace(0, 1, 200))).tolist():
             each = [answers.at(threshold) for answers in mine]
             point = [
-                _mean_known([row[name] for row in each])
+                mean_known([row[name] for row in each])
                 for name in ("precision", "coverage", "outside_answered")
             ]
             points.append(
@@ -275,18 +284,6 @@ def curves(
             )
         result[system] = points
     return result
-
-
-def coverage_at(points: Sequence[Sequence[float]], precision: float) -> tuple[float, float]:
-    """The most coverage of a curve at a precision, and what it answers out of scope there."""
-    fitting = [(cover, outside) for _, right, cover, outside in points if right >= precision]
-    return max(fitting, default=(0.0, 0.0))
-
-
-def coverage_within(points: Sequence[Sequence[float]], outside: float) -> tuple[float, float]:
-    """The most coverage of a curve that answers so much out of scope, and its precision there."""
-    fitting = [(cover, right) for _, right, cover, out in points if out <= outside]
-    return max(fitting, default=(0.0, 0.0))
 
 
 def measure_faqs(minilm: str | None) -> dict[str, Any]:
@@ -339,92 +336,28 @@ def _mean(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _mean_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
-
-
-def show(result: dict[str, Any]) -> Iterator[str]:
-    """The tables of the page."""
-    columns = (
-        "first_right",
-        "precision",
-        "coverage",
-        "outside_answered",
-        "precision_all",
-        "auroc",
-        "ece",
-    )
-    for group, title in GROUPS.items():
-        mine = {n: each for n, each in result["sets"].items() if each["group"] == group}
-        if not mine:
-            continue
-        yield f"\n{title}, {len(mine)} sets: unweighted means\n"
-        yield f"| system | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}"
-        for system in (OURS, MINILM, OUR_COSINE, BM25):
-            rows = [each[system] for each in mine.values() if system in each]
-            if rows:
-                cells = [_shown(_mean_known([row[name] for row in rows])) for name in columns]
-                yield f"| {system} | {' | '.join(cells)} |"
-        yield f"\n| set | {' | '.join(columns)} | MiniLM first_right | coverage | precision |\n|---|{'---|' * (len(columns) + 3)}"
-        for name, each in mine.items():
-            cells = [_shown(each[OURS][column]) for column in columns]
-            others = [
-                _shown(each.get(MINILM, {}).get(c))
-                for c in ("first_right", "coverage", "precision")
-            ]
-            yield f"| {name} | {' | '.join([*cells, *others])} |"
-        points = result["curves"].get(group, {})
-        if points:
-            yield "\n| system | coverage at precision 0.88 | 0.90 | 0.92 | 0.94 | coverage with 10 % out of scope answered | 15 % | 20 % |\n|---|---|---|---|---|---|---|---|"
-        for system, curve in points.items():
-            cells = [
-                f"{c:.3f} ({o:.3f})"
-                for c, o in (coverage_at(curve, p) for p in (0.88, 0.9, 0.92, 0.94))
-            ]
-            cells += [
-                f"{c:.3f} ({p:.3f})"
-                for c, p in (coverage_within(curve, o) for o in (0.1, 0.15, 0.2))
-            ]
-            yield f"| {system} | {' | '.join(cells)} |"
-    yield "\n| FAQ | first answer right | MiniLM | answered rightly | wrongly | unanswerable answered |\n|---|---|---|---|---|---|"
-    for name, each in result["faqs"].items():
-        cells = [
-            _shown(each[k]) if k in each else "–"
-            for k in ("first_right", "minilm_first_right", "answered_rightly", "answered_wrongly")
-        ]
-        yield f"| {name} | {' | '.join(cells)} | {each['unanswerable_answered']} of {each['unanswerable']} |"
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
 def main() -> None:
-    """Measure, or show what was measured."""
+    """Measure, write and show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--left-out", type=Path)
-    parser.add_argument("--minilm")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--left-out", type=Path, required=True)
+    parser.add_argument("--minilm", help="a bundle; English only")
+    parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", help="these alone")
-    parser.add_argument("--show", type=Path)
     options = parser.parse_args()
-    if options.show is not None:
-        print("\n".join(show(json.loads(options.show.read_text()))))
-        return
-    sets: dict[str, dict[str, Answers]] = {}
-    thresholds: dict[str, float] = {}
-    languages: dict[str, Language] = {}
+    searched: dict[str, Searched] = {}
     for language in ("en", "zh"):
         for name in (*COUNTED[language], *APART[language]):
-            if options.sets and name not in options.sets:
-                continue
-            score = read_scores(options.left_out / f"encoder-{name}.json")["encoder"]
-            languages[name] = language
-            thresholds[name] = score.threshold(DEFAULT_AIM, STAGES)
-            sets[name] = measure_set(options.data, language, name, score, options.minilm)
-            print(name, {k: v.first_right() for k, v in sets[name].items()}, flush=True)
+            if not options.sets or name in options.sets:
+                searched[name] = search_set(options.data, language, name, options.minilm)
+                print(f"{name}: {len(searched[name].answerable)} queries", flush=True)
+    sets: dict[str, dict[str, Answers]] = {}
+    thresholds: dict[str, float] = {}
+    for name, found in searched.items():
+        score = read_score(options.left_out / f"{name}.json")
+        thresholds[name] = score.threshold(DEFAULT_AIM, STAGES)
+        sets[name] = {OURS: found.scored(score), **found.others}
+    languages = {name: found.language for name, found in searched.items()}
     figures = summary(sets, thresholds, languages)
     groups = {group: [n for n in sets if figures[n]["group"] == group] for group in GROUPS}
     result = {
@@ -435,7 +368,7 @@ def main() -> None:
         "faqs": measure_faqs(options.minilm),
     }
     write_json(options.output, result)
-    print("\n".join(show(result)))
+    print("\n".join(tables(result)))
 
 
 if __name__ == "__main__":

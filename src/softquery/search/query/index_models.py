@@ -18,7 +18,6 @@ from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.vectors.text_vectors import (
     OWN_SOURCES,
     SentenceVectors,
-    StateVectors,
     TextVectors,
     decided,
     num_reserved,
@@ -51,8 +50,6 @@ NO_AIM = (
     "an aim needs the learned score, which an index of a shipped matcher has (softquery index "
     "INDEX --rebuild adds it to an older one); --min-score sets the threshold of any other"
 )
-ENCODER, STATES = "encoder", "states"
-"""Sorts of vectors that the learned score knows: a sentence encoder's, or a matcher's states."""
 TEXT_WORDS = 10
 """Words of a typical question."""
 FINGERPRINTED = ("config.json", "tokenizer.json", "model.safetensors")
@@ -87,8 +84,6 @@ class IndexModels:
     ) -> None:
         self.matcher, self.vectors, self.settings = matcher, vectors, settings
         self.threads = threads or cpu_count() or 1
-        self.score_source = score_source(vectors) or ""
-        """The sort of its vectors, for the learned score; empty if that does not know them."""
         pipeline = matcher.pipeline
         self._tokenizer = SearchTokenizer(pipeline.config)
         bundles = [each for each in (matcher.bundle, vectors.bundle) if each is not None]
@@ -206,22 +201,15 @@ def open_models(
     return IndexModels(matcher, vectors, settings, threads=threads)
 
 
-def score_source(vectors: TextVectors) -> str | None:
-    """The sort of vectors that these are for the learned score; None if it has not seen them."""
-    if isinstance(vectors, SentenceVectors):
-        return ENCODER
-    return STATES if isinstance(vectors, StateVectors) else None
-
-
 def _decided_score(score: Score, matcher: Matcher, vectors: TextVectors) -> Score:
     """What `"auto"` stands for; the learned score is refused for models that it does not know."""
     if score == FUSED:
         return FUSED
-    if shipped_matcher_language(matcher.bundle) and score_source(vectors) is not None:
+    if shipped_matcher_language(matcher.bundle) and isinstance(vectors, SentenceVectors):
         return LEARNED
     if score == LEARNED:
         known = " or ".join(SHIPPED_MATCHERS.values())
-        message = f"the learned score is for {known}, with its states or a sentence encoder"
+        message = f"the learned score is for {known}, with vectors of a sentence encoder"
         raise ConfigError(f"{message}; score='fused' is for all models")
     return FUSED
 

@@ -30,7 +30,7 @@ from softquery.search.query.retrieval import (
 )
 from softquery.search.query.stages import RERANK, score_name
 from softquery.search.score.index_facts import IndexFacts
-from softquery.search.score.row_score import best_rows, shipped_scores
+from softquery.search.score.row_score import best_rows, shipped_score
 from softquery.search.score.signals import Signals, gather_signals
 from softquery.search.storage.entries import QUESTION
 from softquery.search.storage.manifest import LEARNED
@@ -210,8 +210,7 @@ class SearchSteps:
     def _learned(self) -> list[tuple[RowPlace, float]]:
         """Rows by how likely they are to answer, with all that is known of them."""
         places, signals = list(self.recalled.places), self.signals()
-        score = shipped_scores()[self.models.score_source]
-        scores = score.of(signals, self.options.stages).tolist()
+        scores = shipped_score().of(signals, self.options.stages).tolist()
         return [(places[row], scores[row]) for row in best_rows(scores, signals)]
 
     def _alignment(self, hit: dict[str, Any]) -> SearchStep:

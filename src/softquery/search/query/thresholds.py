@@ -4,7 +4,7 @@ from softquery.errors import ConfigError
 from softquery.search.aims import DEFAULT_AIM, parse_aim
 from softquery.search.query.index_models import NO_AIM, IndexModels
 from softquery.search.query.stages import RERANK, Stages
-from softquery.search.score.row_score import shipped_scores
+from softquery.search.score.row_score import shipped_score
 from softquery.search.storage.manifest import LEARNED, IndexSettings
 
 
@@ -31,7 +31,7 @@ def least_score(
     if is_learned:
         chosen = aim if aim is not None else settings.aim
         wanted = DEFAULT_AIM if chosen is None else parse_aim(chosen)
-        return shipped_scores()[models.score_source].threshold(wanted, stages)
+        return shipped_score().threshold(wanted, stages)
     if RERANK not in stages:
         return None
     threshold = models.matcher.calibration.threshold

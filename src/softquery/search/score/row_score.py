@@ -23,6 +23,7 @@ from softquery.search.score.signals import Signals
 from softquery.search.score.trees import Trees
 
 Floats = NDArray[np.float64]
+FORMAT = 1
 SCORE_FILE = Path(__file__).with_name("row_score.json")
 
 
@@ -42,7 +43,7 @@ class StageCalibration:
 
 @dataclass(frozen=True, slots=True)
 class RowScore:
-    """The score for one sort of vectors.
+    """The score of a row, by any stages.
 
     Attributes:
         trees: What they say of the features of each row.
@@ -104,31 +105,28 @@ def score_from(data: Mapping[str, Any]) -> RowScore:
     return RowScore(trees, calibrations)
 
 
-def write_scores(path: Path, scores: Mapping[str, RowScore]) -> None:
-    """Write the scores of several sorts of vectors into one file."""
-    content = {
-        "features": list(FEATURES),
-        "sources": {name: score.to_dict() for name, score in scores.items()},
-    }
+def write_score(path: Path, score: RowScore) -> None:
+    """Write a score as JSON."""
+    content = {"format": FORMAT, "columns": list(FEATURES), **score.to_dict()}
     path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
-def read_scores(path: Path) -> dict[str, RowScore]:
-    """The scores of a file, by the sort of vectors.
+def read_score(path: Path) -> RowScore:
+    """Read a score.
 
     Raises:
         ValueError: It was made for other features.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
-    if tuple(content["features"]) != FEATURES:
+    if (content["format"], tuple(content["columns"])) != (FORMAT, FEATURES):
         raise ValueError(f"{path} was made for other features; run shipped/search_score.py again")
-    return {name: score_from(data) for name, data in content["sources"].items()}
+    return score_from(content)
 
 
 @cache
-def shipped_scores() -> dict[str, RowScore]:
-    """The scores that come with softquery, by the sort of vectors."""
-    return read_scores(SCORE_FILE)
+def shipped_score() -> RowScore:
+    """The score that comes with softquery."""
+    return read_score(SCORE_FILE)
 
 
 def best_rows(scores: Sequence[float], signals: Signals) -> list[int]:

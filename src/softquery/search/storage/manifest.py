@@ -113,7 +113,7 @@ class IndexSettings:
     score: Score = "auto"
     """What orders rows: `"learned"`, a probability made of all that the stages say; or `"fused"`,
     the matcher's probability lowered by rank. `"auto"` is `"learned"` for the models that it was
-    learned with: a shipped matcher, with its states or a sentence encoder."""
+    learned with: a shipped matcher with vectors of a sentence encoder."""
     aim: str | None = None
     """What the threshold is for, if `score` is `"learned"`: `"precision=P"` or `"coverage=C"`; by
     default `"precision=0.9"`."""
