@@ -260,16 +260,16 @@ def test_the_aim_of_an_index_is_kept(encoded, tmp_path):
 
 def test_stages_without_rerank_are_probabilities_too(encoded):
     found = softquery("search", encoded, "reset my password", "--stages", "words,vectors")
-    assert "by words,vectors; the score is a probability" in found.stderr + found.stdout
+    assert "by words,vectors; the score is a probability" in found.err + found.out
 
 
 def test_bad_aims_are_refused_in_one_line(encoded, tmp_path):
     found = softquery("search", encoded, "a", "--aim", "recall=0.9")
-    assert found.returncode == 2
-    assert "aim is 'recall=0.9', expected precision=P or coverage=C" in found.stderr
+    assert found.code == 2
+    assert "aim is 'recall=0.9', expected precision=P or coverage=C" in found.err
     columns = "question=question_en,answer=answer_en"
     words = ["--columns", columns, "--model", "match-en", "--vectors", "states"]
-    assert softquery("index", FAQ, "--output", tmp_path / "f.sq", *words).returncode == 0
+    assert softquery("index", FAQ, "--output", tmp_path / "f.sq", *words).code == 0
     found = softquery("search", tmp_path / "f.sq", "a", "--aim", "precision=0.9")
-    assert found.returncode == 2
-    assert "an aim needs the learned score" in found.stderr
+    assert found.code == 2
+    assert "an aim needs the learned score" in found.err
