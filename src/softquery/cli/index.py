@@ -203,8 +203,8 @@ def _rebuild(
     _say(made.last_changes)
     for name, value in made.last_changes.dropped.items():
         note(
-            f"{name} {value:g} was chosen for the former scores and is dropped; "
-            f"it is {made.min_score:g} by now, --min-score sets another"
+            f"{name} {value:g} was chosen for the former model's scores and is dropped; "
+            f"the model's own is {made.min_score:g}, --min-score sets another"
         )
     return made
 

@@ -13,6 +13,13 @@ from softquery.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from softquery.search import SearchResult
 
+SearchAim = Annotated[
+    str | None,
+    typer.Option(
+        help="What the threshold is for: precision=P or coverage=C; by default the index's own."
+    ),
+]
+
 
 def search(
     index: Annotated[Path, typer.Argument(help="The index, a folder.")],
@@ -24,12 +31,7 @@ def search(
     min_score: Annotated[
         float | None, typer.Option(help="From which score on a hit is an answer.")
     ] = None,
-    aim: Annotated[
-        str | None,
-        typer.Option(
-            help="What the threshold is for: precision=P or coverage=C; by default the index's own."
-        ),
-    ] = None,
+    aim: SearchAim = None,
     candidates: Annotated[
         int, typer.Option(min=1, help="How many rows are compared with the query.")
     ] = 50,
