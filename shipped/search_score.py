@@ -43,9 +43,10 @@ SIGNAL_OF = {WORDS: "words", VECTORS: "cosine", RERANK: "matcher"}
 KEPT = {"cosine": 4, "words": 2, "matcher": 2}
 """Rows of a query that are learned from: those that each stage puts first."""
 PER_ROW = ("cosine", "words", "matcher", "answer", "row_length")
-UNANSWERABLE, ONE_ROW = 0.5, 0.5
-"""What a query without an answer counts beside one that has one, so that they are about a sixth;
-and what any query counts to an index of one row per intent, which nobody would have drawn so."""
+LEARNED_UNANSWERABLE, UNANSWERABLE, ONE_ROW = 1.5, 0.5, 0.5
+"""What a query without an answer counts beside one that has one: to the trees, which must tell the
+two apart, more than to the calibration, where they are to be about a sixth. And what any query of
+an index of one row per intent counts, which nobody would have drawn so."""
 MOST_THRESHOLDS = 64
 
 
@@ -111,7 +112,7 @@ def gather_examples(records: Sequence[Record], seed: int) -> Examples:
                 continue
             rows.append(make_features(seen.signals)[places].astype(np.float32))
             right.append(seen.right[places])
-            weight = importance(each) * counts[each.set, each.case] ** -0.5
+            weight = importance(each, LEARNED_UNANSWERABLE) * counts[each.set, each.case] ** -0.5
             weights.append(np.full(len(places), weight))
             sets += [each.set] * len(places)
     return Examples(
@@ -119,9 +120,9 @@ def gather_examples(records: Sequence[Record], seed: int) -> Examples:
     )
 
 
-def importance(query: "Record | Answer") -> float:
+def importance(query: "Record | Answer", unanswerable: float) -> float:
     """What a query counts beside the others of its case."""
-    found = 1.0 if query.is_answerable else UNANSWERABLE
+    found = 1.0 if query.is_answerable else unanswerable
     return found * (ONE_ROW if query.case == "one" else 1.0)
 
 
@@ -155,7 +156,9 @@ def answers(trees: Trees, records: Sequence[Record], stages: Stages) -> list[Ans
 def calibrate(found: Sequence[Answer]) -> StageCalibration:
     """Slope, offset and the curve of thresholds, every case counting alike."""
     counts = Counter((each.set, each.case) for each in found)
-    weights = np.array([importance(each) / counts[each.set, each.case] for each in found])
+    weights = np.array(
+        [importance(each, UNANSWERABLE) / counts[each.set, each.case] for each in found]
+    )
     total = np.array([each.total for each in found])
     right = np.array([each.is_right for each in found], dtype=np.float64)
     answerable = np.array([each.is_answerable for each in found])
