@@ -220,3 +220,56 @@ def test_a_rebuild_that_is_killed_changes_nothing(tmp_path, monkeypatch):
     assert (report["rows"], report["model"], report["segments"]) == (4000, "nli-en", 1)
     assert len(list(Path("faq.sq/segments").iterdir())) == 1  # nothing was left behind
     assert answered(*QUERY)["hits"] != before
+
+
+@pytest.fixture(scope="module")
+def encoded(tmp_path_factory):
+    """An index whose vectors are those of a sentence encoder, so that its score is learned."""
+    from small_sentence_encoders import make_sentence_encoder
+
+    place = tmp_path_factory.mktemp("encoded")
+    encoder = make_sentence_encoder(place / "encoder")
+    columns = "question=question_en,answer=answer_en"
+    words = ["--columns", columns, "--model", "match-en", "--vectors", encoder]
+    report = answered("index", FAQ, "--output", place / "faq.sq", *words)
+    assert (report["score"], report["aim"]) == ("learned", "precision=0.9")
+    return place / "faq.sq"
+
+
+def test_an_aim_chooses_the_threshold(encoded):
+    query = "How do I reset my password?"
+    aims = ("precision=0.95", "precision=0.9", "coverage=0.9", "coverage=0.999")
+    hits = [answered("search", encoded, query, "--aim", aim, "--top", 50)["hits"] for aim in aims]
+    assert [len(each) for each in hits] == sorted(map(len, hits))
+    assert len(hits[0]) < len(hits[-1])
+    assert answered("search", encoded, query)["hits"] == hits[1][:5]
+    least = answered("search", encoded, query, "--aim", aims[0], "--min-score", 0, "--top", 50)
+    assert len(least["hits"]) == 50
+
+
+def test_the_aim_of_an_index_is_kept(encoded, tmp_path):
+    place = tmp_path / "faq.sq"
+    shutil.copytree(encoded, place)
+    before = answered("index", "--output", place)["min_score"]
+    report = answered("index", "--output", place, "--aim", "coverage=0.9")
+    assert report["aim"] == "coverage=0.9"
+    assert report["min_score"] < before
+    report = answered("index", "--output", place, "--min-score", 0.3)
+    assert (report["aim"], report["min_score"]) == (None, 0.3)
+
+
+def test_stages_without_rerank_are_probabilities_too(encoded):
+    found = softquery("search", encoded, "reset my password", "--stages", "words,vectors")
+    assert "by words,vectors; the score is a probability" in found.err + found.out
+
+
+def test_bad_aims_are_refused_in_one_line(encoded, tmp_path):
+    found = softquery("search", encoded, "a", "--aim", "recall=0.9")
+    assert found.code == 2
+    assert "aim is 'recall=0.9', expected precision=P or coverage=C" in found.err
+    columns = "question=question_en,answer=answer_en"
+    words = ["--columns", columns, "--model", "match-en", "--vectors", "states"]
+    assert softquery("index", FAQ, "--output", tmp_path / "f.sq", *words).code == 0
+    found = softquery("search", tmp_path / "f.sq", "a", "--aim", "precision=0.9")
+    assert found.code == 2
+    assert "an aim needs the learned score" in found.err

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FORMS = (".tsv", ".jsonl")
 DUPLICATE = ("first", "second", "first_question", "second_question", "score", "is_exact")
-REBUILT_WITH = "--model, --vectors, --min-score, --duplicates, --threads and --json"
+REBUILT_WITH = "--model, --vectors, --min-score, --aim, --duplicates, --threads and --json"
 SHOWN = 5
 """Repeated questions that are named one by one."""
 
@@ -39,8 +39,8 @@ Language = Annotated[str | None, typer.Option(help="Rows in this language only, 
 VectorSource = Annotated[
     str | None,
     typer.Option(
-        help="Vectors for recall: auto (the default), words, states, or a bundle; only --rebuild "
-        "changes it."
+        help="Vectors for recall: auto (the default: embed-en or embed-zh where it is there), "
+        "words, states, or a bundle; only --rebuild changes it."
     ),
 ]
 EncodingForm = Annotated[
@@ -49,6 +49,13 @@ EncodingForm = Annotated[
 ]
 WordColumns = Annotated[
     str | None, typer.Option(help="Columns in which words are looked up, `question` by default.")
+]
+AimOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What the threshold is for: precision=P (0.9 by default) or coverage=C. --min-score "
+        "wins over it."
+    ),
 ]
 Rebuild = Annotated[
     bool,
@@ -77,8 +84,9 @@ def index(
     encodings: EncodingForm = None,
     words: WordColumns = None,
     min_score: Annotated[
-        float | None, typer.Option(help="Hits below it are no answer; the model's by default.")
+        float | None, typer.Option(help="Hits below it are no answer; by default what --aim needs.")
     ] = None,
+    aim: AimOption = None,
     duplicates: Annotated[
         Path | None, typer.Option(help="Write rows that ask the same here (.tsv .jsonl).")
     ] = None,
@@ -92,8 +100,8 @@ def index(
     """Build an index of questions, or change one.
 
     A first indexing that was interrupted goes on when the same command is given again. Without a
-    file, an index is changed (--delete, --min-score, --compact), looked through (--duplicates) or
-    described.
+    file, an index is changed (--delete, --min-score, --aim, --compact), looked through
+    (--duplicates) or described.
 
     When its model was replaced by a newer one, `softquery index faq.sq --rebuild` makes the index
     anew from the rows that it holds. Until that is done, it stays as it was.
@@ -102,7 +110,10 @@ def index(
         if add or delete or compact or columns or encodings or words or language:
             raise ConfigError(f"--rebuild goes with {REBUILT_WITH} alone")
         place = _place(_one_index(source, output), duplicates)
-        _tell(_rebuild(place, model, vectors, min_score, threads), duplicates, as_json)
+        made = _rebuild(place, model, vectors, min_score, threads)
+        if aim is not None:
+            made.set_aim(aim)
+        _tell(made, duplicates, as_json)
         return
     place = _place(output, duplicates)
     rename = parse_rename(columns)
@@ -116,11 +127,16 @@ def index(
             "encodings": "int8" if encodings is None else encodings,
             "word_columns": _names("question" if words is None else words),
             "min_score": min_score,
+            "aim": aim,
         }
         made = _build(source, place, model, language, rename, settings, threads)
     else:
         made = _open(place, threads)
-        _change(made, source, delete or [], language, rename, min_score)
+        _change(made, source, delete or [], language, rename)
+        if aim is not None:
+            made.set_aim(aim)
+        if min_score is not None:
+            made.set_min_score(min_score)
         if compact:
             made.compact()
     _tell(made, duplicates, as_json)
@@ -216,7 +232,6 @@ def _change(
     delete: list[str],
     language: str | None,
     rename: dict[str, str] | None,
-    min_score: float | None,
 ) -> None:
     if delete:
         _say(made.delete(delete))
@@ -224,8 +239,6 @@ def _change(
         with counting("rows") as advance:
             made.add(source, columns=rename, language=language, advance=advance)
         _say(made.last_changes, made.manifest.model)
-    if min_score is not None:
-        made.set_min_score(min_score)
 
 
 def _place(output: Path | None, duplicates: Path | None) -> Path:
@@ -265,6 +278,8 @@ def _report(built: "Index") -> dict[str, Any]:
         "rows": len(built),
         "model": built.manifest.model,
         "vectors": built.manifest.vector_source,
+        "score": built.manifest.settings.score,
+        "aim": built.aim,
         "min_score": built.min_score,
         "segments": len(built.manifest.segments),
         "bytes": total,

@@ -13,6 +13,13 @@ from softquery.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from softquery.search import SearchResult
 
+SearchAim = Annotated[
+    str | None,
+    typer.Option(
+        help="What the threshold is for: precision=P or coverage=C; by default the index's own."
+    ),
+]
+
 
 def search(
     index: Annotated[Path, typer.Argument(help="The index, a folder.")],
@@ -24,14 +31,15 @@ def search(
     min_score: Annotated[
         float | None, typer.Option(help="From which score on a hit is an answer.")
     ] = None,
+    aim: SearchAim = None,
     candidates: Annotated[
         int, typer.Option(min=1, help="How many rows are compared with the query.")
     ] = 50,
     stages: Annotated[
         str | None,
         typer.Option(
-            help="Some of words,vectors,rerank; all by default. Without rerank, scores are those "
-            "of recall, and there is no threshold unless --min-score names one."
+            help="Some of words,vectors,rerank; all by default. In an index without learned "
+            "scores, those without rerank are recall's, with no threshold but --min-score."
         ),
     ] = None,
     explain: Annotated[
@@ -63,6 +71,7 @@ def search(
         min_score=min_score,
         candidates=candidates,
         stages=used,
+        aim=aim,
     )
     if explain is not None:
         best = (found.hits or found.others)[:1]
@@ -100,12 +109,12 @@ def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _show(found: "SearchResult") -> None:
-    from softquery.search.query.stages import STAGES, score_name, shown_stages
+    from softquery.search.query.stages import STAGES, shown_stages
 
     if found.note:
         note(found.note)
     if found.stages != STAGES:
-        note(f"by {shown_stages(found.stages)}; the score is {score_name(found.stages)}")
+        note(f"by {shown_stages(found.stages)}; the score is {found.score}")
     if found.hits:
         table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
         print_table(found.query, ("score", "question", "answer"), table)

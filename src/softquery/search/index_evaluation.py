@@ -277,7 +277,7 @@ def evaluate_index(
             seconds.setdefault(name, []).append(value)
         scores.append(search.ranked[0][1] if search.ranked else 0.0)
         advance(done)
-    min_score = index.min_score if RERANK in used else None
+    min_score = index.least_score(used)
     return SearchEvaluation(queries, used, ranked, scores, seconds, candidates, min_score)
 
 

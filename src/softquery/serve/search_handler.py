@@ -29,6 +29,7 @@ class SearchRequest:
     candidates: int = 50
     explain: bool = False
     stages: tuple[str, ...] | None = None
+    aim: str | None = None
     max_weights: int = 300_000
     """The most weights that the alignments of all hits may have together."""
 
@@ -71,6 +72,7 @@ class SearchableIndex(Protocol):
         candidates: int,
         explain: bool,
         stages: tuple[str, ...] | None,
+        aim: str | None,
     ) -> SteppedSearch:
         """A search for the best hits."""
 
@@ -137,6 +139,7 @@ class SearchHandler:
                 candidates=request.candidates,
                 explain=request.explain,
                 stages=request.stages,
+                aim=request.aim,
             )
             for _ in search.recall():
                 yield SplitRequest([], [])

@@ -297,5 +297,5 @@ def test_segments_of_one_name(index):
 
 
 def test_what_softquery_writes_stays_readable(index):
-    assert json.loads((index.path / "manifest.json").read_bytes())["format"] == 1
+    assert json.loads((index.path / "manifest.json").read_bytes())["format"] == 2
     use(index.path)

@@ -29,7 +29,7 @@ from softquery.search.query.index_models import (
 from softquery.search.storage.encodings import EncodingWriter
 from softquery.search.storage.entries import ID, QUESTION, Entries, Repeat, ordered_columns
 from softquery.search.storage.index_files import FolderWriter
-from softquery.search.storage.manifest import Manifest, SegmentEntry
+from softquery.search.storage.manifest import AUTO, Manifest, Score, SegmentEntry
 from softquery.search.storage.segment import (
     EncodedRows,
     Segment,
@@ -131,6 +131,7 @@ def rebuild_rows(
     vectors: str | None,
     min_score: float | None,
     *,
+    score: Score = AUTO,
     threads: int | None,
     advance: Advance,
 ) -> tuple[IndexModels, Changes]:
@@ -141,6 +142,7 @@ def rebuild_rows(
         model: The matcher; None for that of the index.
         vectors: The source of vectors; None for that of the index.
         min_score: The score that a hit needs; None for that of the index, if it still applies.
+        score: What orders rows; `"auto"` for what a new index would have.
         threads: Threads of encoding; None for all cores.
         advance: Called with the number of rows that are done.
     """
@@ -150,12 +152,13 @@ def rebuild_rows(
         raise InputError(f"{message}start over if its model was replaced", source=store.folder)
     name = before.model if model is None else portable(model)
     source = vectors or _kept_source(before)
-    models = open_models(name, replace(before.settings, vectors=source), threads)
+    models = open_models(name, replace(before.settings, vectors=source, score=score), threads)
     mark = fingerprint(models.matcher.bundle)
     dropped: dict[str, float] = {}
     if min_score is None:
         min_score = before.settings.min_score
-        if min_score and mark != before.fingerprint:  # at 0, any matcher's every hit is an answer
+        is_other = (mark, models.settings.score) != (before.fingerprint, before.settings.score)
+        if min_score and is_other:  # at 0, any score's every hit is an answer
             dropped, min_score = {"min_score": min_score}, None
     after = replace(
         before,

@@ -10,9 +10,10 @@ from softquery.bundle.card import card_languages
 from softquery.errors import ConfigError, InputError, counted
 from softquery.plain_files import read_plain
 from softquery.text.languages import LANGUAGES, LATIN_LANGUAGES, language_name
-from softquery.zoo import shipped_folder
+from softquery.zoo import entries, shipped_folder
 
 SHIPPED_MATCHERS = {"en": "match-en", "zh": "match-zh"}
+SHIPPED_ENCODERS = {"en": "embed-en", "zh": "embed-zh"}
 FEW = 0.1
 """The share of rows that may be in another language than the others."""
 LARGEST_CARD = 1 << 20
@@ -47,6 +48,22 @@ def choose_matcher(languages: Languages, source: str | PathLike[str]) -> Matcher
         raise InputError(f"its rows are in {language_name(first)}; {_SHIPPED}", source=source)
     rows = f"{count:,} of {counted(sum(languages.values()), 'row is', 'rows are')}"
     return MatcherChoice(SHIPPED_MATCHERS[first], f"{rows} in {language_name(first)}")
+
+
+def shipped_matcher_language(bundle: Bundle) -> str | None:
+    """The language of a matcher that is one of the shipped ones for search; None for others."""
+    if bundle.path.parent != shipped_folder():
+        return None
+    by_name = {name: code for code, name in SHIPPED_MATCHERS.items()}
+    return by_name.get(bundle.path.name)
+
+
+def default_encoder(bundle: Bundle) -> str | None:
+    """The sentence encoder that goes with a shipped matcher, if it is there; None if not."""
+    code = shipped_matcher_language(bundle)
+    name = SHIPPED_ENCODERS.get(code or "")
+    there = {entry.name for entry in entries() if entry.problem is None}
+    return name if name in there else None
 
 
 def check_language(code: object) -> None:

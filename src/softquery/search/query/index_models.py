@@ -12,21 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.bundle import Bundle
-from softquery.errors import BundleError
+from softquery.errors import BundleError, ConfigError
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.vectors.text_vectors import (
     OWN_SOURCES,
+    SentenceVectors,
     TextVectors,
     decided,
     num_reserved,
     open_vectors,
     zipf_shares,
 )
-from softquery.search.query.index_languages import languages_read, query_note
+from softquery.search.query.index_languages import (
+    SHIPPED_MATCHERS,
+    default_encoder,
+    languages_read,
+    query_note,
+    shipped_matcher_language,
+)
 from softquery.search.query.stages import RERANK, VECTORS
 from softquery.search.storage.entries import QUESTION
-from softquery.search.storage.manifest import IndexSettings
+from softquery.search.storage.manifest import FUSED, LEARNED, IndexSettings, Score
 from softquery.search.storage.segment import EncodedRows, SegmentShape
 from softquery.search.storage.word_recall import SearchTokenizer
 from softquery.text.languages import language_of
@@ -39,6 +46,10 @@ BATCH, TOKENS = 32, 2048
 """The most rows, and the most tokens with padding, that the matcher encodes in one batch."""
 NESTED = "embedder"
 """The key under which a model's config describes a biLM inside it."""
+NO_AIM = (
+    "an aim needs the learned score, which an index of a shipped matcher has (softquery index "
+    "INDEX --rebuild adds it to an older one); --min-score sets the threshold of any other"
+)
 TEXT_WORDS = 10
 """Words of a typical question."""
 FINGERPRINTED = ("config.json", "tokenizer.json", "model.safetensors")
@@ -176,10 +187,31 @@ def open_models(
     if is_bert(matcher.bundle):
         needed = "an index needs a matcher that reads each by itself, such as ESIM"
         raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {needed}")
-    source = decided(settings.vectors, matcher)
+    source = settings.vectors
+    if source == "auto":
+        source = default_encoder(matcher.bundle) or decided(source, matcher)
     vectors = open_vectors(source, matcher, threads=threads)
-    settings = replace(settings, vectors=source if source in OWN_SOURCES else portable(source))
+    settings = replace(
+        settings,
+        vectors=source if source in OWN_SOURCES else portable(source),
+        score=_decided_score(settings.score, matcher, vectors),
+    )
+    if settings.aim is not None and settings.score == FUSED:
+        raise ConfigError(NO_AIM)
     return IndexModels(matcher, vectors, settings, threads=threads)
+
+
+def _decided_score(score: Score, matcher: Matcher, vectors: TextVectors) -> Score:
+    """What `"auto"` stands for; the learned score is refused for models that it does not know."""
+    if score == FUSED:
+        return FUSED
+    if shipped_matcher_language(matcher.bundle) and isinstance(vectors, SentenceVectors):
+        return LEARNED
+    if score == LEARNED:
+        known = " or ".join(SHIPPED_MATCHERS.values())
+        message = f"the learned score is for {known}, with vectors of a sentence encoder"
+        raise ConfigError(f"{message}; score='fused' is for all models")
+    return FUSED
 
 
 def portable(model: str | PathLike[str]) -> str:

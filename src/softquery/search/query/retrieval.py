@@ -22,7 +22,7 @@ from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.storage.entries import ANSWER, QUESTION
 from softquery.search.storage.manifest import check_min_score, check_number
 from softquery.search.storage.segment import Segment
-from softquery.search.storage.word_recall import query_weights
+from softquery.search.storage.word_recall import most_weight, query_weights
 
 Floats = NDArray[np.float32]
 Masks = Sequence[NDArray[np.bool_]]
@@ -51,6 +51,8 @@ class RecallResult:
         scores: The same rows with the scores they have if nothing is reranked; see `stages`.
         by_words: The list by words alone, with BM25.
         by_vectors: The list by vectors alone, with cosines.
+        vector: That of the query, if vectors were looked up.
+        words: What BM25 says of every row, if words were looked up.
         seconds: Time by stage.
     """
 
@@ -58,7 +60,22 @@ class RecallResult:
     scores: dict[RowPlace, float] = field(default_factory=dict)
     by_words: dict[RowPlace, float] = field(default_factory=dict)
     by_vectors: dict[RowPlace, float] = field(default_factory=dict)
+    vector: Floats | None = None
+    words: "WordScores | None" = None
     seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """BM25 of all rows.
+
+    Attributes:
+        of_segments: Of every row of each segment.
+        most: What a row could reach at most that has all words of the query, known or not.
+    """
+
+    of_segments: list[Floats]
+    most: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,7 @@ class SearchResult:
         seconds: Time by stage: `read`, `vectors`, `words`, `rerank` as far as they were used,
             `explain` if that was asked for, and `total`.
         stages: The stages that were used; they say what the scores are, see `stages`.
+        score: What the scores are, in words: `"a probability"`, or `"a cosine"`.
         note: What whoever asks must know, such as that no model reads the query's language; None
             if there is nothing.
     """
@@ -82,6 +100,7 @@ class SearchResult:
     seconds: dict[str, float] = field(default_factory=dict)
     stages: Stages = STAGES
     note: str | None = None
+    score: str = "a probability"
 
     @property
     def nearest(self) -> list[dict[str, Any]]:
@@ -165,13 +184,14 @@ def recall(
     if vector is not None:
         by_vectors = nearest_vectors(segments, vector, count, allowed)
     times.append(perf_counter())
-    if WORDS in stages:
-        by_words = best_words(segments, models.query_words(text), count, allowed)
+    words = word_scores(segments, models.query_words(text)) if WORDS in stages else None
+    if words is not None:
+        by_words = best_words(words, count, allowed)
     times.append(perf_counter())
     seconds = dict(zip(("read", VECTORS, WORDS), np.diff(times).tolist(), strict=True))
     seconds = {name: each for name, each in seconds.items() if name in (*stages, "read")}
     if stages == (RERANK,):
-        return RecallResult(places=_every_row(allowed), seconds=seconds)
+        return RecallResult(_every_row(allowed), seconds=seconds)
     lists = [ranked for ranked in (by_vectors, by_words) if ranked]
     best = len(lists) / (FUSION + 1)
     fused = dict(islice(fuse(lists).items(), count))
@@ -179,7 +199,7 @@ def recall(
     scores = by_words or by_vectors
     if WORDS in stages and VECTORS in stages:
         scores = {place: score / best for place, score in fused.items()}
-    return RecallResult(places, scores, by_words, by_vectors, seconds)
+    return RecallResult(places, scores, by_words, by_vectors, vector, words, seconds)
 
 
 def _every_row(allowed: Masks) -> dict[RowPlace, float]:
@@ -212,21 +232,23 @@ def nearest_vectors(
     return {RowPlace(number, row): -score for score, number, row in sorted(found)[:count]}
 
 
-def best_words(
-    segments: Sequence[Segment], query: QueryWords, count: int, allowed: Masks
-) -> dict[RowPlace, float]:
-    """Rows by the query's words, best first, with BM25; a row with none of them is not listed."""
+def word_scores(segments: Sequence[Segment], query: QueryWords) -> WordScores:
+    """What BM25 says of every row."""
     distinct = dict.fromkeys(query.words)
     counts = {
         word: sum(segment.words.num_rows_with(word) for segment in segments) for word in distinct
     }
     num_rows = sum(len(segment) for segment in segments)
     weights = query_weights(query.words, counts, num_rows, query.usual)
+    found = [segment.words.scores(weights) for segment in segments]
+    return WordScores(found, most_weight(query.words, counts, num_rows, query.usual))
+
+
+def best_words(words: WordScores, count: int, allowed: Masks) -> dict[RowPlace, float]:
+    """Rows by the query's words, best first, with BM25; a row with none of them is not listed."""
     found = []
-    for number, (segment, mask) in enumerate(zip(segments, allowed, strict=True)):
-        scores = segment.words.scores(weights)
-        if not mask.all():
-            scores *= mask
+    for number, (scores, mask) in enumerate(zip(words.of_segments, allowed, strict=True)):
+        scores = scores if mask.all() else scores * mask
         rows = highest(scores, count)
         found += [
             (-score, number, row)

@@ -29,8 +29,12 @@ from softquery.search.query.retrieval import (
     question_at,
     recall,
 )
-from softquery.search.query.stages import RERANK
+from softquery.search.query.stages import RERANK, score_name
+from softquery.search.score.index_facts import IndexFacts
+from softquery.search.score.row_score import best_rows, shipped_score
+from softquery.search.score.signals import Signals, gather_signals
 from softquery.search.storage.entries import QUESTION
+from softquery.search.storage.manifest import LEARNED
 from softquery.search.storage.segment import Segment
 
 QUERY_COLUMNS = ("query", "text")
@@ -60,16 +64,23 @@ class SearchSteps:
         models: The models of the index.
         text: The query.
         options: What is asked of the search.
+        facts: Measures the index, if its score asks for that.
 
     Raises:
         ConfigError: The query is empty, or no text.
     """
 
     def __init__(
-        self, segments: Sequence[Segment], models: IndexModels, text: str, options: SearchOptions
+        self,
+        segments: Sequence[Segment],
+        models: IndexModels,
+        text: str,
+        options: SearchOptions,
+        facts: Callable[[], IndexFacts],
     ) -> None:
         check_query(text)
         self.segments, self.models, self.text, self.options = segments, models, text, options
+        self._facts = facts
         sentences, cuts = models.matcher.read([text])
         self.num_tokens, self.is_truncated = len(sentences[0]), cuts[0] > 0
         self.num_weights = 0
@@ -130,7 +141,22 @@ class SearchSteps:
         hits, others = self._hits[:good], self._hits[good:]
         stages = self.options.stages
         note = self.models.language_note(self.text, stages)
-        return SearchResult(self.text, hits, others, self._seconds, stages, note)
+        kind = score_name(stages, is_learned=self.models.settings.score == LEARNED)
+        return SearchResult(self.text, hits, others, self._seconds, stages, note, kind)
+
+    def signals(self) -> Signals:
+        """What the stages say of each row that was recalled; when all of them are done."""
+        recalled, words = self.recalled, self.recalled.words
+        return gather_signals(
+            self.text,
+            self.segments,
+            list(recalled.places),
+            self._facts(),
+            vector=recalled.vector,
+            word_scores=None if words is None else words.of_segments,
+            word_mass=0.0 if words is None else words.most,
+            probabilities=self._probabilities if RERANK in self.options.stages else None,
+        )
 
     def _recall(self) -> None:
         began, options = perf_counter(), self.options
@@ -168,7 +194,9 @@ class SearchSteps:
 
     def _rank(self) -> None:
         began, options = perf_counter(), self.options
-        if RERANK in options.stages:
+        if self.models.settings.score == LEARNED:
+            self.ranked = self._learned()
+        elif RERANK in options.stages:
             weight = self.models.settings.recall_weight
             self.ranked = best_first(self.recalled.places, self._probabilities, weight)
         else:
@@ -181,6 +209,12 @@ class SearchSteps:
             self._read_lengths([place for place in good if place not in self._lengths])
             self.num_weights = 2 * self.num_tokens * sum(self._lengths[place] for place in good)
         self._spend("rerank" if RERANK in options.stages else "total", began)
+
+    def _learned(self) -> list[tuple[RowPlace, float]]:
+        """Rows by how likely they are to answer, with all that is known of them."""
+        places, signals = list(self.recalled.places), self.signals()
+        scores = shipped_score().of(signals, self.options.stages).tolist()
+        return [(places[row], scores[row]) for row in best_rows(scores, signals)]
 
     def _alignment(self, hit: dict[str, Any]) -> SearchStep:
         weights = self.num_weights // max(1, self._num_good)

@@ -1,5 +1,8 @@
 """The stages of a search, by name: any of them may be left out.
 
+With the learned score, every subset gives a probability: see `softquery.search.score`. With the
+fused one:
+
 | stages | order and score |
 |---|---|
 | with `rerank` | the matcher's probability, lowered by as much as recall ranks a row behind |
@@ -72,13 +75,15 @@ def shown_stages(stages: Sequence[str]) -> str:
     return ",".join(stages)
 
 
-def score_name(stages: Stages) -> str:
+def score_name(stages: Stages, *, is_learned: bool = False) -> str:
     """What the score of a hit is.
 
     >>> score_name(("vectors",)), score_name(("words", "rerank"))
     ('a cosine', 'a probability')
+    >>> score_name(("vectors",), is_learned=True)
+    'a probability'
     """
-    if RERANK in stages:
+    if is_learned or RERANK in stages:
         return "a probability"
     if len(stages) > 1:
         return "made of ranks, 1 for a row that leads both lists"

@@ -11,13 +11,14 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from softquery import __version__
 from softquery.atomic import write_text
 from softquery.errors import ConfigError, InputError
+from softquery.search.aims import parse_aim
 from softquery.search.storage.encodings import Precision
 from softquery.search.storage.index_files import read_json
 from softquery.search.storage.json_fields import (
@@ -32,10 +33,16 @@ from softquery.search.storage.json_fields import (
     whole_number,
 )
 
-FORMAT = 1
-"""The newest format of an index that this version reads, and the one that it writes."""
+FORMAT = 2
+"""The newest format of an index that this version reads, and the one that it writes. Indexes of
+format 1 have no `score` and no `aim` among their settings; they are searched as they were."""
 MANIFEST = "manifest.json"
 PRECISIONS = ("int8", "float16", "none")
+Score = Literal["auto", "learned", "fused"]
+AUTO: Final = "auto"
+LEARNED: Final = "learned"
+FUSED: Final = "fused"
+SCORES: tuple[Score, ...] = (AUTO, LEARNED, FUSED)
 MOST_ROWS = 2**31 - 1
 """Rows of a segment, which are numbered by int32."""
 MOST_CHANGES = 2**52
@@ -58,7 +65,11 @@ _SETTINGS_FIELDS = {
     "word_columns": TEXTS,
     "recall_weight": Expected("a number of at least 0", lambda value: _is_number(value)),
     "min_score": or_null(Expected("a number from 0 to 1", lambda value: _is_number(value))),
+    "score": one_of((LEARNED, FUSED)),
+    "aim": or_null(TEXT),
 }
+_BEFORE_SCORES = {"score": FUSED, "aim": None}
+"""What format 1 meant by settings that it did not have."""
 _LIST = Expected("a list", lambda value: isinstance(value, list))
 _MANIFEST_FIELDS = {
     "generation": whole_number(0, MOST_CHANGES),
@@ -76,7 +87,7 @@ _MANIFEST_FIELDS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IndexSettings:
-    """How an index is built; fixed from then on, except for `min_score`.
+    """How an index is built; fixed from then on, except for `min_score` and `aim`.
 
     >>> IndexSettings(encodings="float32")
     Traceback (most recent call last):
@@ -87,15 +98,25 @@ class IndexSettings:
     vectors: str = "auto"
     """Where a text's vector comes from: `"states"`, the weighted mean of the states of the model's
     first BiLSTM; `"words"`, that of its word vectors; or a bundle of a Siamese matcher, of ELMo or
-    of word vectors. `"auto"` is the model's own vector if it is Siamese, else `"states"`."""
+    of word vectors. `"auto"` is the shipped sentence encoder for the language of a shipped matcher;
+    else the model's own vector if it is Siamese, and `"states"` if not."""
     encodings: Precision = "int8"
     """How the model's encodings are stored; with `"none"` every query computes them."""
     word_columns: tuple[str, ...] = ("question",)
     """The columns in which words are looked up."""
     recall_weight: float = 200.0
-    """How much a row's rank in recall counts beside the matcher, in log-odds: see `blended`."""
+    """How much a row's rank in recall counts beside the matcher, in log-odds: see `blended`; only
+    if `score` is `"fused"`."""
     min_score: float | None = None
-    """The score that a hit needs to be an answer; by default the model's threshold, or 0.5."""
+    """The score that a hit needs to be an answer; by default what `aim` asks for, and if `score` is
+    `"fused"` the model's threshold, or 0.5."""
+    score: Score = "auto"
+    """What orders rows: `"learned"`, a probability made of all that the stages say; or `"fused"`,
+    the matcher's probability lowered by rank. `"auto"` is `"learned"` for the models that it was
+    learned with: a shipped matcher with vectors of a sentence encoder."""
+    aim: str | None = None
+    """What the threshold is for, if `score` is `"learned"`: `"precision=P"` or `"coverage=C"`; by
+    default `"precision=0.9"`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.vectors, str):
@@ -109,6 +130,10 @@ class IndexSettings:
             raise ConfigError(f"recall_weight must be 0 or more, got {self.recall_weight!r:.60}")
         if self.min_score is not None:
             check_min_score(self.min_score)
+        if self.score not in SCORES:
+            raise ConfigError(f"score must be auto, learned or fused, got {self.score!r:.60}")
+        if self.aim is not None:
+            parse_aim(self.aim)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,7 +224,10 @@ def _parsed(data: Mapping[str, Any]) -> Manifest:
     """The manifest in a JSON object; a `ValueError` says which value is wrong."""
     known = {name: data[name] for name in _MANIFEST_FIELDS if name in data}
     values = check_fields(known, _MANIFEST_FIELDS, "the manifest")
-    settings = check_fields(values["settings"], _SETTINGS_FIELDS, "settings")
+    given = values["settings"]
+    if data["format"] == 1:
+        given = {**_BEFORE_SCORES, **given}
+    settings = check_fields(given, _SETTINGS_FIELDS, "settings")
     settings["word_columns"] = tuple(settings["word_columns"])
     values["settings"] = IndexSettings(**settings)
     values["columns"] = tuple(values["columns"])

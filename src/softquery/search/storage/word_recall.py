@@ -187,6 +187,32 @@ def query_weights(
     return weights
 
 
+def most_weight(
+    query: Sequence[str],
+    counts: Mapping[str, int],
+    num_rows: int,
+    usual: Mapping[str, float] | None = None,
+) -> float:
+    """What the words of a query weigh together, those that no row contains included.
+
+    BM25 comes near it where a row has all of them, and each several times.
+
+    Args:
+        query: The words of the query.
+        counts: How many rows of the index contain each word.
+        num_rows: Rows of the index.
+        usual: The share of texts in general that contain each word, if known.
+
+    >>> round(most_weight(["the", "refund", "zloty"], {"the": 60, "refund": 8, "zloty": 0}, 100), 1)
+    8.3
+    """
+    added = 0 if usual is None else USUAL_ROWS
+    common = usual or {}
+    return sum(
+        idf(num_rows + added, counts[word] + added * common.get(word, 0.0)) for word in query
+    )
+
+
 class SearchTokenizer:
     """Cuts texts into the words that are worth looking up, normalised as the bundle does.
 

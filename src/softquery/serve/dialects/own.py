@@ -104,8 +104,16 @@ class SearchBody(RequestBody):
         float | None,
         Field(
             ge=0,
-            description="The score that a hit needs, with `rerank` from 0 to 1; by default the "
-            "index's own, or none without `rerank`.",
+            description="The score that a hit needs; by default what the aim asks for, and in an "
+            "index without learned scores its own, or none without `rerank`.",
+        ),
+    ] = None
+    aim: Annotated[
+        str | None,
+        Field(
+            max_length=60,
+            description="What the threshold is for: `precision=P` or `coverage=C`, such as "
+            "`precision=0.9`; by default the index's own. `min_score` wins over it.",
         ),
     ] = None
     candidates: Annotated[
@@ -139,6 +147,7 @@ class SearchBody(RequestBody):
             candidates=self.candidates if is_given else max(1, min(self.candidates, most // count)),
             explain=self.explain,
             stages=None if self.stages is None else checked_stages(self.stages),
+            aim=self.aim,
         )
 
 

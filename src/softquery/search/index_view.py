@@ -1,0 +1,269 @@
+"""An index as it is searched: its rows, its models, its threshold."""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from softquery.runtime import Matcher
+from softquery.runtime.given_texts import Texts
+from softquery.search.aims import DEFAULT_AIM
+from softquery.search.changes.duplicates import Duplicate, find_duplicates
+from softquery.search.query.index_models import IndexModels
+from softquery.search.query.retrieval import SearchOptions, SearchResult, Where
+from softquery.search.query.search_steps import SearchSteps, checked_queries, run_searches
+from softquery.search.query.stages import STAGES, Stages, checked_stages
+from softquery.search.query.thresholds import least_score
+from softquery.search.score.index_facts import IndexFacts, measure_facts
+from softquery.search.storage.index_folder import folder_sizes
+from softquery.search.storage.manifest import LEARNED, Manifest, check_min_score
+from softquery.search.storage.segment import Segment
+from softquery.search.storage.store import Store
+
+Advance = Callable[[int], object]
+
+
+class IndexView:
+    """Questions and answers in a folder, as this process sees them.
+
+    Args:
+        store: The folder.
+        models: The models that encode rows and queries.
+    """
+
+    def __init__(self, store: Store, models: IndexModels) -> None:
+        self._store, self._models = store, models
+        self._store.require_shape(models.shape(store.manifest.columns))
+        self._facts: tuple[tuple[Segment, ...], IndexFacts] | None = None
+
+    def __repr__(self) -> str:
+        name, model = str(self.path), Path(self._store.manifest.model).name
+        return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r})"
+
+    def __len__(self) -> int:
+        return self._store.manifest.num_rows
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._store.folder
+
+    @property
+    def manifest(self) -> Manifest:
+        """The state of the index as this process sees it."""
+        return self._store.manifest
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments that hold the rows."""
+        return self._store.segments
+
+    @property
+    def models(self) -> IndexModels:
+        """The models that encode rows and queries."""
+        return self._models
+
+    @property
+    def matcher(self) -> Matcher:
+        """The matcher, which encodes and compares texts."""
+        return self._models.matcher
+
+    @property
+    def min_score(self) -> float:
+        """The score that a hit needs to be an answer, unless a search names another."""
+        least = self.least_score()
+        return 0.0 if least is None else least
+
+    @property
+    def has_learned_score(self) -> bool:
+        """Whether scores are those that were learned over many domains; see `IndexSettings`."""
+        return self._store.manifest.settings.score == LEARNED
+
+    @property
+    def aim(self) -> str | None:
+        """What the threshold is for; None if `min_score` was set, or scores are not learned."""
+        settings = self._store.manifest.settings
+        if settings.score != LEARNED or settings.min_score is not None:
+            return None
+        return settings.aim or DEFAULT_AIM.spelt
+
+    def least_score(
+        self, stages: Iterable[str] | None = None, aim: str | None = None
+    ) -> float | None:
+        """The score that a hit needs, for some stages and an aim; None for any score.
+
+        Args:
+            stages: Those of the search; all by default.
+            aim: `"precision=P"` or `"coverage=C"`; the index's own threshold by default.
+
+        Raises:
+            ConfigError: The aim is none, or scores are not the learned ones.
+        """
+        used = checked_stages(stages, self.stages)
+        return least_score(self._store.manifest.settings, self._models, used, aim)
+
+    @property
+    def stages(self) -> Stages:
+        """The stages that a search may use."""
+        return STAGES
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """The stored rows that answer a query, best first; none if no answer is good enough.
+
+        Args:
+            query: The question.
+            top_k: The most hits to return.
+            where: Columns that must have a value, or one of several: `{"category": "refunds"}`.
+            min_score: The score that a hit needs to be an answer; by default what the aim asks for.
+                Of a fused score it is the index's own, and none without `"rerank"`.
+            candidates: How many rows are compared with the query.
+            explain: Whether each hit has an `alignment`: which words attended to which.
+            stages: Some of `"words"`, `"vectors"` and `"rerank"`; all by default. What a fused
+                score is depends on them, see `softquery.search.query.stages`.
+            aim: What the threshold is for, such as `"coverage=0.8"`; the index's own by default.
+
+        Returns:
+            Dicts with `id`, `question`, `answer`, the kept columns, and `score`.
+        """
+        return self.find(
+            query,
+            top_k=top_k,
+            where=where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=stages,
+            aim=aim,
+        ).hits
+
+    def find(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> SearchResult:
+        """As `search`, but also returns the next best rows, the time by stage, and the stages."""
+        return self.steps(
+            query,
+            top_k=top_k,
+            where=where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=stages,
+            aim=aim,
+        ).run()
+
+    def search_many(
+        self,
+        queries: Texts,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> list[SearchResult]:
+        """As `find` for each of several queries, in their order, with several of them at a time.
+
+        Raises:
+            ConfigError: A query is empty or no text; then none is searched.
+        """
+        distinct = checked_queries(queries)
+        used = checked_stages(stages, self.stages)
+        searches = [
+            self.steps(
+                query,
+                top_k=top_k,
+                where=where,
+                min_score=min_score,
+                candidates=candidates,
+                explain=explain,
+                stages=used,
+                aim=aim,
+            )
+            for query in dict.fromkeys(distinct)
+        ]
+        found = {each.query: each for each in run_searches(searches, self._models.threads)}
+        return [found[query] for query in distinct]
+
+    def steps(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> SearchSteps:
+        """As `find`, to be computed in steps between which others may have their turn."""
+        used = checked_stages(stages, self.stages)
+        least = self.least_score(used, aim)
+        if min_score is None:
+            min_score = least
+        options = SearchOptions(
+            top_k=top_k,
+            where={} if where is None else where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=used,
+        )
+        segments = self._store.segments
+        return SearchSteps(segments, self._models, query, options, lambda: self._measured(segments))
+
+    def _measured(self, segments: tuple[Segment, ...]) -> IndexFacts:
+        """How alike the rows are, measured once for each state of the index."""
+        known = self._facts
+        if known is None or known[0] is not segments:
+            known = self._facts = segments, measure_facts(segments)
+        return known[1]
+
+    def refresh(self) -> bool:
+        """Load what other processes have changed, and return whether there was anything."""
+        return self._store.refresh()
+
+    def rows(self) -> Iterator[dict[str, str]]:
+        """Every row of the index, with its columns."""
+        for segment in self._store.segments:
+            for row in segment.live_rows:
+                yield segment.cells.row(row)
+
+    def duplicates(
+        self, *, min_score: float = 0.9, advance: Advance = lambda done: None
+    ) -> list[Duplicate]:
+        """Rows that ask the same: with the same normalised question, or by the model's judgement.
+
+        Args:
+            min_score: The score from which two questions count as the same.
+            advance: Called with the number of rows that are done.
+        """
+        check_min_score(min_score)
+        return find_duplicates(
+            self._store.segments, self._models, min_score=min_score, advance=advance
+        )
+
+    def size_bytes(self) -> dict[str, int]:
+        """Bytes on disk by what they hold."""
+        return folder_sizes(segment.folder for segment in self._store.segments)

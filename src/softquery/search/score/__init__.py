@@ -1,0 +1,1 @@
+"""One score per row that means: this row answers the query."""

@@ -1,0 +1,119 @@
+"""What the stages of a search say of each row that may answer, as arrays.
+
+N rows, D width of a vector.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.search.query.retrieval import RowPlace
+from softquery.search.score.index_facts import IndexFacts
+from softquery.search.storage.entries import ANSWER, QUESTION
+from softquery.search.storage.segment import Segment
+
+Floats = NDArray[np.float64]
+LEAST = 1e-7
+"""The least probability whose log-odds are told apart from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What is known of the rows that may answer a query.
+
+    Attributes:
+        cosine: Of the vectors of the query and each row: [N]; NaN without that stage.
+        words: BM25, as a share of what a row could reach that has all words of the query: [N]; NaN
+            without that stage.
+        matcher: The log-odds of the matcher: [N]; NaN without that stage.
+        answer: A number for each row; rows with the same number have the same answer: [N].
+        row_length: Characters of each stored question: [N].
+        query_length: Characters of the query.
+        chinese: The share of the query's letters that are Chinese.
+        facts: What is known of the index.
+    """
+
+    cosine: Floats
+    words: Floats
+    matcher: Floats
+    answer: NDArray[np.int64]
+    row_length: Floats
+    query_length: int
+    chinese: float
+    facts: IndexFacts
+
+    def __len__(self) -> int:
+        return len(self.answer)
+
+
+def gather_signals(
+    text: str,
+    segments: Sequence[Segment],
+    places: Sequence[RowPlace],
+    facts: IndexFacts,
+    *,
+    vector: NDArray[np.float32] | None,
+    word_scores: Sequence[NDArray[np.float32]] | None,
+    word_mass: float,
+    probabilities: Mapping[RowPlace, float] | None,
+) -> Signals:
+    """Put together what the stages of a search have found.
+
+    Args:
+        text: The query.
+        segments: The segments of the index.
+        places: The rows that may answer: [N].
+        facts: What is known of the index.
+        vector: That of the query: [D]; None without vectors, zeros where no word is known.
+        word_scores: BM25 of every row of each segment; None without words.
+        word_mass: What BM25 could be at most.
+        probabilities: What the matcher says of each row; None without it.
+    """
+    missing = np.full(len(places), np.nan)
+    numbers = np.array([place.segment for place in places], dtype=np.int64)
+    rows = np.array([place.row for place in places], dtype=np.int64)
+    cosine, words, matcher = missing.copy(), missing.copy(), missing
+    for number in np.unique(numbers).tolist():
+        mine = numbers == number
+        if vector is not None:
+            cosine[mine] = segments[number].vectors.stored[rows[mine]].astype(np.float32) @ vector
+        if word_scores is not None:
+            words[mine] = word_scores[number][rows[mine]] / max(word_mass, 1e-9)
+    if probabilities is not None:
+        found = np.array([probabilities[place] for place in places], dtype=np.float64)
+        found = np.clip(found, LEAST, 1 - LEAST)
+        matcher = np.log(found) - np.log1p(-found)
+    lengths = [len(segments[place.segment].cells.text(place.row, QUESTION)) for place in places]
+    return Signals(
+        cosine=cosine,
+        words=words,
+        matcher=matcher,
+        answer=_answers(segments, places),
+        row_length=np.array(lengths, dtype=np.float64),
+        query_length=len(text.strip()),
+        chinese=chinese_share(text),
+        facts=facts,
+    )
+
+
+def chinese_share(text: str) -> float:
+    """The share of a text's letters that are Chinese.
+
+    >>> chinese_share("重置 password"), chinese_share("?")
+    (0.2, 0.0)
+    """
+    letters = [mark for mark in text if mark.isalpha()]
+    return sum("\u3400" <= mark <= "\u9fff" for mark in letters) / max(1, len(letters))
+
+
+def _answers(segments: Sequence[Segment], places: Sequence[RowPlace]) -> NDArray[np.int64]:
+    """A number for each different answer; a row without one stands for itself."""
+    known: dict[str | RowPlace, int] = {}
+    found = []
+    for place in places:
+        cells = segments[place.segment].cells
+        answer = cells.text(place.row, ANSWER) if ANSWER in cells.columns else ""
+        found.append(known.setdefault(answer or place, len(known)))
+    return np.array(found, dtype=np.int64)

@@ -1,0 +1,282 @@
+"""The learned score: a probability for each row by any stages, and a threshold with an aim."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softquery.errors import ConfigError, InputError
+from softquery.search import STAGES, Index, IndexSettings
+from softquery.search.score.features import FEATURES, RISING, make_features
+from softquery.search.score.index_facts import IndexFacts, measure_facts
+from softquery.search.score.row_score import (
+    SCORE_FILE,
+    best_rows,
+    read_score,
+    shipped_score,
+    write_score,
+)
+from softquery.search.score.signals import Signals
+
+SUBSETS = [("words",), ("vectors",), ("rerank",), ("words", "vectors"), ("words", "rerank")]
+SUBSETS += [("vectors", "rerank"), STAGES]
+ROWS = [
+    {"id": "1", "question": "How do I reset my password?", "answer": "Choose Forgot password."},
+    {"id": "2", "question": "How long does delivery take?", "answer": "Two days."},
+    {"id": "3", "question": "How do I change my password?", "answer": "Under Settings."},
+    {"id": "4", "question": "Where is my parcel?", "answer": "By the link in our e-mail."},
+]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A sentence encoder of random weights."""
+    from small_sentence_encoders import make_sentence_encoder
+
+    return str(make_sentence_encoder(tmp_path_factory.mktemp("encoder") / "model"))
+
+
+@pytest.fixture
+def faq(tmp_path, encoder):
+    made = IndexSettings(vectors=encoder)
+    return Index.build(ROWS, tmp_path / "faq.sq", model="match-en", settings=made, threads=1)
+
+
+def drawn(seed: int, count: int, *, missing: tuple[str, ...] = ()) -> Signals:
+    """Signals at random, some of them missing."""
+    draw = np.random.default_rng(seed)
+    values = {
+        "cosine": draw.uniform(-1, 1, count),
+        "words": draw.uniform(0, 1, count),
+        "matcher": draw.normal(0, 5, count),
+    }
+    return Signals(
+        **{k: np.full(count, np.nan) if k in missing else v for k, v in values.items()},
+        answer=draw.integers(0, max(1, count // 2), count),
+        row_length=draw.integers(1, 500, count).astype(np.float64),
+        query_length=int(draw.integers(1, 500)),
+        chinese=float(draw.uniform()),
+        facts=IndexFacts(int(draw.integers(1, 10**6)), *draw.uniform(-1, 1, 2), draw.uniform()),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(0, 60),
+    st.lists(st.sampled_from(["cosine", "words", "matcher"]), unique=True, max_size=2),
+)
+def test_scores_are_probabilities(seed, count, missing):
+    signals = drawn(seed, count, missing=tuple(missing))
+    stages = {"words": "words", "vectors": "cosine", "rerank": "matcher"}
+    used = tuple(stage for stage in STAGES if stages[stage] not in missing)
+    scores = shipped_score().of(signals, used)
+    assert scores.shape == (count,)
+    assert np.isfinite(scores).all()
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 60))
+def test_the_order_of_rows_changes_nothing(seed, count):
+    signals = drawn(seed, count)
+    order = np.random.default_rng(seed + 1).permutation(count)
+    names = ("cosine", "words", "matcher", "answer", "row_length")
+    moved = Signals(
+        **{name: getattr(signals, name)[order] for name in names},
+        query_length=signals.query_length,
+        chinese=signals.chinese,
+        facts=signals.facts,
+    )
+    scores = shipped_score().of(signals, STAGES)
+    np.testing.assert_allclose(shipped_score().of(moved, STAGES), scores[order], atol=1e-9)
+
+
+@pytest.mark.parametrize("feature", RISING)
+def test_what_speaks_for_a_row_never_lowers_it(feature):
+    trees, place = shipped_score().trees, FEATURES.index(feature)
+    rows = np.concatenate([make_features(drawn(seed, 20)) for seed in range(20)])
+    rows = np.nan_to_num(rows)
+    higher = rows.copy()
+    higher[:, place] += np.random.default_rng(3).uniform(0, 1, len(rows))
+    assert (trees.sums(higher) >= trees.sums(rows) - 1e-9).all()
+
+
+def test_rows_with_the_same_answer_are_no_rivals():
+    signals = drawn(1, 2)
+    same, other = (
+        make_features(
+            Signals(
+                cosine=np.array([0.9, 0.89]),
+                words=np.array([0.5, 0.5]),
+                matcher=np.array([1.0, 1.0]),
+                answer=np.array(answer),
+                row_length=signals.row_length,
+                query_length=20,
+                chinese=0.0,
+                facts=signals.facts,
+            )
+        )
+        for answer in ([0, 0], [0, 1])
+    )
+    margin, votes = FEATURES.index("cosine_margin"), FEATURES.index("cosine_votes")
+    assert np.isnan(same[:, margin]).all()
+    assert other[:, margin] == pytest.approx([0.01, -0.01])
+    assert (same[:, votes] == 1).all()
+    assert (other[:, votes] < 1).all()
+
+
+def test_an_index_with_a_sentence_encoder_has_the_learned_score(faq, encoder):
+    assert faq.has_learned_score
+    assert faq.manifest.settings.score == "learned"
+    assert (faq.aim, faq.min_score) == ("precision=0.9", faq.least_score())
+    again = Index.open(faq.path, threads=1)
+    assert again.search("reset my password", min_score=0) == faq.search(
+        "reset my password", min_score=0
+    )
+
+
+@pytest.mark.parametrize("stages", SUBSETS, ids=",".join)
+def test_every_subset_gives_probabilities(faq, stages):
+    found = faq.find("How do I reset my password?", stages=stages, min_score=0.0)
+    scores = [hit["score"] for hit in found.hits]
+    assert found.score == "a probability"
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 and math.isfinite(score) for score in scores)
+    assert found.hits[0]["id"] == "1"
+    assert 0 <= faq.least_score(stages) <= 1
+
+
+@pytest.mark.parametrize("query", ["🦆", "a", "?", "密码", "w" * 3000, "the " * 2000])
+def test_odd_queries_have_scores(faq, query):
+    found = faq.find(query, min_score=0.0)
+    assert all(0 <= hit["score"] <= 1 for hit in found.hits)
+
+
+@pytest.mark.parametrize("rows", [ROWS[:1], [ROWS[0], {**ROWS[0], "id": "9"}]], ids=["one", "two"])
+def test_one_row_and_one_row_twice(tmp_path, encoder, rows):
+    made = IndexSettings(vectors=encoder)
+    index = Index.build(rows, tmp_path / "i.sq", model="match-en", settings=made, threads=1)
+    hits = index.search("How do I reset my password?", min_score=0.0)
+    assert {hit["id"] for hit in hits} == {row["id"] for row in rows}
+    assert len({hit["score"] for hit in hits}) == 1
+    assert index.find("How do I reset my password?").others == [] or index.min_score > 0
+
+
+def test_one_by_one_or_together_to_the_bit(faq):
+    queries = [row["question"] for row in ROWS]
+    together = faq.search_many(queries, min_score=0.0)
+    assert [each.hits for each in together] == [faq.search(q, min_score=0.0) for q in queries]
+
+
+def test_a_higher_aim_asks_for_more(faq):
+    aims = [faq.least_score(aim=f"precision={each}") for each in (0.6, 0.8, 0.9, 0.95)]
+    assert aims == sorted(aims)
+    assert aims[0] < aims[-1]
+    coverages = [faq.least_score(aim=f"coverage={each}") for each in (0.3, 0.6, 0.9)]
+    assert coverages == sorted(coverages, reverse=True)
+    query = "my password is gone"
+    lenient = len(faq.search(query, aim="coverage=0.99"))
+    assert lenient >= len(faq.search(query, aim="precision=0.99"))
+
+
+def test_min_score_wins_over_the_aim(faq):
+    assert faq.search("parcel", aim="precision=0.99", min_score=0.0)
+    assert not faq.search("parcel", aim="coverage=0.99", min_score=1.0)
+    faq.set_min_score(1.0)
+    assert (faq.aim, faq.min_score) == (None, 1.0)
+    faq.set_aim("coverage=0.5")
+    assert (faq.aim, faq.manifest.settings.min_score) == ("coverage=0.5", None)
+    assert Index.open(faq.path).min_score == faq.least_score(aim="coverage=0.5")
+
+
+@pytest.mark.parametrize("aim", ["", "precision", "precision=1", "recall=0.9", "coverage=x", 0.9])
+def test_what_is_no_aim_is_refused(faq, aim):
+    with pytest.raises(ConfigError, match=r"aim is .*expected precision=P or coverage=C"):
+        faq.search("a", aim=aim)
+    with pytest.raises(ConfigError, match="expected precision=P or coverage=C"):
+        IndexSettings(aim=aim)
+
+
+def test_a_fused_index_takes_no_aim(index, rows, model, tmp_path):
+    assert not index.has_learned_score
+    assert index.aim is None
+    for refused in (
+        lambda: index.search("w1", aim="precision=0.9"),
+        lambda: index.set_aim("precision=0.9"),
+        lambda: Index.build(
+            rows, tmp_path / "b.sq", model=model, settings=IndexSettings(aim="coverage=0.5")
+        ),
+    ):
+        with pytest.raises(ConfigError, match="an aim needs the learned score"):
+            refused()
+
+
+def test_the_learned_score_is_refused_for_other_matchers(rows, model, tmp_path):
+    with pytest.raises(ConfigError, match="the learned score is for match-en or match-zh"):
+        Index.build(rows, tmp_path / "b.sq", model=model, settings=IndexSettings(score="learned"))
+
+
+def test_an_index_of_format_1_answers_as_before(tmp_path, encoder):
+    made = IndexSettings(vectors=encoder, score="fused")
+    index = Index.build(ROWS, tmp_path / "old.sq", model="match-en", settings=made, threads=1)
+    before = index.find("How do I reset my password?", min_score=0.0).hits
+    path = index.path / "manifest.json"
+    data = json.loads(path.read_text("utf-8"))
+    data["format"] = 1
+    del data["settings"]["score"], data["settings"]["aim"]
+    path.write_text(json.dumps(data), "utf-8")
+    old = Index.open(path.parent, threads=1)
+    assert old.find("How do I reset my password?", min_score=0.0).hits == before
+    assert (old.has_learned_score, old.aim) == (False, None)
+    again = Index.rebuild(path.parent, vectors=encoder, threads=1)
+    assert again.has_learned_score
+
+
+def test_rebuilding_drops_a_threshold_of_the_former_score(tmp_path, encoder):
+    made = IndexSettings(vectors=encoder, score="fused", min_score=0.4)
+    index = Index.build(ROWS, tmp_path / "old.sq", model="match-en", settings=made, threads=1)
+    again = Index.rebuild(index.path, threads=1)
+    assert again.last_changes.dropped == {"min_score": 0.4}
+    assert again.manifest.settings.min_score is None
+    assert Index.rebuild(index.path, score="fused", threads=1).manifest.settings.score == "fused"
+
+
+def test_facts_of_rows(faq):
+    facts = measure_facts(faq.segments)
+    vectors = np.concatenate([each.vectors.stored for each in faq.segments]).astype(np.float32)
+    cosines = vectors @ vectors.T
+    others = cosines[~np.eye(len(vectors), dtype=bool)].reshape(len(vectors), -1)
+    assert facts.num_rows == len(ROWS)
+    assert facts.near == pytest.approx(float(others.max(axis=1).mean()), abs=2e-3)
+    assert facts.mean == pytest.approx(float(others.mean()), abs=1e-5)
+    assert facts.spread == pytest.approx(float(others.std()), abs=1e-5)
+    faq.delete(["2", "3", "4"])
+    assert measure_facts(faq.segments) == IndexFacts(1)
+
+
+def test_a_score_survives_its_file(tmp_path):
+    write_score(tmp_path / "again.json", shipped_score())
+    assert (tmp_path / "again.json").read_bytes() == SCORE_FILE.read_bytes()
+    data = json.loads(SCORE_FILE.read_text("utf-8"))
+    data["columns"] = data["columns"][1:]
+    (tmp_path / "other.json").write_text(json.dumps(data), "utf-8")
+    with pytest.raises(ValueError, match="made for other features"):
+        read_score(tmp_path / "other.json")
+
+
+def test_equal_scores_are_ordered_by_cosine():
+    signals = drawn(5, 6)
+    assert best_rows([0.5] * 6, signals) == np.argsort(-signals.cosine).tolist()
+
+
+def test_a_manifest_with_no_aim_in_its_aim_is_damaged(faq):
+    path = faq.path / "manifest.json"
+    data = json.loads(path.read_text("utf-8"))
+    data["settings"]["aim"] = "recall=0.9"
+    path.write_text(json.dumps(data), "utf-8")
+    with pytest.raises(InputError, match=r"is damaged \(aim is 'recall=0.9'"):
+        Index.open(faq.path)
