@@ -37,7 +37,7 @@ def shop(language, tmp_path_factory):
     place = tmp_path_factory.mktemp("shop") / "faq.sq"
     columns = f"question=question_{language},answer=answer_{language}"
     words = ["--output", place, "--columns", columns, "--model", f"match-{language}"]
-    report = answered("index", FAQ, *words, "--min-score", 0.1)
+    report = answered("index", FAQ, *words)
     assert report["rows"] == report["changes"]["added"]
     assert report["changes"]["repeats"] == []
     return place
@@ -97,7 +97,7 @@ def test_stages(shop, language, tmp_path):
     assert found["stages"] == ["words", "vectors"]
     assert best in [hit["id"] for hit in found["hits"]]
     shown = softquery("search", shop, query, "--stages", "vectors")
-    assert shown.err == "by vectors; the score is a cosine\n"
+    assert shown.err == "by vectors; the score is a probability\n"
     queries = ("--data", EXAMPLES / f"shop_queries_{language}.tsv")
     one = answered("evaluate", shop, *queries, "--stages", "words,vectors")
     assert one["used"] == ["words", "vectors"]

@@ -69,11 +69,15 @@ def test_few_rows_in_another_language_are_no_reason_to_refuse():
 
 
 def test_a_query_in_another_language_is_told_so(english, chinese):
-    said = "the query is in {}, which {} does not read; scores mean little"
-    assert english.find("怎么退款").note == said.format("Chinese", "match-en")
-    assert english.find("Как оплатить?").note == said.format("Cyrillic script", "match-en")
-    assert english.find("Wie lange dauert die Lieferung?").note == said.format("German", "match-en")
-    assert chinese.find("how do I pay?").note == said.format("English", "match-zh")
+    said = "the query is in {}, which {} do not read; scores mean little"
+    assert english.find("怎么退款").note == said.format("Chinese", "match-en and embed-en")
+    assert english.find("Как оплатить?").note == said.format(
+        "Cyrillic script", "match-en and embed-en"
+    )
+    assert english.find("Wie lange dauert die Lieferung?").note == said.format(
+        "German", "match-en and embed-en"
+    )
+    assert chinese.find("how do I pay?").note == said.format("English", "match-zh and embed-zh")
     for query in ("How do I pay?", "VPN", "1 + 1", "👍"):
         assert english.find(query).note is None
     assert english.find("怎么退款", stages=["words"]).note is None  # which asks no model
