@@ -18,9 +18,9 @@ show 'softquery explain "Two dogs are running through a field." "Some animals ar
 show 'softquery explain "花呗怎么提额" "如何提高花呗额度" --model match-zh --output demo-output/alignment-zh.html'
 
 rm -rf demo-output/shop-en.sq demo-output/shop-zh.sq
-show 'softquery index examples/shop_faq.csv --output demo-output/shop-en.sq --columns question=question_en,answer=answer_en --min-score 0.1'
+show 'softquery index examples/shop_faq.csv --output demo-output/shop-en.sq --columns question=question_en,answer=answer_en'
 show 'softquery search demo-output/shop-en.sq "How can I get a new password?" --top-k 2'
-show 'softquery index examples/shop_faq.csv --output demo-output/shop-zh.sq --columns question=question_zh,answer=answer_zh --min-score 0.1 --model match-zh'
+show 'softquery index examples/shop_faq.csv --output demo-output/shop-zh.sq --columns question=question_zh,answer=answer_zh'
 show 'softquery search demo-output/shop-zh.sq "忘记密码了怎么办" --top-k 2'
 show 'softquery classify "A quiet film that grows on you." --explain demo-output/opinion.svg'
 show 'softquery tag "Ada Lovelace lived in London."'
