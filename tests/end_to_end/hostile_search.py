@@ -364,8 +364,8 @@ INDEX = [
     Case(
         title="`--rebuild` with what it does not change",
         command=f"{REBUILT} --encodings float16",
-        said="--rebuild goes with --model, --vectors, --min-score, --duplicates, --threads and "
-        "--json alone",
+        said="--rebuild goes with --model, --vectors, --min-score, --aim, --duplicates, "
+        "--threads and --json alone",
         left="the index as it was",
     ),
     Case(

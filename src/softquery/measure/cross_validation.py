@@ -27,7 +27,7 @@ def stratified_folds(
         seed: Of the order in which groups are dealt out.
 
     >>> stratified_folds([0, 0, 0, 0, 1], "aabcd", num_folds=2).tolist()
-    [1, 1, 0, 1, -1]
+    [1, 1, 0, 0, -1]
     """
     gold = as_labels(labels, name="labels")
     require_same_length(labels=gold, groups=np.empty(len(groups)))

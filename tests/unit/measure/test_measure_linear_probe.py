@@ -21,7 +21,7 @@ def test_equals_another_solver(penalty):
     linear_model = pytest.importorskip("sklearn.linear_model")
     rows, labels = cloud()
     probe = fit_linear(rows, labels, num_classes=4, penalty=penalty, tolerance=1e-6)
-    standard = (rows - probe.centre) / probe.scale
+    standard = ((rows - probe.centre) / probe.scale).astype(np.float64)
     other = linear_model.LogisticRegression(C=1 / (penalty * len(rows)), tol=1e-8, max_iter=5000)
     other.fit(standard, labels)
     centred = probe.weights - probe.weights.mean(axis=1, keepdims=True)
