@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import save_file
-from students import as_bundle, learn
-from students.lessons import Lessons, write_lessons
+from students import as_bundle, chinese, learn
+from students.lessons import Lessons, pieces_of, write_lessons
 from students.scores import scores
 from students.teach import SCALE, join, pack
 from students.vocabulary import in_pieces, kept_pieces
@@ -93,6 +93,64 @@ def test_a_student_learns_and_becomes_a_bundle(folder, tmp_path, monkeypatch, ne
     wanted = np.load(folder / "targets.npy")[lessons.rows("judged").numpy()].astype(np.float32)
     found = encoder.encode(random_sentences(300)[240:])
     assert float((found * wanted).sum(axis=1).mean()) == pytest.approx(row["cosine"], abs=0.01)
+
+
+def test_a_student_goes_on_from_another_in_a_space_of_its_own(folder, tmp_path, monkeypatch):
+    run = {"name": "one", "targets": str(folder / "targets.npy"), "steps": 40, "rate": 0.02,
+           "batch": 32, "compiled": False, "prefixes": [4], "every": 1e9,
+           "model": {"body": "static", "embedding_size": WIDTH, "output_size": 8,
+                     "pools": ["mean"]},
+           "save": str(tmp_path / "first")}  # fmt: skip
+    further = {**run, "start": run["save"], "model": {}, "cosine_weight": 0.0,
+               "save": str(tmp_path / "second")}  # fmt: skip
+    (tmp_path / "runs.json").write_text(json.dumps([run, further]))
+    given = ["learn", "--lessons", folder, "--runs", tmp_path / "runs.json",
+             "--results", tmp_path / "results.jsonl"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", list(map(str, given)))
+    learn.main()
+    first, second = (json.loads((tmp_path / f"{name}.json").read_text()) for name in
+                     ("first", "second"))  # fmt: skip
+    assert (first["pieces"], first["config"]) == (second["pieces"], second["config"])
+    assert second["config"]["output_size"] == 8  # targets are WIDTH wide
+    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert "cosine" in rows[0]
+    assert "cosine" not in rows[1]
+
+
+def test_chinese_sub_words_of_several_characters_become_a_bundle(tmp_path, monkeypatch):
+    texts = [f"{who}怎么{what}" for who in ("我", "你们", "客户") for what in ("退货", "付款")]
+    (tmp_path / "texts.txt").write_text("\n".join([*texts, "怎么付錢", "how to pay"]), "utf-8")
+    (tmp_path / "made.tsv").write_text("".join(f"{text}呢\t{n}\n" for n, text in enumerate(texts)))
+    made, owners = chinese.read_made(tmp_path / "made.tsv")
+    assert (made[0], owners) == ("我怎么退货呢", list(range(6)))
+    assert chinese.read_texts(tmp_path / "texts.txt")[6] == "怎么付钱"
+    given = ["chinese", "pieces", "--texts", tmp_path / "texts.txt", "--made",
+             tmp_path / "made.tsv", "--output", tmp_path / "pieces.json", "--size", 60]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", list(map(str, given)))
+    chinese.main()
+    pieces = pieces_of(tmp_path / "pieces.json")
+    assert "怎么" in pieces
+    assert not any(len(each) > 1 and each[0] == "\u2581" and each[1] in "我怎" for each in pieces)
+    place = tmp_path / "lessons"
+    parts = {"texts": texts, "made": made, "judged": texts[:4]}
+    judged = {"pairs": {"graded": [[0, 1, 1.0], [0, 2, 3.0], [1, 3, 2.0]]}, "intents": {}}
+    write_lessons(place, parts, owners=owners, tokenizer=tmp_path / "pieces.json", judged=judged,
+                  processes=1)  # fmt: skip
+    lessons = Lessons.read(place, "cpu")
+    assert not lessons.are_bert_pieces
+    random = np.random.default_rng(0).normal(size=(lessons.first["end"], 4))
+    np.save(place / "targets.npy", random.astype(np.float16))
+    run = learn.Run(name="zh", targets="", model={"body": "static", "embedding_size": 4},
+                    batch=4, steps=2, compiled=False, prefixes=(),
+                    save=str(tmp_path / "zh"))  # fmt: skip
+    teaching = learn.Teaching(lessons, run, torch.from_numpy(np.load(place / "targets.npy")))
+    told = learn.taught(teaching)
+    teaching.save({"seed": 1, "batch": 4, "prefixes": [], **told})
+    monkeypatch.setattr(sys, "argv", ["as_bundle", run.save, "--output", str(tmp_path / "zh")])
+    as_bundle.main()
+    encoder = sq.load(tmp_path / "zh")
+    np.testing.assert_allclose(encoder.encode(texts[:4]), teaching.judged_vectors(), atol=1e-3)
+    np.testing.assert_array_equal(*encoder.encode(["怎么付錢", "怎么付钱"]))
 
 
 def test_nearest_texts_leave_the_text_itself_out(folder):

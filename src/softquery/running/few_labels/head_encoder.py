@@ -11,14 +11,13 @@ from softquery.errors import ConfigError, counted
 from softquery.recipes.few_labels import HeadSettings
 from softquery.running.run_options import Say
 from softquery.runtime.classify.sentence_head import WindowedVectors, open_vectors
+from softquery.runtime.encode.by_language import SHIPPED_ENCODERS
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graphs import reading_settings
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.text import TextPipeline, language_name, language_of
 from softquery.zoo import entries, resolve
 
-ENCODERS = {"en": "embed-en", "zh": "embed-zh"}
-"""By the language that they read."""
 MOST_OTHERS = 0.1
 """Share of texts in other languages, above which a run warns."""
 
@@ -69,7 +68,7 @@ def choose_encoder(
     reason, warnings = "as named", []
     if not name:
         language = _language(counts)
-        name, reason = ENCODERS[language], f"most texts are in {language_name(language)}"
+        name, reason = SHIPPED_ENCODERS[language], f"most texts are in {language_name(language)}"
         warnings = _others(counts, language, name, say)
     bundle = read_bundle(resolve(name))
     check_kind(bundle, "sentence-encoder")
@@ -83,7 +82,9 @@ def choose_encoder(
         window=min(own.config.max_tokens, settings.max_tokens),
         has_marks=own.config.boundaries,
     )
-    found = card_languages(bundle.card) or [each for each, one in ENCODERS.items() if one == base]
+    found = card_languages(bundle.card) or [
+        each for each, one in SHIPPED_ENCODERS.items() if one == base
+    ]
     return HeadEncoder(
         name=base or bundle.path.name,
         bundle=bundle,
@@ -101,10 +102,10 @@ def _language(counts: Counter[str | None]) -> str:
     if not known:
         raise ConfigError("the texts do not tell their language; name a sentence encoder by --init")
     language = max(known, key=lambda code: (known[code], code))
-    if language not in ENCODERS:
+    if language not in SHIPPED_ENCODERS:
         raise ConfigError(
             f"most texts are in {language_name(language)}, which no encoder here reads "
-            f"({', '.join(ENCODERS.values())}); name a sentence encoder that does by --init"
+            f"({', '.join(SHIPPED_ENCODERS.values())}); name a sentence encoder that does by --init"
         )
     return language
 

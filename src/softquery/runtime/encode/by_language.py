@@ -8,6 +8,7 @@ from softquery.errors import InputError
 from softquery.text.languages import language_name, language_of
 
 SHIPPED_ENCODERS = {"en": "embed-en", "zh": "embed-zh"}
+"""By the language that they read."""
 LOOKED_AT = 1000
 """Texts that are looked at."""
 
