@@ -30,8 +30,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: $(DEMO)/.installed ## install without torch, then match, rank, explain, search, classify, tag, read, write
-	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" sh examples/demo.sh
+demo: $(DEMO)/.installed ## install without torch, then show the main jobs on sample files
+	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" softquery demo --output demo-output
 
 # The doctests run beside the tests. The fused step is left out: it needs Triton, which comes with
 # torch for a GPU alone. The files of tests that take longest come first (tests/conftest.py).

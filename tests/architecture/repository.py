@@ -14,6 +14,8 @@ TORCH_FREE_LAYERS = (
     "bundle",
     "cli",
     "decoding",
+    "demo",
+    "doctor",
     "errors",
     "explain",
     "files",

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -20,6 +21,7 @@ MODELS = ROOT / "packages" / "softquery-models"
 BASE_MODELS = PACKAGE / "zoo" / "models"
 FOLDERS = MODELS / "src" / "softquery_models"
 MB = 1_000_000
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 LARGEST_MODEL, LARGEST_BASE, LARGEST_WHEEL = 15 * MB, 45 * MB, 95 * MB
 LISTED = """
 import json, sys
@@ -42,6 +44,19 @@ def test_models_are_small():
     assert {name: size for name, size in sizes.items() if size >= LARGEST_MODEL} == {}
     assert num_bytes(BASE_MODELS) <= LARGEST_BASE
     assert num_bytes(FOLDERS) <= LARGEST_WHEEL
+
+
+def test_the_readme_tells_size_and_licence_of_every_model():
+    rows = re.findall(r"^\| \[`(\S+)`\].* \| ([\d.]+) MB \| ([^|]+) \|$", README, re.MULTILINE)
+    shown = {name: (float(size), licence.startswith("any use")) for name, size, licence in rows}
+    cards = {
+        path.name: (
+            round(num_bytes(path) / MB, 1),
+            "research only" not in (path / "README.md").read_text(encoding="utf-8")[:2000],
+        )
+        for path in folders(BASE_MODELS) + folders(FOLDERS)
+    }
+    assert shown == cards
 
 
 def test_the_base_knows_what_the_other_package_brings():

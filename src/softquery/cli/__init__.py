@@ -1,5 +1,6 @@
 """The command line: parse, call, print. Nothing heavy is imported until a verb needs it."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -14,6 +15,8 @@ from softquery.cli.evaluate import evaluate
 from softquery.cli.explain import explain
 from softquery.cli.export import export
 from softquery.cli.fill import fill
+from softquery.cli.first_steps.demo import demo
+from softquery.cli.first_steps.doctor import doctor
 from softquery.cli.generate import generate
 from softquery.cli.imports import imports
 from softquery.cli.index import index
@@ -24,7 +27,7 @@ from softquery.cli.read import read
 from softquery.cli.search import search
 from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
-from softquery.cli.terminal.console import run
+from softquery.cli.terminal.console import QUIET_VARIABLE, run
 from softquery.cli.train import recipes, train
 from softquery.cli.vectors import vectors
 
@@ -32,10 +35,10 @@ app = typer.Typer(
     name="softquery",
     help="Attention-based text understanding: train, measure and use models.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(match)
 app.command()(rank)
 app.command()(explain)
@@ -59,6 +62,7 @@ app.command()(recipes)
 app.command()(bench)
 app.command()(serve)
 app.add_typer(keys, name="keys")
+app.command()(doctor)
 app.add_typer(vectors, name="vectors")
 
 
@@ -73,8 +77,22 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Only answers, and what went wrong. Goes before the verb.",
+        ),
+    ] = False,
 ) -> None:
-    """Attention-based text understanding: train, measure and use models."""
+    """Attention-based text understanding: train, measure and use models.
+
+    softquery demo shows the main jobs on sample files; softquery doctor looks at the
+    installation. Every verb has --help with examples, and --json for machines.
+    """
+    if quiet:
+        os.environ[QUIET_VARIABLE] = "1"
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.console import is_quiet, note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson, check_picture
 from softquery.errors import ConfigError, counted
 
@@ -199,7 +199,7 @@ def _counting(total: int) -> Iterator[Callable[[int], None]]:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or is_quiet():
         yield lambda done: None
         return
     with Progress(console=console) as bar:

@@ -21,6 +21,8 @@ MISTAKE = 2
 INTERRUPTED = 130
 _PACKAGE = os.path.dirname(softquery.__file__) + os.sep
 """Where the files of softquery lie."""
+QUIET_VARIABLE = "SOFTQUERY_QUIET"
+"""Also read by the processes that a command starts."""
 LONGEST_LINE = 2000
 """Characters of an error that are shown."""
 
@@ -55,7 +57,13 @@ def print_line(pieces: Sequence[tuple[str, str]]) -> None:
 
 def note(line: str) -> None:
     """A line of progress on standard error, where it does not mix with answers."""
-    print(escape_line(line), file=sys.stderr, flush=True)
+    if not is_quiet():
+        print(escape_line(line), file=sys.stderr, flush=True)
+
+
+def is_quiet() -> bool:
+    """Whether progress and notes are not wanted: `--quiet`, or the variable that it sets."""
+    return os.environ.get(QUIET_VARIABLE, "") not in ("", "0")
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -151,6 +159,8 @@ def _own_warnings() -> Iterator[None]:
 def _usage(error: Any) -> str:
     """One line about a wrong option or argument; empty where help was shown in its place."""
     message = str(error.format_message()).strip().removesuffix(".")
+    if message.startswith("No such option: --quiet"):
+        return "--quiet goes before the verb, as in softquery --quiet match …"
     verb = "softquery" if error.ctx is None else error.ctx.command_path.strip()
     return f"{message[:1].lower()}{message[1:]}; see {verb} --help" if message else ""
 

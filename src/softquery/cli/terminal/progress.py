@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NoReturn
 
+from softquery.cli.terminal.console import is_quiet
 from softquery.errors import SoftqueryError
 from softquery.terminal_text import escape_line
 
@@ -39,7 +40,8 @@ def start_processes(devices: int) -> NoReturn:
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-    print(f"starting {devices} processes through torchrun", file=sys.stderr, flush=True)
+    if not is_quiet():
+        print(f"starting {devices} processes through torchrun", file=sys.stderr, flush=True)
     logging.disable(logging.ERROR)  # the processes themselves say what went wrong
     words = ["--standalone", f"--nproc-per-node={devices}", "-m", "softquery", *sys.argv[1:]]
     try:
@@ -74,7 +76,7 @@ class TrainingBar:
         self._total = 0
 
     def __enter__(self) -> "TrainingBar":
-        if self.console.is_terminal and is_first():
+        if self.console.is_terminal and is_first() and not is_quiet():
             from rich.progress import (
                 BarColumn,
                 MofNCompleteColumn,
@@ -152,7 +154,7 @@ class TrainingBar:
         shown = escape_line(line)
         if self._bar is not None:
             self._bar.console.print(shown, markup=False, highlight=False)
-        elif is_first():
+        elif is_first() and not is_quiet():
             print(shown, file=sys.stderr, flush=True)
 
 
@@ -167,7 +169,7 @@ def counting(noun: str) -> Iterator[Callable[[int], None]]:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or is_quiet():
         yield lambda done: None
         return
     columns = [SpinnerColumn(), TextColumn(f"{{task.completed:,}} {noun}  {{task.fields[speed]}}")]

@@ -10,7 +10,18 @@ import typer
 from softquery.cli.terminal.console import note
 from softquery.errors import ConfigError, InputError, MissingExtra
 
-Model = Annotated[str, typer.Option(help="A name from the zoo, or a bundle's folder.")]
+
+def model_names(incomplete: str) -> list[str]:
+    """The names of models that a shell may complete a word to."""
+    from softquery.zoo import entries
+
+    return [each.name for each in entries() if each.name.startswith(incomplete)]
+
+
+Model = Annotated[
+    str,
+    typer.Option(help="A name from the zoo, or a bundle's folder.", autocompletion=model_names),
+]
 AnswersOutput = Annotated[
     Path | None, typer.Option(help="Answers as .jsonl; OUTPUT.partial until complete.")
 ]

@@ -1,0 +1,1 @@
+"""The verbs of the first minutes: what is installed, and what it can do."""

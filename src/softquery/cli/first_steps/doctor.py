@@ -1,0 +1,87 @@
+"""`softquery doctor`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from softquery.cli.terminal.console import note, print_json, print_table, print_text
+from softquery.cli.terminal.shared_options import AsJson
+
+if TYPE_CHECKING:
+    from softquery.doctor import Examination, Installation, Machine, Speed
+
+
+def doctor(
+    speed: Annotated[
+        bool, typer.Option("--speed/--no-speed", help="Measure the shipped models, two seconds.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Look at the installation and the machine: versions, extras, threads, speed, what to do.
+
+    Nothing is changed, and nothing is fetched. Whoever asks for help should send what
+    this prints; it holds no text and no name of yours but the folder of your models.
+
+    The exit code is 0, also where something is not well.
+    """
+    from softquery.doctor import examine
+
+    found = examine(speed=speed, say=note)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    _show(found)
+
+
+def _show(found: "Examination") -> None:
+    print_table("", ("", "found"), [*_installed(found.installation), *_machine(found.machine)])
+    print_table(
+        "extras",
+        ("extra", "state"),
+        [
+            (extra, f"lacks {', '.join(missing)}" if missing else "complete")
+            for extra, missing in found.installation.extras.items()
+        ],
+    )
+    if found.speed is not None:
+        print_table("shipped models, int8, milliseconds (median)", ("", "ms"), _speed(found.speed))
+    for each in found.advice:
+        print_text(f"{'fault' if each.is_fault else 'note'}: {each.found}\n  {each.remedy}")
+    if not any(each.is_fault for each in found.advice):
+        print_text("nothing is wrong")
+
+
+def _installed(found: "Installation") -> list[tuple[str, str]]:
+    packages = [(name, version or "not installed") for name, version in found.packages.items()]
+    return [
+        ("softquery", found.softquery),
+        ("Python", found.python),
+        *packages,
+        ("models by name", str(found.models)),
+        ("your models", found.local_folder),
+    ]
+
+
+def _machine(found: "Machine") -> list[tuple[str, str]]:
+    memory = "unknown" if found.memory_bytes is None else f"{found.memory_bytes / 1e9:.1f} GB"
+    if found.instructions is None:
+        instructions = "not told by this system"
+    else:
+        instructions = ", ".join(found.instructions) or "none of those that help"
+    return [
+        ("system", found.system),
+        ("processor", found.processor),
+        ("cores", f"{found.usable_cores:g} of {found.cores} may be used"),
+        ("instructions", instructions),
+        ("memory", memory),
+        ("load", "unknown" if found.load is None else f"{found.load:.1f}"),
+    ]
+
+
+def _speed(found: "Speed") -> list[tuple[str, str]]:
+    return [
+        ("load match-en", f"{1000 * found.load:.0f}"),
+        ("compare two sentences", f"{1000 * found.pair:.2f}"),
+        ("rank 100 stored candidates", f"{1000 * found.rank:.1f}"),
+        ("vector of a text", f"{1000 * found.embed:.2f}"),
+    ]
