@@ -94,6 +94,7 @@ LEARNERS = [
     _recurrent(attention=_asking("previous", "additive")),
     _recurrent(attention=_asking("current", "general"), cell="lstm", direction="backwards"),
     _recurrent(attention=_asking("current", "dot", input_feeding=False)),
+    _recurrent(attention=_asking("current", "general"), cell="lstm", tie="all"),
     _transformer(),
     _transformer(norm="pre", positions="learned", tie="none", activation="gelu"),
 ]

@@ -59,7 +59,7 @@ def test_a_recipe_says_what_it_is(name):
              (("classify", "classifier"), ("match", "matcher"), ("tag", "tagger"),
               ("read", "reader"))}  # fmt: skip
     model = heads.get(name, model)
-    recurrent = ("translate-rnn", "translate-bahdanau", "translate-luong")
+    recurrent = ("rnn", "bahdanau", "luong")
     if first in ("translate", "couplet"):
-        model = "seq2seq" if name in recurrent else "transformer"
+        model = "seq2seq" if any(f"-{kind}" in name for kind in recurrent) else "transformer"
     assert json.loads(json.dumps(run.to_dict()))["model_name"] == model

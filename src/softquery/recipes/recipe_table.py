@@ -59,6 +59,10 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "translate-luong": generate.translate_luong,
     "couplet": generate.couplet,
     "couplet-zh": generate.couplet_zh,
+    "couplet-rnn": generate.couplet_rnn,
+    "couplet-rnn-every-step": generate.couplet_rnn_every_step,
+    "couplet-bahdanau": generate.couplet_bahdanau,
+    "couplet-luong": generate.couplet_luong,
     "reader": read.reader,
     "reader-elmo": read.reader_elmo,
     "read-en": read.read_en,
@@ -79,4 +83,6 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "bert-read": bert_finetuning.bert_read,
     "word2vec": word2vec.word2vec,
     "word2vec-cbow": word2vec.word2vec_cbow,
+    "word2vec-300": word2vec.word2vec_300,
+    "word2vec-phrases": word2vec.word2vec_phrases,
 }

@@ -1,7 +1,7 @@
 """Word vectors: what a run of word2vec is, and the recipes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from softquery.models import Word2VecConfig, name_of
@@ -81,4 +81,28 @@ def word2vec_cbow() -> Word2VecRun:
         summary="word vectors from running text: CBOW, the faster one",
         model=Word2VecConfig(architecture="cbow"),
         training=WordTraining(lr=0.05),
+    )
+
+
+def word2vec_300() -> Word2VecRun:
+    """Vectors that are worth using: 300 numbers, and frequent words thinned out more than usual.
+
+    The settings are those of Mikolov et al. (2013b, Section 3), which Li et al. (2018, "Analogical
+    Reasoning on Chinese Morphological and Semantic Relations") took for Chinese.
+    """
+    return Word2VecRun(
+        name="word2vec-300",
+        summary="word vectors worth using: skip-gram, 300 numbers, few frequent words",
+        model=Word2VecConfig(embedding_size=300),
+        training=WordTraining(subsample=1e-5),
+    )
+
+
+def word2vec_phrases() -> Word2VecRun:
+    """The same with phrases as words, found in two passes (Mikolov et al. 2013b, Section 4)."""
+    return replace(
+        word2vec_300(),
+        name="word2vec-phrases",
+        summary="as word2vec-300, with phrases such as new_york as words",
+        vocabulary=WordList(phrase_passes=2),
     )

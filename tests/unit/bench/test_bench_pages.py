@@ -1,0 +1,49 @@
+"""What benchmark pages and docs show is what the rows beside them say."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+SCRIPT = "generate.couplet_rules"
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("upper", "lower", "told"),
+    [
+        ("春花山日", "秋月水风", "keeps it"),
+        ("春花山日", "春月水风", "takes a character of the upper line"),
+        ("春花山日", "秋秋水风", "repeats where the upper line does not"),
+        ("山山水水", "日风明月", "does not repeat with it"),
+        ("春花", "秋", "not as long"),
+    ],
+)
+def test_a_pair_breaks_what_it_breaks(script, upper, lower, told):
+    assert script.broken_repeats(upper, lower) == told
+    shares = script.measured([(upper, lower)])
+    assert shares["repeats_rightly"]["share"] == float(told == "keeps it")
+    assert shares["repeats_where"] == {told: 1.0}
+
+
+def test_an_interval_holds_its_share(script):
+    found = script.share([True] * 9 + [False, None])
+    assert (found["share"], found["n"]) == (0.9, 10)
+    assert 0.5 < found["low"] < 0.9 < found["high"] < 1
+
+
+def test_the_page_on_couplets_shows_the_rows_of_true_lines(script):
+    folder = ROOT / "benchmarks/generate"
+    rows = json.loads((folder / "couplet_rules.json").read_text("utf-8"))
+    page = (folder / "couplets.md").read_text("utf-8")
+    for name, row in rows.items():
+        shares = [row[rule]["share"] for rule in (*script.RULES, "all_rules")]
+        cells = " | ".join(f"{100 * each:.1f}" for each in shares)
+        assert f"| {name} | {row['n']:,} | {cells} |" in page
+    dev = [f"{100 * rows['dev'][rule]['share']:.1f}" for rule in script.RULES]
+    assert f"| **true lower lines** | | | | | {' | '.join(dev)} |" in page
+    guide = (ROOT / "docs/generate.md").read_text("utf-8")
+    said = re.search(r"Of the true lower lines .*?tone", guide, re.DOTALL)
+    assert said is not None
+    assert all(f"{each} %" in said.group() for each in dev)
