@@ -86,15 +86,17 @@ def analogy(
 
 
 def _show_scores(scores: "list[AnalogyScore]", as_json: bool) -> None:
-    from softquery.measure.word_scores import sum_scores
+    from softquery.measure.word_scores import score_groups, sum_scores
 
-    total = sum_scores(scores, "all")
+    total, groups = sum_scores(scores, "all"), score_groups(scores)
     if as_json:
-        print_json({**total.to_dict(), "sections": [score.to_dict() for score in scores]})
+        parts = {"groups": groups, "sections": scores}
+        listed = {name: [score.to_dict() for score in part] for name, part in parts.items()}
+        print_json({**total.to_dict(), **listed})
         return
     rows = [
         (s.name, "" if s.accuracy is None else s.accuracy, s.num_right, s.n, s.num_unknown)
-        for s in (*scores, total)
+        for s in (*scores, *groups, total)
     ]
     print_table("", ("section", "accuracy", "right", "n", "unknown"), rows)
 

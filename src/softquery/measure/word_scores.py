@@ -79,6 +79,30 @@ def sum_scores(scores: Sequence[AnalogyScore], name: str) -> AnalogyScore:
     )
 
 
+GRAMMAR = "gram"
+"""How the names of the sections on grammar begin in `questions-words.txt`."""
+
+
+def score_groups(scores: Sequence[AnalogyScore]) -> list[AnalogyScore]:
+    """Meaning and grammar apart, where a test set tells them apart (2013a, Table 1).
+
+    In `questions-words.txt` five sections ask for facts and kinship (*semantic*), nine, whose names
+    begin with `gram`, for forms of words (*syntactic*). Other sets have no groups.
+
+    >>> family = AnalogyScore(name="family", num_right=1, n=2, num_unknown=0)
+    >>> plural = AnalogyScore(name="gram8-plural", num_right=3, n=3, num_unknown=1)
+    >>> [(group.name, group.accuracy) for group in score_groups([family, plural])]
+    [('semantic', 0.5), ('syntactic', 1.0)]
+    >>> score_groups([family])
+    []
+    """
+    grammar = [score for score in scores if score.name.startswith(GRAMMAR)]
+    meaning = [score for score in scores if not score.name.startswith(GRAMMAR)]
+    if not grammar or not meaning:
+        return []
+    return [sum_scores(meaning, "semantic"), sum_scores(grammar, "syntactic")]
+
+
 def principal_plane(matrix: Floats) -> Floats:
     """Points in the plane in which the rows differ most (principal components 1 and 2).
 

@@ -22,6 +22,7 @@ from softquery.files import (
     write_corpus_file,
 )
 from softquery.recipes import Word2VecRun
+from softquery.running.corpus_words import suit_words
 from softquery.running.run_folder import (
     check_places,
     clear_up,
@@ -52,6 +53,7 @@ def train_word2vec(run: Word2VecRun, options: RunOptions) -> Path:
     check_places(target, folder, resume=resume)
     make_engine = _engine_maker(run)  # what is missing is reported before any work
     files = find_shards(options.data)
+    run = suit_words(run, files, options.chosen, say)
     seen = fingerprint(files)
     with kept_if_resumable(folder, say):
         note_settings(folder, run.to_dict(), fingerprint=seen, resume=resume)
