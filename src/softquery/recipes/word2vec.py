@@ -92,7 +92,7 @@ def word2vec_300() -> Word2VecRun:
     """
     return Word2VecRun(
         name="word2vec-300",
-        summary="word vectors worth using: skip-gram, 300 numbers, few frequent words",
+        summary="word vectors worth using: skip-gram, 300 numbers, frequent words thinned out",
         model=Word2VecConfig(embedding_size=300),
         training=WordTraining(subsample=1e-5),
     )
