@@ -1,6 +1,7 @@
-"""Take screenshots of the page: `python docs/screens/take.py`, with Playwright and Chromium.
+"""Take screenshots of the page: `python docs/screens/take.py`.
 
-The script starts a server with shipped models and the FAQ of a shop.
+It needs Playwright, Pillow and Chromium. The script starts a server with shipped models and the
+FAQ of a shop.
 """
 
 import argparse
@@ -14,28 +15,28 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from softquery.search import Index, IndexSettings
+from softquery.search import Index
 
 HERE = Path(__file__).parent
-MODELS = ("nli-en", "match-en", "match-zh", "couplet-zh")
+MODELS = (
+    "match-en", "match-zh", "sentiment-en", "tagger-en", "read-en", "translate-de-en", "couplet-zh",
+    "bert-mini-en", "embed-en",
+)  # fmt: skip
 FAQ = HERE.parents[1] / "examples" / "shop_faq.csv"
-DESKTOP = {"viewport": {"width": 1080, "height": 760}, "color_scheme": "light", "locale": "en-GB"}
+DESKTOP = {"viewport": {"width": 1120, "height": 720}, "color_scheme": "light", "locale": "en-GB"}
+NARROW = {"viewport": {"width": 600, "height": 760}, "color_scheme": "light", "locale": "en-GB"}
 PHONE: dict[str, Any] = {
-    "viewport": {"width": 400, "height": 860}, "color_scheme": "dark", "locale": "zh-CN",
-    "has_touch": True, "is_mobile": True, "device_scale_factor": 2,
+    "viewport": {"width": 360, "height": 800}, "color_scheme": "dark", "locale": "zh-CN",
+    "has_touch": True, "is_mobile": True, "device_scale_factor": 1.5,
 }  # fmt: skip
 
 
 def index(place: Path) -> None:
     """Build an index of the shop's questions in English."""
-    Index.build(
-        FAQ,
-        place,
-        columns={"question": "question_en", "answer": "answer_en"},
-        settings=IndexSettings(min_score=0.1),
-    )
+    Index.build(FAQ, place, columns={"question": "question_en", "answer": "answer_en"})
 
 
 def serve(faq: Path) -> tuple["subprocess.Popen[bytes]", str]:
@@ -65,34 +66,52 @@ def serve(faq: Path) -> tuple["subprocess.Popen[bytes]", str]:
     raise SystemExit("the server did not come up")
 
 
-def opened(browser: Browser, address: str, settings: dict[str, Any]) -> Page:
-    """Open the page and wait for its first answer."""
+def opened(browser: Browser, address: str, settings: dict[str, Any], panel: str) -> Page:
+    """Open a panel of the page."""
     page = browser.new_page(**settings)
-    page.goto(address)
-    page.wait_for_selector("#pair-board .chip")
+    page.goto(f"{address}/#{panel}")
+    page.locator(f"#{panel}").wait_for()
     return page
 
 
+def answered(page: Page, panel: str) -> Locator:
+    """Press the panel's button and wait for the answer; the panel."""
+    page.locator(f"#{panel}-form button[type=submit]").click()
+    page.locator(f"#{panel}-results .result").first.wait_for()
+    page.wait_for_timeout(300)
+    return page.locator(f"#{panel}")
+
+
 def take(browser: Browser, address: str, folder: Path) -> None:
-    """Save a pair, a question and a couplet in light mode, and a pair on a phone in dark mode."""
-    page = opened(browser, address, DESKTOP)
-    page.locator("#pair-board .sentence.first .chip").nth(4).hover()
-    page.wait_for_timeout(500)
-    page.screenshot(path=folder / "page.png")
+    """Save a question, a pair, and four panels in light mode, and two on a phone in dark mode."""
+    page = opened(browser, address, DESKTOP, "ask")
     page.fill("#question", "How can I get a new password?")
-    page.locator("#ask-board .sentence.first .chip", has_text="password").hover()
-    page.wait_for_timeout(500)
-    page.locator("#ask").screenshot(path=folder / "faq.png")
-    page.fill("#line", "一帆风顺年年好")
-    page.keyboard.press("Enter")
-    page.locator("#others li").first.wait_for()
-    page.locator("#couplet").screenshot(path=folder / "couplet.png")
-    page = opened(browser, address, PHONE)
-    page.select_option("#pair-model", "match-zh")
-    page.locator("#pair-board .chip", has_text="呗").first.wait_for()
-    page.locator("#pair-board .sentence.first .chip").nth(5).tap()
-    page.wait_for_timeout(500)
-    page.screenshot(path=folder / "phone.png")
+    answered(page, "ask")
+    page.locator("#ask .more summary").first.click()
+    page.locator("#ask .sentence.first .chip", has_text="password").hover()
+    page.wait_for_timeout(300)
+    page.screenshot(path=folder / "faq.png", full_page=True)
+    page = opened(browser, address, DESKTOP, "pair")
+    answered(page, "pair")
+    page.locator("#pair .sentence.first .chip", has_text="guitar").hover()
+    page.wait_for_timeout(300)
+    page.screenshot(path=folder / "page.png")
+    for panel in ("classify", "tag", "read", "generate"):
+        page = opened(browser, address, NARROW, panel)
+        answered(page, panel).screenshot(path=folder / f"{panel}.png")
+    for panel, name in (("pair", "phone"), ("generate", "couplet")):
+        page = opened(browser, address, PHONE, panel)
+        answered(page, panel)
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=folder / f"{name}.png", full_page=True)
+
+
+def reduce(folder: Path) -> None:
+    """Write the pictures again with 128 colours each, which takes a third of the bytes."""
+    for path in folder.glob("*.png"):
+        with Image.open(path) as picture:
+            small = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        small.save(path, optimize=True)
 
 
 def main() -> None:
@@ -109,6 +128,7 @@ def main() -> None:
                 options = ["--no-sandbox", "--disable-gpu"]
                 browser = running.chromium.launch(executable_path=chromium, args=options)
                 take(browser, address, folder)
+                reduce(folder)
         finally:
             process.terminate()
             process.wait(20)

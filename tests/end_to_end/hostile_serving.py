@@ -55,6 +55,11 @@ SERVE = [
         said="two --index values are called 'faq'; rename one: --index NAME=other/faq.sq",
     ),
     Case(
+        title="`--uploads` that is a file",
+        command=f"{SERVE_ONE} --uploads data/test.tsv",
+        said="--uploads data/test.tsv: cannot be used (file exists)",
+    ),
+    Case(
         title="`--port` that is no number",
         command="serve --model match-en --port many",
         said="--port must be a number, got 'many'",

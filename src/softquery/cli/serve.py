@@ -34,6 +34,12 @@ Models = Annotated[
 Indexes = Annotated[
     list[str] | None, _option("A folder of an index, or NAME=FOLDER. Repeatable.", "INDEX")
 ]
+Uploads = Annotated[
+    Path | None,
+    _option(
+        "Let clients send files to be indexed, and keep the indexes in this folder.", "UPLOADS"
+    ),
+]
 Host = Annotated[str, _option("Where to listen; 0.0.0.0 for everywhere.", "HOST")]
 Port = Annotated[
     int,
@@ -46,6 +52,7 @@ Cors = Annotated[list[str] | None, _option("An origin whose pages may ask. Repea
 MaxBody = Annotated[int, _option("Bytes of a request.", "MAX_BODY", least=1)]
 MaxText = Annotated[int, _option("Characters of a text.", "MAX_TEXT", least=1)]
 MaxTexts = Annotated[int, _option("Texts of a request.", "MAX_TEXTS", least=1)]
+MaxRows = Annotated[int, _option("Rows of a file that is sent to be indexed.", "MAX_ROWS", least=1)]
 MaxTokens = Annotated[int, _option("Tokens computed for a request.", "MAX_TOKENS", least=1)]
 Queue = Annotated[int, _option("Requests inside at once; the next gets a 429.", "QUEUE", least=1)]
 BatchTokens = Annotated[int, _option("Tokens computed together.", "BATCH_TOKENS", least=1)]
@@ -62,6 +69,7 @@ LogText = Annotated[
 def serve(
     model: Models = None,
     index: Indexes = None,
+    uploads: Uploads = None,
     host: Host = "127.0.0.1",
     port: Port = DEFAULT_PORT,
     workers: Workers = 1,
@@ -71,6 +79,7 @@ def serve(
     max_body: MaxBody = 2_000_000,
     max_text: MaxText = 20_000,
     max_texts: MaxTexts = 1_000,
+    max_rows: MaxRows = 2_000,
     max_tokens: MaxTokens = 300_000,
     queue: Queue = 256,
     batch_tokens: BatchTokens = 1_024,
@@ -88,6 +97,7 @@ def serve(
     settings = Settings(
         models=tuple(model or ()),
         indexes=tuple(index or ()),
+        uploads=None if uploads is None else str(uploads),
         host=host,
         port=port,
         workers=workers,
@@ -100,6 +110,7 @@ def serve(
             max_body=max_body,
             max_text=max_text,
             max_texts=max_texts,
+            max_rows=max_rows,
             max_tokens=max_tokens,
             queue=queue,
             timeout=timeout,

@@ -25,6 +25,9 @@ _STOPS: dict[tuple[Side, Scheme], tuple[str, ...]] = {
     ("second", "dark"): ("#251e19", "#533623", "#8a5528", "#c9813c", "#f1b976", "#ffe9cc"),
 }
 _INKS = ("#191626", "#ffffff")
+_DARKEST = "#000000"
+LEAST_CONTRAST = 4.5
+"""What small text needs to be readable (WCAG 2.1, level AA)."""
 _PREFIX: dict[Side, str] = {"first": "a", "second": "b"}
 
 
@@ -61,12 +64,13 @@ def ramp(side: Side, scheme: Scheme) -> list[str]:
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever is more readable on a colour.
+    """Nearly black or white, whichever is more readable on a colour; black where neither is.
 
-    >>> ink_on("#f3f4fd"), ink_on("#1e1a5c")
-    ('#191626', '#ffffff')
+    >>> ink_on("#f3f4fd"), ink_on("#1e1a5c"), ink_on("#7579de")
+    ('#191626', '#ffffff', '#000000')
     """
-    return max(_INKS, key=lambda ink: contrast(ink, colour))
+    best = max(_INKS, key=lambda ink: contrast(ink, colour))
+    return best if contrast(best, colour) >= LEAST_CONTRAST else _DARKEST
 
 
 def contrast(one: str, other: str) -> float:

@@ -16,12 +16,14 @@ from softquery.serve.admission import AdmissionControl
 from softquery.serve.bodies import openapi_document
 from softquery.serve.catalogue import Catalogue, open_catalogue
 from softquery.serve.dialects.hugging_face import hugging_face_routes
+from softquery.serve.dialects.indexes import index_routes
 from softquery.serve.dialects.openai import openai_routes, vllm_routes
 from softquery.serve.dialects.own import own_routes
 from softquery.serve.dialects.rerank import rerank_routes
 from softquery.serve.dialects.tei import tei_routes
 from softquery.serve.engine import Engine
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
+from softquery.serve.indexes.uploads import Uploads, open_uploads
 from softquery.serve.json_responses import Json
 from softquery.serve.keys import KeyRing
 from softquery.serve.server_routes import asset_routes, information_routes
@@ -62,9 +64,11 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
         max_tokens=limits.max_tokens,
         observer=metrics,
     )
-    service = Service(catalogue, engine, limits, metrics)
+    uploads = open_uploads(settings, catalogue)
+    refresh = None if uploads is None else uploads.refresh
+    service = Service(catalogue, engine, limits, metrics, refresh=refresh)
     keys = None if settings.keys is None else KeyRing(settings.keys)
-    routers = _routers(service, settings)
+    routers = _routers(service, settings, uploads)
     dialects = _dialects(routers, catalogue.names)
     app = _api(service, settings, routers)
     return AdmissionControl(
@@ -86,14 +90,15 @@ def build_from_environment() -> AdmissionControl:
     return build_app(settings)
 
 
-def _routers(service: Service, settings: Settings) -> list[APIRouter]:
+def _routers(service: Service, settings: Settings, uploads: Uploads | None) -> list[APIRouter]:
     return [
         tei_routes(service),
         hugging_face_routes(service),
         openai_routes(service),
         rerank_routes(service),
         vllm_routes(service),
-        own_routes(service),
+        own_routes(service, searches=uploads is not None),
+        index_routes(service, uploads),
         information_routes(service, settings),
         asset_routes(),
     ]

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
+from softquery.runtime import Classifier, ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backend import is_bert
+from softquery.runtime.classify.backend import is_sentence_head
 from softquery.runtime.fill.model import can_fill
 from softquery.runtime.loading import opened
 from softquery.runtime.vectors.model import vectors_of
@@ -31,13 +32,16 @@ from softquery.serve.prediction_handlers import (
     PredictHandler,
     ReadHandler,
     TagHandler,
+    WeighHandler,
 )
 from softquery.serve.queued_request import BatchHandler
 from softquery.serve.search_handler import SearchableIndex, SearchHandler
 from softquery.serve.settings import Settings
 from softquery.zoo import resolve
 
-Verb = Literal["match", "explain", "embed", "classify", "tag", "read", "fill", "generate", "search"]
+Verb = Literal[
+    "match", "explain", "embed", "classify", "weigh", "tag", "read", "fill", "generate", "search"
+]  # fmt: skip
 
 
 def _load_for_one_thread(bundle: Bundle) -> Any:
@@ -56,6 +60,12 @@ def _matcher_verbs(matcher: Matcher) -> tuple[Verb, ...]:
     if own_vectors(matcher).pooling == "own":  # compares vectors, and aligns no words
         return ("match", "embed")
     return ("match", "embed", "explain")
+
+
+def _classifier_verbs(classifier: Classifier) -> tuple[Verb, ...]:
+    """What a classifier can do: to weigh words, it must attend to them itself."""
+    bundle = classifier.bundle
+    return ("classify",) if is_bert(bundle) or is_sentence_head(bundle) else ("classify", "weigh")
 
 
 def _encoder_verbs(embedder: PieceEmbedder) -> tuple[Verb, ...]:
@@ -83,7 +93,9 @@ SERVED_KINDS: Mapping[str, ServedKind] = {
         },
         verbs_of=_matcher_verbs,
     ),
-    "classifier": ServedKind(handlers={"classify": PredictHandler}),
+    "classifier": ServedKind(
+        handlers={"classify": PredictHandler, "weigh": WeighHandler}, verbs_of=_classifier_verbs
+    ),
     "tagger": ServedKind(handlers={"tag": TagHandler}),
     "reader": ServedKind(handlers={"read": ReadHandler}),
     "generator": ServedKind(handlers={"generate": GenerateHandler}),
@@ -135,9 +147,12 @@ class ServedModel:
         return None if pipeline is None else int(pipeline.config.max_tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Catalogue:
-    """All models and indexes of a server, in the order in which they were named."""
+    """All models and indexes of a server, in the order in which they were named.
+
+    Indexes may be added while others read; models may not.
+    """
 
     models: Sequence[ServedModel] = ()
     indexes: Sequence[ServedModel] = ()
@@ -147,6 +162,12 @@ class Catalogue:
         for each in (*self.models, *self.indexes):
             for verb in each.handlers:
                 self._by_name[verb, each.name] = each
+
+    def add(self, index: ServedModel) -> None:
+        """Serve one more index."""
+        self.indexes = (*self.indexes, index)
+        for verb in index.handlers:
+            self._by_name[verb, index.name] = index
 
     @property
     def names(self) -> list[str]:

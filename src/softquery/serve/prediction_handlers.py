@@ -17,6 +17,7 @@ from softquery.answers import (
 )
 from softquery.answers.read import NO_WORDS
 from softquery.errors import InputError
+from softquery.explain import TextWeights
 from softquery.runtime import FillRequest, PieceEmbedder, Reader, Tagger
 from softquery.runtime.fill.masked_texts import TextWithMasks
 from softquery.serve.handlers import num_characters, text_slices
@@ -57,6 +58,36 @@ class PredictHandler:
     def compute(self, items: Sequence[Any]) -> Sequence[Any]:
         """Predict all texts in one call."""
         return self.model.predict(items)
+
+
+class WeighingModel(Protocol):
+    """A model that tells how much each word had to say."""
+
+    def explain(self, text: str, /) -> TextWeights:
+        """The weights of the words of a text, with the answer that it led to."""
+
+
+class WeighHandler:
+    """A classifier's answers with the weight of each word: pairs of both.
+
+    Args:
+        name: The name of the model.
+        model: The model, which attends to words.
+    """
+
+    def __init__(self, name: str, model: WeighingModel) -> None:
+        self.name, self.model = name, model
+
+    join = staticmethod(one_answer_per_item)
+
+    def split(self, request: Sequence[str]) -> Iterator[SplitRequest]:
+        """An item is a text; its cost is estimated by its length."""
+        costs = [1 + num_characters(text) // 4 for text in request]
+        yield SplitRequest(list(request), costs, sum(costs))
+
+    def compute(self, items: Sequence[str]) -> list[TextWeights]:
+        """Weigh one text after the other."""
+        return [self.model.explain(text) for text in items]
 
 
 class TagHandler:

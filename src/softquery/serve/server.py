@@ -61,8 +61,9 @@ def _serve_one(settings: Settings, listener: socket.socket, say: Say) -> None:
 def _serve_many(settings: Settings, listener: socket.socket, say: Say) -> None:
     """Start workers, which open the models themselves; opening them here finds faults early."""
     from softquery.serve.catalogue import open_catalogue
+    from softquery.serve.indexes.uploads import open_uploads
 
-    open_catalogue(settings)
+    open_uploads(settings, open_catalogue(settings))
     os.environ[VARIABLE] = settings.to_json()
     _announce(settings, listener, say)
     try:

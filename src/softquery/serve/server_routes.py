@@ -15,13 +15,16 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from softquery import __version__
+from softquery.answers.label_names import label_names
+from softquery.answers.tag_schemes import label_of
+from softquery.bundle import Bundle
 from softquery.explain.colours import ramp_css
-from softquery.runtime import Matcher
-from softquery.runtime.vectors.text_vectors import own_vectors
+from softquery.runtime import Tagger
 from softquery.search import Index
 from softquery.serve.bodies import ResponseBody, refusals
 from softquery.serve.catalogue import Catalogue, ServedModel
 from softquery.serve.faults import Dialect
+from softquery.serve.indexes.index_summary import index_facts, language_of_bundle
 from softquery.serve.json_responses import Json
 from softquery.serve.service import Service
 from softquery.serve.settings import Limits, Settings
@@ -31,9 +34,11 @@ PAGE_POLICY = (
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PAGES = {"/": "index.html", "/docs": "docs.html"}
+PANELS = ("ask", "classify", "fill", "generate", "pair", "rank", "read", "similarity", "tag")
 FILES = (
-    "page.css", "docs.css", "words.js", "asking.js", "alignment.js", "page.js", "docs.js",
-    "icon.svg",
+    "page.css", "panels.css", "docs.css", "icon.svg", "alignment.js", "asking.js", "docs.js",
+    "nodes.js", "page.js", "share.js", "task_panel.js", "upload.js", "words.js", "words_en.js",
+    "words_zh.js", *(f"panels/{name}.js" for name in PANELS),
 )  # fmt: skip
 RAMP = "ramp.css"
 """The colours of weights, which `softquery.explain` defines."""
@@ -55,6 +60,7 @@ class Info(ResponseBody):
     models: list[dict[str, Any]]
     indexes: list[dict[str, Any]]
     limits: dict[str, float]
+    uploads: bool
 
 
 class Health(ResponseBody):
@@ -70,29 +76,30 @@ def description(served: ServedModel) -> dict[str, Any]:
         found["max_tokens"] = served.max_tokens
     if served.vector_size:
         found |= {"vector_size": served.vector_size, "pooling": served.pooling}
-    if isinstance(served.model, Matcher):
-        found["labels"] = list(served.model.labels)
-        found["language"] = _language(served.model)
     if isinstance(served.model, Index):
-        found |= _index_facts(served.model)
+        found |= index_facts(served.model)
+    elif (bundle := getattr(served.model, "bundle", None)) is not None:
+        found["language"] = language_of_bundle(bundle)
+        found |= _labels(served.model, bundle)
     if getattr(served.model, "is_couplet", False):
         found["form"] = "couplet"
     return found
 
 
-def _index_facts(index: Index) -> dict[str, Any]:
-    return {
-        "rows": len(index),
-        "columns": list(index.manifest.columns),
-        "min_score": index.min_score,
-        "language": _language(index.matcher),
-        "explains": own_vectors(index.matcher).pooling != "own",
-    }
+def _labels(model: Any, bundle: Bundle) -> dict[str, Any]:
+    """The labels that a model may answer, of spans without their places, and what they are called.
 
-
-def _language(matcher: Matcher) -> str:
-    """The language that a model reads, as far as its text pipeline shows."""
-    return "zh" if matcher.pipeline.config.unit in ("characters", "jieba") else "en"
+    Labels without a name are shown as they are.
+    """
+    if isinstance(model, Tagger):
+        tags = model.tags
+        labels = dict.fromkeys(map(label_of, tags.labels)) if tags.has_spans else tags.labels
+        found = [label for label in labels if label]
+    else:
+        found = list(getattr(model, "labels", ()))
+    if not found:
+        return {}
+    return {"labels": found, "label_names": label_names(bundle.config.task, found)}
 
 
 def _dtype(served: ServedModel) -> str:
@@ -111,8 +118,17 @@ def _type(served: ServedModel) -> dict[str, Any]:
     return {"embedding": {"pooling": served.pooling}} if served.pooling else {served.kind: {}}
 
 
-def information(served: ServedModel, catalogue: Catalogue, limits: Limits) -> dict[str, Any]:
-    """What `/info` says: one model as TEI describes its only one, all others, and the limits."""
+def information(
+    served: ServedModel, catalogue: Catalogue, limits: Limits, *, uploads: bool = False
+) -> dict[str, Any]:
+    """What `/info` says: one model as TEI describes its only one, all others, and the limits.
+
+    Args:
+        served: The model to begin with.
+        catalogue: All models and indexes.
+        limits: How much one request may ask.
+        uploads: Whether files may be sent to be indexed.
+    """
     return {
         "model_id": served.name,
         "model_dtype": _dtype(served),
@@ -130,7 +146,9 @@ def information(served: ServedModel, catalogue: Catalogue, limits: Limits) -> di
             "max_text": limits.max_text,
             "max_texts": limits.max_texts,
             "timeout": limits.timeout,
+            "max_rows": limits.max_rows,
         },
+        "uploads": uploads,
     }
 
 
@@ -139,10 +157,15 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
     router, catalogue = APIRouter(tags=["Server"]), service.catalogue
     name_of_one = Annotated[str, Path(json_schema_extra={"enum": list(catalogue.names)})]
 
+    def described(name: str | None) -> Json:
+        (found, *_) = catalogue.named(name)
+        uploads = settings.uploads is not None
+        return Json(information(found, catalogue, settings.limits, uploads=uploads))
+
     async def info() -> Json:
         """Which models and indexes are served, and within which limits."""
-        (first, *_) = catalogue.named(None)
-        return Json(information(first, catalogue, settings.limits))
+        await service.refresh_indexes()
+        return described(None)
 
     async def health() -> Json:
         """200 while the server is running."""
@@ -150,8 +173,7 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
 
     async def info_of_one(name: name_of_one) -> Json:
         """The same, beginning with the model or index of that name."""
-        (found, *_) = catalogue.named(name)
-        return Json(information(found, catalogue, settings.limits))
+        return described(name)
 
     async def health_of_one(name: name_of_one) -> Json:
         """200 while the server is running and has a model or an index of that name."""

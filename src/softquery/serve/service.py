@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
@@ -63,13 +63,20 @@ class Service:
         engine: Computes batches.
         limits: How much one request may ask.
         metrics: Counts truncated texts.
+        refresh: Adds the indexes that other processes have made, if any may.
     """
 
     def __init__(
-        self, catalogue: Catalogue, engine: Engine, limits: Limits, metrics: Metrics
+        self,
+        catalogue: Catalogue,
+        engine: Engine,
+        limits: Limits,
+        metrics: Metrics,
+        *,
+        refresh: Callable[[], object] | None = None,
     ) -> None:
         self.catalogue, self.engine, self.limits = catalogue, engine, limits
-        self.metrics = metrics
+        self.metrics, self._refresh = metrics, refresh
 
     async def score(
         self,
@@ -123,11 +130,22 @@ class Service:
         vectors = normalised(found) if normalize else found
         return EmbeddedTexts(served.name, vectors, result.num_tokens)
 
+    async def find_index(self, name: str | None) -> ServedModel:
+        """The index of a name, which another process may have just made."""
+        if all(each.name != name for each in self.catalogue.indexes):
+            await self.refresh_indexes()
+        return self.catalogue.find("search", name)
+
+    async def refresh_indexes(self) -> None:
+        """Serve the indexes that other processes have made."""
+        if self._refresh is not None:
+            await asyncio.to_thread(self._refresh)
+
     async def search(
         self, index: str | None, request: SearchRequest
     ) -> tuple[ServedModel, list[SearchResult]]:
         """What an index has for each query."""
-        served = self.catalogue.find("search", index)
+        served = await self.find_index(index)
         self.check_texts(request.queries)
         self._check_rows(served, request)
         self._check_conditions(request.where or {})

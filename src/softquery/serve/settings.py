@@ -13,6 +13,9 @@ VARIABLE = "SOFTQUERY_SERVING"
 """The environment variable that passes the settings to worker processes."""
 
 
+_COUNTS = ("max_body", "max_text", "max_texts", "max_rows", "max_tokens", "queue", "batch_tokens")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """How much one request may ask, and how many requests there may be at once."""
@@ -23,6 +26,8 @@ class Limits:
     """Characters of one text."""
     max_texts: int = 1_000
     """Texts, candidates or pairs of one request."""
+    max_rows: int = 2_000
+    """Rows of a file that is uploaded to be indexed."""
     max_tokens: int = 300_000
     """Tokens that one request may make a model compute."""
     queue: int = 256
@@ -33,7 +38,7 @@ class Limits:
     """Tokens of a batch, unless one text alone has more."""
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_text", "max_texts", "max_tokens", "queue", "batch_tokens"):
+        for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 < self.timeout < math.inf:
@@ -52,6 +57,8 @@ class Settings:
     """Names from the zoo or folders, each alone or as `NAME=MODEL`."""
     indexes: tuple[str, ...] = ()
     """Folders that `softquery index` made, each alone or as `NAME=FOLDER`."""
+    uploads: str | None = None
+    """The folder of the indexes that clients may make of files; without it, they may make none."""
     host: str = "127.0.0.1"
     port: int = 8000
     """0 for any free port."""

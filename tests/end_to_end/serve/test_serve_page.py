@@ -1,376 +1,380 @@
-"""The page at `/`, driven by pointer, finger and keyboard in a real browser."""
+"""The page at `/`: every panel with the shipped models, in both languages, by every means."""
 
 import re
 import shutil
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
-from one_step import OneStepSearch
+from page_driving import WITHOUT_CHROMIUM, Opener, chips, chromium, expect, run, show
 from serving import in_thread
 
-from softquery.answers import Generated
-from softquery.search import SearchResult
+from softquery.search import Index
 from softquery.serve import Settings
-from softquery.serve.catalogue import Catalogue, ServedModel, open_model, served_index
-from softquery.serve.handlers import GenerateHandler
-from softquery.serve.keys import add_key
+from softquery.serve.catalogue import Catalogue, open_catalogue
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the page is driven by Playwright (pip install playwright)"
-)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="the page is tried in Chromium (apt-get install chromium)"
-)
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-ATTACK = "<script>document.title='broken'</script><img src=x onerror=alert(1)>"
-
-
-class Faq:
-    """Two questions, with an attack in every column."""
-
-    def __init__(self, matcher):
-        self.matcher = matcher
-
-    def refresh(self):
-        return False
-
-    def steps(self, query, **options):
-        return OneStepSearch(lambda: self.find(query, **options))
-
-    def find(self, query, *, top_k, explain, **options):
-        rows = [
-            ("How do I reset my password?", f"Open Settings. {ATTACK}", 0.93),
-            (ATTACK, ATTACK, 0.2),
-        ]
-        hits = [{"question": q, "answer": a, "score": s, "x": ATTACK} for q, a, s in rows]
-        if explain:
-            for hit in hits:
-                hit["alignment"] = self.matcher.explain(query, hit["question"]).to_dict()
-        others = hits if "close" in query else []
-        note = "the query is in a note" if "close" in query else None
-        found = [] if "nothing" in query else hits[:top_k]
-        return SearchResult(query, found, others, note=note)
+pytestmark = WITHOUT_CHROMIUM
+FURTHER = (
+    "tagger-en", "sentiment-en", "read-en", "translate-de-en", "couplet-zh", "bert-mini-en",
+    "embed-en",
+)  # fmt: skip
+PANELS = (
+    "ask", "pair", "rank", "similarity", "classify", "tag", "read", "generate", "fill"
+)  # fmt: skip
+SHOP = Path(__file__).resolve().parents[3] / "examples" / "shop_faq.csv"
 
 
 @pytest.fixture(scope="module")
-def everything(catalogue):
-    """A server with matchers, an index and a generator."""
-    answers = GenerateHandler("couplet-zh", _Poet())
-    generator = ServedModel(
-        name="couplet-zh", kind="generator", model=SimpleNamespace(is_couplet=True),
-        handlers={"generate": answers},
-    )  # fmt: skip
-    index = served_index("faq", Faq(catalogue.models[0].model))
-    both = Catalogue([*catalogue.models, generator], [index])
-    with in_thread(Settings(models=("match-en",), threads=2), both) as client:
+def everything(catalogue, shop, tmp_path_factory):
+    """A server with a model for every panel and indexes in both languages, which takes files."""
+    folder = tmp_path_factory.mktemp("page")
+    indexes = [shutil.copytree(shop / name, folder / name) for name in ("faq-en.sq", "faq-zh.sq")]
+    for index in indexes:
+        Index.open(index).set_min_score(None)  # what is no answer by default
+    settings = Settings(
+        models=FURTHER,
+        indexes=tuple(map(str, indexes)),
+        threads=2,
+        uploads=str(folder / "uploads"),
+    )
+    opened = open_catalogue(settings)
+    both = Catalogue([*catalogue.models, *opened.models], opened.indexes)
+    with in_thread(settings, both) as client:
         yield client
-
-
-class _Poet:
-    """Answers as many lines as are asked for, none of which is harmless."""
-
-    def generate(self, texts, request):
-        lines = [f"{ATTACK}下联", *(f"{ATTACK}{number}" for number in range(9))]
-        answers = [Generated(text=line, score=-1.0, log_probability=-1.0) for line in lines]
-        return [answers[: request.strategy.num_best] for _ in texts]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield chromium
-        chromium.close()
+    with chromium() as running:
+        yield running
 
 
 @pytest.fixture
 def opened(browser, everything):
-    """Opens pages; none may complain, show a dialog, or ask anybody but its own server."""
-    pages, faults = [], []
-
-    def show(path="/", *, client=everything, expected=r"$^", **settings):
-        page = browser.new_page(**{"locale": "en-GB", **settings})
-        page.set_default_timeout(15_000)
-        pages.append(page)
-
-        def note(text):
-            if not re.search(expected, text):
-                faults.append(text)
-
-        page.on("console", lambda message: note(message.text))
-        page.on("pageerror", lambda error: note(str(error)))
-        page.on("dialog", lambda dialog: note(dialog.message) or dialog.dismiss())
-        page.on("request", lambda asked: asked.url.startswith(client.url) or note(asked.url))
-        page.goto(client.url + path)
-        return page
-
-    yield show
-    for page in pages:
-        page.close()
-    assert faults == []
+    opener = Opener(browser, everything)
+    yield opener
+    opener.close()
 
 
-def chips(page, side, board="#pair-board"):
-    return page.locator(f"{board} .sentence.{side} .chip .token")
+@pytest.fixture(scope="module")
+def axe():
+    """The rules of axe-core, as a Python package ships them."""
+    package = pytest.importorskip(
+        "axe_playwright_python",
+        reason="accessibility is checked by axe-core (pip install axe-playwright-python)",
+    )
+    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def wait_for_words(page, side, words):
-    playwright.expect(chips(page, side)).to_have_text(words)
+def asked(opened):
+    return [each for each in opened.requests if each.method != "GET"]
+
+
+def test_nothing_is_computed_before_somebody_asks(opened):
+    page = opened()
+    expect(page.locator("#tasks a")).to_have_count(len(PANELS))
+    expect(page.locator(".example")).to_have_count(4)
+    for panel in PANELS:
+        show(page, panel)
+    assert asked(opened) == []
+
+
+ANSWERS = {
+    "en": {
+        "ask": "very likely", "pair": "same meaning", "rank": "start playing guitar",
+        "similarity": "0.", "classify": "positive", "tag": "proper name", "read": "Charles Babbage",
+        "generate": "A dog", "fill": "children",
+    },
+    "zh": {
+        "ask": "重置密码", "pair": "意思相同", "rank": "重置密码", "similarity": "最接近",
+        "classify": "正面", "tag": "专有名词", "read": "Charles Babbage", "generate": "得分",
+        "fill": "children",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("locale", "settings"),
+    [
+        ("en-GB", {"color_scheme": "light"}),
+        ("zh-CN", {"color_scheme": "dark", "viewport": {"width": 360, "height": 740}}),
+    ],
+    ids=["english-light-desktop", "chinese-dark-phone"],
+)
+def test_every_panel_answers_and_axe_has_no_objection(opened, axe, locale, settings):
+    language = locale[:2]
+    page = opened(locale=locale, bypass_csp=True, **settings)  # axe is a script of the test
+    page.evaluate(axe)
+    for panel in PANELS:
+        show(page, panel)
+        if panel == "ask":
+            page.fill("#question", {"en": "I forgot my password", "zh": "怎么重置密码"}[language])
+        result = run(page, panel)
+        expect(result).to_contain_text(ANSWERS[language][panel])
+        expect(page.locator(f"#{panel} [role=status].unseen")).not_to_be_empty()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), panel
+        page.wait_for_timeout(200)  # colours that change slowly have no contrast on their way
+        found = page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations"
+            ".filter(({impact}) => ['serious', 'critical'].includes(impact))"
+            ".map(({id, nodes}) => [id, nodes.map(({html}) => html)]))"
+        )
+        assert found == [], panel
+
+
+def test_an_example_is_answered_and_says_why_on_demand(opened):
+    page = opened()
+    example = page.locator(".example").first
+    question = example.text_content()
+    example.click()
+    best = page.locator("#ask .hits > li").first
+    expect(best.locator(".asked")).to_have_text(question)
+    page.fill("#question", "How can I get a new password?")
+    expect(best.locator(".asked")).to_have_text("How do I reset my password?")
+    expect(best.locator(".score")).to_contain_text(re.compile(r"likely · .*%"))
+    assert [each.post_data_json["explain"] for each in asked(opened)] == [False, False]
+    best.get_by_text("Why this answer?").click()
+    expect(chips(best, "first")).to_have_text(
+        ["how", "can", "i", "get", "a", "new", "password", "?"]
+    )
+    assert asked(opened)[-1].post_data_json["explain"] is True
+    best.get_by_text("More of this row").click()
+    expect(best.locator("dd").first).to_be_visible()
+
+
+def test_without_a_good_answer_the_nearest_questions_and_a_note_are_shown(opened):
+    page = opened()
+    page.fill("#question", "埃菲尔铁塔有多高？")
+    expect(page.locator("#ask .note")).to_contain_text("Chinese")
+    near = page.locator("#ask .nearest > li")
+    expect(near).to_have_count(5)
+    expect(page.locator("#ask .hint")).to_have_text("No good answer. The nearest questions:")
+    expect(near.first.locator(".told")).to_be_hidden()
+    near.first.locator("summary").click()
+    expect(near.first.locator(".told")).to_be_visible()
+    page.fill("#question", " ")
+    expect(near).to_have_count(0)
+
+
+def test_a_column_with_few_values_filters(opened):
+    page = opened()
+    page.fill("#question", "How do I reset my password?")
+    expect(page.locator("#ask .tag")).to_contain_text(["account"])
+    page.get_by_label("category").select_option("payment")
+    expect(page.locator("#ask .asked").first).not_to_have_text("How do I reset my password?")
+    assert asked(opened)[-1].post_data_json["where"] == {"category": "payment"}
 
 
 def test_alignments_follow_what_is_typed(opened):
-    page = opened()
-    wait_for_words(page, "first", [
-        "<bos>", "how", "can", "i", "learn", "to", "play", "the", "guitar", "?", "<eos>"
-    ])  # fmt: skip
-    playwright.expect(page.locator("#headline")).to_have_text("same meaning")
-    page.fill("#second", "How do I cook rice?")
-    wait_for_words(page, "second", ["<bos>", "how", "do", "i", "cook", "rice", "?", "<eos>"])
-    playwright.expect(page.locator("#headline")).to_have_text("not the same")
-    playwright.expect(page.locator("#chances li")).to_have_count(2)
-    assert page.locator("#pair-board table").count() == 2
-    assert page.locator("#pair-board table.first tbody tr").count() == 11
-    assert page.locator("#pair-board .threads path").count() > 3
-
-
-def test_only_the_newest_answer_is_shown(opened):
-    page = opened()
-    for text in ("a", "a dog", "a dog sleeps"):
-        page.fill("#first", text)
-    wait_for_words(page, "first", ["<bos>", "a", "dog", "sleeps", "<eos>"])
-
-
-def test_nothing_typed_shows_nothing(opened):
-    page = opened()
-    playwright.expect(page.locator("#headline")).not_to_be_empty()
+    page = opened("/#pair")
+    page.fill("#first", "a dog sleeps")
+    page.fill("#second", "a cat is sleeping")
+    board = page.locator("#pair .board")
+    expect(chips(board, "first")).to_have_text(["a", "dog", "sleeps"])
+    expect(page.locator("#pair .headline")).to_contain_text("different meaning")
+    assert board.locator(".threads path").count() >= 2
+    assert board.locator("table").count() == 0
+    board.get_by_text("All weights as tables").click()
+    expect(board.locator("table.first tbody tr")).to_have_count(3)
+    assert board.locator("table caption").count() == 2
+    page.get_by_role("button", name="Swap the sentences").click()
+    expect(chips(board, "second")).to_have_text(["a", "dog", "sleeps"])
+    page.select_option("#pair-model", "nli-en")
+    expect(page.locator("#pair .shares li")).to_have_count(3)
+    expect(page.locator("#pair .headline")).to_contain_text("contradicts it")
+    assert page.input_value("#first") == "a cat is sleeping"
     page.fill("#first", " ")
-    playwright.expect(page.locator("#pair-board")).to_be_hidden()
-    playwright.expect(page.locator("#pair-answer")).to_be_hidden()
+    expect(page.locator("#pair .result")).to_have_count(0)
 
 
 def test_pointer_and_keyboard_reach_every_word(opened):
-    page = opened()
-    page.fill("#first", "a dog")
-    page.fill("#second", "a cat")
-    wait_for_words(page, "second", ["<bos>", "a", "cat", "<eos>"])
-    page.locator("#pair-board .sentence.first .chip").nth(2).hover()
-    reading = page.locator("#pair-board .reading")
-    playwright.expect(reading).to_have_text(re.compile("^“dog” asks “"))
-    assert page.locator("#pair-board .sentence.second .chip.lit").count() == 4
+    page = opened("/#pair")
+    run(page, "pair")
+    board = page.locator("#pair .board")
+    board.locator(".first .chip", has_text="guitar").hover()
+    reading = board.locator(".reading")
+    expect(reading).to_contain_text("“guitar” asks “guitar”")
+    assert board.locator(".second .chip.lit").count() == 10
     page.mouse.move(2, 2)
-    page.locator("#pair-board .sentence.first .chip").first.focus()
+    board.locator(".first .chip").first.focus()
     page.keyboard.press("ArrowRight")
-    playwright.expect(reading).to_have_text(re.compile("^“a” asks “"))
+    expect(reading).to_have_text(re.compile("^“can” asks “"))
     page.keyboard.press("End")
-    playwright.expect(reading).to_have_text(re.compile("^“<eos>” asks “"))
+    expect(reading).to_have_text(re.compile("^“\\?” asks “"))
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.dataset.side") == "second"
-    page.locator("#pair-board").get_by_label("who asks it").check()
-    playwright.expect(reading).to_have_text(re.compile("is asked by"))
+    board.get_by_label("who asks it").check()
+    expect(reading).to_have_text(re.compile("is asked by"))
+    board.locator(".first .chip").first.focus()
     page.keyboard.press("Escape")
+    assert board.locator(".chip.asking").count() == 0
 
 
-def test_sentences_and_models_can_be_changed(opened):
+def test_two_models_answer_beside_each_other(opened):
+    page = opened("/#rank")
+    page.select_option("#rank-second", "match-zh")
+    run(page, "rank")
+    results = page.locator("#rank .result")
+    expect(results).to_have_count(2)
+    expect(results.locator(".by")).to_have_text(["match-en", "match-zh"])
+    boxes = [each.bounding_box() for each in results.all()]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    show(page, "ask")
+    page.select_option("#ask-second", "faq-zh")
+    page.fill("#question", "How do I reset my password?")
+    expect(page.locator("#ask .result")).to_have_count(2)
+    expect(page.locator("#ask .result").nth(1).locator(".note")).to_be_visible()
+
+
+def test_a_link_fills_in_a_panel_and_asks_nothing(opened):
+    page = opened("/#generate")
+    page.select_option("#generate-model", "couplet-zh")
+    page.fill("#generate-source", "一帆风顺年年好")
+    page.get_by_label("opposite tones").check()
+    page.select_option("#generate-count", "2")
+    page.locator("#generate").get_by_role("button", name="Copy link").click()
+    expect(page.locator("#generate").get_by_text(re.compile("Copied|address bar"))).to_be_visible()
+    address = page.evaluate("location.hash")
+    assert "model=couplet-zh" in address
+    assert asked(opened) == []
+    other = opened("/" + address)
+    expect(other.locator("#generate .hint")).to_contain_text("Nothing has been asked yet")
+    assert other.input_value("#generate-source") == "一帆风顺年年好"
+    assert other.get_by_label("opposite tones").is_checked()
+    assert asked(opened) == []
+    run(other, "generate")
+    expect(other.locator("#generate .couplet bdi")).to_have_count(2)
+    expect(other.locator("#generate .others li")).to_have_count(1)
+    assert asked(opened)[-1].post_data_json["rules"] == ["form", "repeats", "tones"]
+
+
+def test_a_hostile_link_is_text(opened):
+    attack = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
+    page = opened(f"/#ask?q={attack}&model={attack}&with=..&where.__proto__=x")
+    expect(page.locator("#question")).to_have_value("<img src=x onerror=alert(1)>")
+    run(page, "ask")
+    assert page.locator("img").count() == 0
+    page.goto(page.url.partition("#")[0] + "#nothing?x=%")
+    expect(page.locator("#ask")).to_be_visible()
+
+
+def test_the_page_can_be_used_with_the_keyboard_alone(opened):
     page = opened()
-    page.fill("#first", "a dog")
-    page.fill("#second", "a cat")
-    page.get_by_role("button", name="Swap the sentences").click()
-    wait_for_words(page, "first", ["<bos>", "a", "cat", "<eos>"])
-    page.select_option("#pair-model", "nli-en")
-    playwright.expect(page.locator("#chances li")).to_have_count(3)
-    assert page.input_value("#first") == "a cat"
+    expect(page.locator("#tasks a").first).to_be_visible()
+
+    def tab_to(found, most=40):
+        for _ in range(most):
+            page.keyboard.press("Tab")
+            if page.evaluate(f"Boolean(document.activeElement?.matches({found!r}))"):
+                return
+        raise AssertionError(f"no way to {found}")
+
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    tab_to("#question")
+    page.keyboard.type("I forgot my password")
+    page.keyboard.press("Enter")
+    expect(page.locator("#ask .hits > li").first).to_be_visible()
+    tab_to("#ask .more summary")
+    page.keyboard.press("Enter")
+    expect(page.locator("#ask .board .chip").first).to_be_visible()
+    page.evaluate("document.activeElement.blur(); document.querySelector('.skip').focus()")
+    tab_to("#tasks a[href='#tag']")
+    page.keyboard.press("Enter")
+    expect(page.locator("#tag-title")).to_be_focused()
+    tab_to("#tag-text")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#tag .tagged-word").first).to_be_visible()
+    tab_to("#tag .key")
+    page.keyboard.press("Space")
+    assert page.locator("#tag .tagged-word.faded").count() > 3
 
 
-def test_chinese_model_and_chinese_page(opened):
-    page = opened(locale="zh-CN")
-    playwright.expect(page.locator("#pair-title")).to_have_text("试一对句子")
-    assert page.evaluate("document.documentElement.lang") == "zh"
-    page.select_option("#pair-model", "match-zh")
-    wait_for_words(page, "first", ["<bos>", *"花呗怎么提额", "<eos>"])
-    playwright.expect(page.locator("#headline")).to_have_text("意思相同")
-    page.get_by_label("English").check()
-    playwright.expect(page.locator("#pair-title")).to_have_text("Try a pair")
-    playwright.expect(page.locator("#headline")).to_have_text("same meaning")
-    page.reload()
-    playwright.expect(page.locator("#pair-title")).to_have_text("Try a pair")
-
-
-def test_the_faq_answers_and_says_why(opened):
-    page = opened()
-    page.fill("#question", "I forgot my password")
-    playwright.expect(page.locator("#hits li")).to_have_count(2)
-    playwright.expect(page.locator("#hits .asked").first).to_have_text(
-        "How do I reset my password?"
-    )
-    playwright.expect(page.locator("#ask-status")).to_have_text("2 found.")
-    playwright.expect(page.get_by_text("Why the first answer won")).to_be_visible()
-    assert "password" in chips(page, "first", "#ask-board").all_text_contents()
-    page.fill("#question", "nothing fits")
-    playwright.expect(page.locator("#ask-status")).to_have_text("No good answer.")
-    playwright.expect(page.locator("#why")).to_be_hidden()
-    playwright.expect(page.locator("#nearest li")).to_have_count(0)
-
-
-def test_without_a_good_answer_the_nearest_questions_are_shown(opened):
-    page = opened()
-    page.fill("#question", "nothing fits, but some are close")
-    playwright.expect(page.locator("#ask-status")).to_have_text(
-        "No good answer. The nearest questions: (the query is in a note)"
-    )
-    playwright.expect(page.locator("#hits li")).to_have_count(0)
-    near = page.locator("#nearest li")
-    playwright.expect(near).to_have_count(2)
-    playwright.expect(near.first.locator(".value")).to_have_text(re.compile("93"))
-    playwright.expect(near.first.get_by_text("Open Settings.")).to_be_hidden()
-    near.first.locator("summary").click()
-    playwright.expect(near.first.get_by_text("Open Settings.")).to_be_visible()
-    page.fill("#question", "I forgot my password")
-    playwright.expect(near).to_have_count(0)
-    assert page.title() != "broken"
-
-
-def test_a_real_index_in_two_languages(opened, shop):
-    indexes = (str(shop / "faq-en.sq"), str(shop / "faq-zh.sq"))
-    with in_thread(Settings(indexes=indexes, threads=2)) as client:
-        page = opened(client=client)
-        playwright.expect(page.locator("#pair")).to_be_hidden()
-        page.fill("#question", "How can I get a new password?")
-        best = page.locator("#hits .asked").first
-        playwright.expect(best).to_contain_text("password")
-        asking = chips(page, "first", "#ask-board")
-        playwright.expect(asking).to_have_text(
-            ["<bos>", "how", "can", "i", "get", "a", "new", "password", "?", "<eos>"]
+def test_threads_do_not_tangle_on_a_phone(opened):
+    page = opened("/#pair", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    run(page, "pair")
+    board = page.locator("#pair .board")
+    tapped = board.locator(".first .chip", has_text="guitar")
+    for act in (lambda: None, tapped.tap):
+        act()
+        # All threads run in the gutter between the columns, where there are no words.
+        outside = board.evaluate(
+            """board => {
+            const box = each => each.getBoundingClientRect();
+            const all = name => [...board.querySelectorAll(name)].map(box);
+            const left = Math.max(...all('.first .chip').map(each => each.right));
+            const right = Math.min(...all('.second .chip').map(each => each.left));
+            return all('.threads path').map(each => Math.max(left - each.left, each.right - right));
+        }"""
         )
-        page.fill("#question", "How tall is the Eiffel tower?")
-        playwright.expect(page.locator("#ask-status")).to_contain_text("The nearest questions")
-        playwright.expect(page.locator("#nearest li")).to_have_count(5)
-        page.select_option("#ask-index", "faq-zh")
-        page.fill("#question", "忘记密码了怎么办")
-        playwright.expect(best).to_contain_text("密码")
-        playwright.expect(asking).to_have_text(["<bos>", *"忘记密码了怎么办", "<eos>"])
-
-
-def test_a_line_is_answered(opened):
-    page = opened()
-    page.fill("#line", "上联")
-    page.keyboard.press("Enter")
-    playwright.expect(page.locator("#lower")).to_have_text(f"{ATTACK}下联")
-    playwright.expect(page.locator("#upper")).to_have_text("上联")
-    playwright.expect(page.locator("#others li")).to_have_text([f"{ATTACK}0", f"{ATTACK}1"])
-    playwright.expect(page.locator("#line")).to_have_attribute("placeholder", "The upper line")
-
-
-def test_a_model_that_writes_no_couplets_asks_for_a_text(opened):
-    served = Catalogue([open_model("translate-de-en", "translate-de-en")])
-    with in_thread(Settings(models=("x",)), served) as client:
-        page = opened(client=client)
-        playwright.expect(page.locator("#line")).to_have_attribute("placeholder", "The text")
-        page.fill("#line", "Ein Hund läuft.")
-        page.keyboard.press("Enter")
-        playwright.expect(page.locator("#lower")).to_have_text("A dog runs.")
-        playwright.expect(page.locator("#others li")).to_have_count(0)
-
-
-def test_a_script_tag_is_shown_as_text_everywhere(opened):
-    page = opened()
-    page.fill("#first", ATTACK)
-    page.fill("#second", f"{ATTACK} </textarea><svg onload=alert(2)>")
-    page.fill("#question", ATTACK)
-    page.fill("#line", ATTACK)
-    page.keyboard.press("Enter")
-    playwright.expect(page.locator("#hits li")).to_have_count(2)
-    playwright.expect(page.locator("#hits .asked").nth(1)).to_have_text(ATTACK)
-    playwright.expect(page.locator("#hits li").first).to_contain_text("<script>")
-    playwright.expect(page.locator("#upper")).to_have_text(ATTACK)
-    playwright.expect(chips(page, "first").filter(has_text="script").first).to_be_visible()
-    page.locator("#pair-board .chip").nth(3).hover()
-    assert page.title() == "softquery"
-    assert page.locator("img, main script, svg[onload]").count() == 0
-
-
-def test_the_policy_forbids_what_is_not_ours(opened, everything):
-    headers = everything.ask("/").headers
-    policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert "frame-ancestors 'none'" in policy
-    page = opened(expected="Content Security Policy|Refused|404")
-    tried = """() => {
-        const script = document.createElement('script');
-        script.textContent = "document.title = 'broken'";
-        document.body.append(script);
-        document.body.insertAdjacentHTML('beforeend', '<img src="x" onerror="document.title=1">');
-        return fetch('http://127.0.0.1:1/').then(() => 'asked', () => 'refused');
-    }"""
-    assert page.evaluate(tried) == "refused"
-    assert page.title() == "softquery"
-
-
-@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
-def test_light_and_dark_are_followed(opened, scheme, is_dark):
-    page = opened(color_scheme=scheme)
-    colour = page.locator("body").evaluate("each => getComputedStyle(each).backgroundColor")
-    assert (sum(int(part) for part in re.findall(r"\d+", colour)[:3]) < 100) == is_dark
-
-
-def test_a_phone_shows_all_without_sideways_scrolling(opened):
-    page = opened(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+        assert len(outside) >= 1
+        assert max(outside) < 4
+    expect(board.locator(".sentences")).to_have_class("sentences columns")
     page.fill("#first", "word " * 40)
+    expect(board.locator(".sentences")).to_have_class("sentences flow")
+    assert board.locator(".threads path").count() == 0
     page.fill("#second", "x" * 300)
-    page.fill("#question", "how do I reset my password and my e-mail address as well?")
-    playwright.expect(page.locator("#hits li")).to_have_count(2)
-    playwright.expect(chips(page, "first")).to_have_count(42)
-    page.locator("#pair-board .sentence.first .chip").nth(3).tap()
-    playwright.expect(page.locator("#pair-board .reading")).to_have_text(re.compile("“word” asks"))
+    expect(board.locator(".second .chip")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_everything_has_a_name_for_those_who_do_not_see_it(opened):
+def test_light_dark_and_reduced_motion_are_followed(opened):
     page = opened()
-    playwright.expect(page.locator("#pair-board .chip").first).to_be_visible()
-    nameless = page.evaluate(
-        """() => [...document.querySelectorAll('input, textarea, select, button, [role=group]')]
-        .filter(each => each.checkVisibility() && !(each.labels?.length
-            || each.getAttribute('aria-label') || each.textContent.trim()))
-        .map(each => each.outerHTML)"""
+    for scheme, is_dark in (("light", False), ("dark", True)):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        colour = page.locator("body").evaluate("each => getComputedStyle(each).backgroundColor")
+        assert (sum(int(part) for part in re.findall(r"\d+", colour)[:3]) < 100) == is_dark
+    moving = "each => getComputedStyle(each).transitionDuration"
+    assert page.locator("#ask-results").evaluate(moving) == "0s"
+
+
+def test_the_language_is_chosen_by_the_browser_and_by_hand(opened):
+    page = opened("/#pair", locale="zh-CN")
+    expect(page.locator("#pair-title")).to_have_text("对比两个句子")
+    assert page.evaluate("document.documentElement.lang") == "zh-Hans"
+    assert page.input_value("#pair-model") == "match-zh"
+    run(page, "pair")
+    expect(chips(page.locator("#pair"), "first")).to_have_text([*"花呗怎么提额"])
+    page.get_by_label("English").check()
+    expect(page.locator("#pair .headline")).to_contain_text("same meaning")
+    page.reload()
+    expect(page.locator("#pair-title")).to_have_text("Compare two sentences")
+
+
+def chosen_file(page, name, content):
+    page.locator("#upload-file").set_input_files(
+        {"name": name, "mimeType": "text/csv", "buffer": content}
     )
-    assert nameless == []
-    for role, name in (("textbox", "First sentence"), ("searchbox", "Your question"),
-                       ("combobox", "Model"), ("heading", "Try a pair")):  # fmt: skip
-        assert page.get_by_role(role, name=name).count() >= 1
-    assert page.locator("table caption").count() == page.locator("table").count() > 0
 
 
-def test_keys_are_asked_for(opened, catalogue, tmp_path):
-    key = add_key(tmp_path / "keys.txt", "ada")
-    settings = Settings(models=("match-en",), keys=str(tmp_path / "keys.txt"))
-    with in_thread(settings, catalogue) as client:
-        page = opened(client=client, expected="401")
-        page.fill("#key", "sq-wrong")
-        page.keyboard.press("Enter")
-        playwright.expect(page.get_by_text("The server does not know this key.")).to_be_visible()
-        page.fill("#key", key)
-        page.keyboard.press("Enter")
-        playwright.expect(page.locator("#headline")).to_have_text("same meaning")
-        playwright.expect(page.locator("#key-form")).to_be_hidden()
+def test_a_file_becomes_an_index(opened):
+    page = opened()
+    page.get_by_text("Ask questions of your own").click()
+    chosen_file(page, "My shop.csv", SHOP.read_bytes())
+    expect(page.locator("#upload-question")).to_have_value("question_en")
+    page.get_by_role("button", name="Index it").click()
+    expect(page.locator("#ask-model")).to_have_value("My-shop")
+    expect(page.locator("#question")).to_be_focused()
+    expect(page.locator("#upload [role=status]")).to_contain_text("163 questions")
+    page.keyboard.type("I forgot my password")
+    expect(page.locator("#ask .asked").first).to_have_text("How do I reset my password?")
 
 
-def test_the_addresses_are_shown_and_can_be_tried(opened):
-    page = opened("/docs")
-    entry = page.locator("details", has=page.locator("code", has_text=re.compile("^/rerank$")))
-    entry.locator("summary").click()
-    playwright.expect(entry.get_by_text("The queue is full")).to_be_visible()
-    entry.get_by_role("button", name="Try it").click()
-    playwright.expect(entry.locator("pre")).to_contain_text('"score"')
-    assert page.locator("details").count() > 15
-
-
-def test_an_address_with_a_name_is_tried_with_the_first(opened):
-    page = opened("/docs")
-    for path, said in (("/models/{name}", "0."), ("/v1/models/{name}", '"match-en"')):
-        found = page.locator("code", has_text=re.compile(f"^{re.escape(path)}$"))
-        entry = page.locator("details", has=found)
-        entry.locator("summary").click()
-        entry.get_by_role("button", name="Try it").click()
-        playwright.expect(entry.locator("pre")).to_contain_text(said)
+def test_a_hostile_file_gets_one_clear_line(opened):
+    page = opened(expected="400")
+    page.get_by_text("Ask questions of your own").click()
+    fault = page.locator("#upload [role=alert]")
+    chosen_file(page, "latin.csv", "question\ncafé\n".encode("latin-1"))
+    expect(fault).to_have_text("The file is not UTF-8 text; save it as “CSV UTF-8”.")
+    expect(page.get_by_role("button", name="Index it")).to_be_hidden()
+    for content, said in (
+        (b'question,answer\n"<img src=x onerror=alert(1)>,b\n', "a quote is opened"),
+        (b"question,answer\na\n", "row 2: expected 2 columns"),
+    ):
+        chosen_file(page, "<b>bad.csv", content)
+        page.get_by_role("button", name="Index it").click()
+        expect(fault).to_contain_text(said)
+    chosen_file(page, "large.csv", b"question\n" + b"x" * 2_100_000)
+    expect(fault).to_contain_text("larger than 2,000,000 bytes")
+    assert page.locator("img").count() == 0

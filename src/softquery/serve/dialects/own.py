@@ -239,6 +239,18 @@ class FillBody(RequestBody):
         return FillingRequest(self.texts, FillRequest.of(self.top_k, self.candidates))
 
 
+class ClassifyBody(TextsBody):
+    """Texts to be classified."""
+
+    explain: Annotated[
+        bool,
+        Field(
+            description="Whether answers have the `sentences` that the model read, with "
+            "`word_weights` and, of documents, `sentence_weights`; only models that attend can."
+        ),
+    ] = False
+
+
 class TokensBody(RequestBody):
     """Texts, or lists of words if they are already tokenised."""
 
@@ -302,8 +314,10 @@ class Own:
             return Json({"index": served.name, **results[0]})
         return Json({"index": served.name, "results": results})
 
-    async def classify(self, body: TextsBody) -> Json:
-        """The label of each text."""
+    async def classify(self, body: ClassifyBody) -> Json:
+        """The label of each text, and with `explain` how much each word had to say."""
+        if body.explain:
+            return await self._task("weigh", body.model, body.texts, _with_weights)
         return await self._task("classify", body.model, body.texts, _with_text)
 
     async def tag(self, body: TokensBody) -> Json:
@@ -358,6 +372,12 @@ def _with_text(answer: Any, text: str) -> dict[str, Any]:
     return found
 
 
+def _with_weights(answer: Any, text: str) -> dict[str, Any]:
+    found: dict[str, Any] = answer.to_dict()
+    del found["model"]
+    return found
+
+
 def _by_itself(answer: Any, text: Any) -> dict[str, Any]:
     found: dict[str, Any] = answer.record()
     return found
@@ -368,8 +388,13 @@ def _with_question(answer: Any, question: tuple[str, str]) -> dict[str, Any]:
     return found
 
 
-def own_routes(service: Service) -> APIRouter:
-    """Our own addresses, as far as the served models and indexes can answer them."""
+def own_routes(service: Service, *, searches: bool = False) -> APIRouter:
+    """Our own addresses, as far as the served models and indexes can answer them.
+
+    Args:
+        service: Answers requests of all dialects.
+        searches: Whether there may be an index later, even if there is none now.
+    """
     router, own = APIRouter(tags=["softquery"]), Own(service)
     common: dict[str, Any] = {"methods": ["POST"], "responses": refusals(Dialect.OPENAI)}
     routes: list[tuple[Verb, Callable[..., Any], Any]] = [
@@ -383,6 +408,6 @@ def own_routes(service: Service) -> APIRouter:
         ("generate", own.generate, TaskAnswer),
     ]
     for verb, answer, model in routes:
-        if service.catalogue.able(verb):
+        if service.catalogue.able(verb) or (searches and verb == "search"):
             router.add_api_route(f"/v1/{verb}", answer, response_model=model, **common)
     return router

@@ -1,31 +1,38 @@
-// Two sentences as words, the threads between them, and the weights as tables.
-// All text is set as text: nothing that a user or a model wrote is ever parsed as markup.
+// Two sentences as words, the threads between them, and on demand the weights as tables.
+//
+// Words stand in two rows where both fit in a line, in two columns where they do not, and long texts
+// flow without threads at rest, so that threads never run across words or tangle.
 
-import { say, sayNodes } from "./words.js";
+import { node, percent, worded } from "./nodes.js";
+import { relabel, say, sayNodes } from "./words.js";
 
 const LEVELS = 24;
 const EXPONENT = 0.65;
 const SIDES = ["first", "second"];
+const LONGEST_COLUMN = 26;
+// The least weight of a thread of a word that is chosen, and of a thread at rest.
+const LEAST = 0.03;
+const LEAST_AT_REST = 0.3;
+const SPECIAL = /^(<(bos|eos|s|\/s|cls|sep)>|\[(CLS|SEP)\])$/i;
 const other = (side) => (side === "first" ? "second" : "first");
 const prefix = (side) => (side === "first" ? "a" : "b");
 const levelOf = (weight) => Math.round(LEVELS * Math.min(Math.max(weight, 0), 1) ** EXPONENT);
 
-export function node(tag, { text, ...attributes } = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) made.setAttribute(name, value);
-  if (text !== undefined) made.textContent = text;
-  made.append(...children);
-  return made;
-}
+// The classes that colour an element by a weight from 0 to 1.
+export const levelClass = (hue, weight) => `${hue}${levelOf(weight)} ink-${hue}${levelOf(weight)}`;
 
 const shown = (token) => (token.trim() ? token.slice(0, 80) : "␣");
 
+// The places of the tokens that stand in the sentence: marks of its beginning and end do not.
+function wordPlaces(tokens) {
+  const places = [...tokens.keys()];
+  return places.filter((place) => !((place === 0 || place === tokens.length - 1) && SPECIAL.test(tokens[place])));
+}
+
 export class Board {
-  constructor(place) {
-    this.place = place;
-    this.asks = true;
-    this.pinned = null;
-    this.found = null;
+  // `names` are the words of the page for both sides.
+  constructor(place, names) {
+    Object.assign(this, { place, names, asks: true, pinned: null, found: null, width: 0 });
     this.build();
   }
 
@@ -33,80 +40,77 @@ export class Board {
     this.threads = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.threads.setAttribute("class", "threads");
     this.threads.setAttribute("aria-hidden", "true");
-    this.rows = Object.fromEntries(SIDES.map((side) => [side, node("div", { class: "chips", role: "group" })]));
-    this.sentences = node(
-      "div",
-      { class: "sentences" },
-      this.threads,
-      ...SIDES.map((side) => node("div", { class: `sentence ${side}` }, this.rows[side])),
-    );
+    this.rows = Object.fromEntries(SIDES.map((side) => [side, node("div", { class: "chips", role: "group", "data-word-label": this.names[side] })]));
+    this.sentences = node("div", { class: "sentences" }, this.threads, ...SIDES.map((side) => node("div", { class: `sentence ${side}` }, this.rows[side])));
     this.reading = node("p", { class: "reading quiet", role: "status" });
     this.tables = node("div", { class: "tables" });
-    this.place.replaceChildren(this.controls(), this.sentences, this.reading, this.tables);
+    this.matrices = node("details", { class: "more" }, worded("summary", "matrices"), this.tables);
+    this.matrices.addEventListener("toggle", () => this.matrices.open && this.drawTables());
+    this.place.replaceChildren(this.controls(), this.sentences, this.reading, this.matrices);
     this.place.classList.add("board");
-    this.place.hidden = true;
+    relabel(this.place);
     this.listen();
-    new ResizeObserver(() => this.show(this.pinned)).observe(this.sentences);
+    new ResizeObserver(() => this.place.clientWidth !== this.width && this.found && this.arrange()).observe(this.place);
   }
 
   controls() {
-    const name = `shows-${this.place.id}`;
+    const name = `shows-${Math.random().toString(36).slice(2)}`;
     const choice = (value, checked) => {
       const input = node("input", { type: "radio", name, value });
       input.checked = checked;
-      return node("label", {}, input, node("span", { "data-word": value, text: say(value) }));
+      return node("label", {}, input, worded("span", value));
     };
-    const legend = node("legend", { "data-word": "shows", text: say("shows") });
-    const group = node("fieldset", { class: "switch" }, legend, choice("asks", true), choice("asked", false));
+    const group = node("fieldset", { class: "switch" }, worded("legend", "shows"), choice("asks", true), choice("asked", false));
     group.addEventListener("change", (event) => {
       this.asks = event.target.value === "asks";
       this.show(this.pinned);
     });
-    return node("div", { class: "head" }, node("h3", { "data-word": "whoAsked", text: say("whoAsked") }), group);
+    return node("div", { class: "head" }, worded("h3", "whoAsked"), group);
   }
 
-  // Show another alignment; words that keep their places keep their nodes, so that colours change smoothly.
   draw(found) {
     this.found = found;
-    this.pinned = null;
-    this.place.hidden = false;
-    this.tokens = { first: found.first_tokens, second: found.second_tokens };
-    this.weights = { first: found.first_to_second, second: found.second_to_first };
-    for (const side of SIDES) this.drawChips(side);
-    this.tables.replaceChildren(this.table("first", "forth"), this.table("second", "back"));
-    this.show(null);
+    const tokens = { first: found.first_tokens, second: found.second_tokens };
+    const places = { first: wordPlaces(tokens.first), second: wordPlaces(tokens.second) };
+    const weights = { first: found.first_to_second, second: found.second_to_first };
+    this.tokens = {};
+    this.weights = {};
+    this.rest = {}; // what a word asks outside of the other sentence's words
+    for (const side of SIDES) {
+      this.tokens[side] = places[side].map((place) => tokens[side][place]);
+      this.weights[side] = places[side].map((place) => places[other(side)].map((column) => weights[side][place][column]));
+      this.rest[side] = this.weights[side].map((row) => 1 - row.reduce((sum, weight) => sum + weight, 0));
+      this.rows[side].replaceChildren(...this.tokens[side].map((token, index) => this.newChip(side, token, index)));
+    }
+    this.arrange();
   }
 
-  clear() {
-    this.found = null;
-    this.place.hidden = true;
+  newChip(side, token, index) {
+    const chip = node(
+      "button",
+      { type: "button", class: "chip", "data-side": side, "data-index": index, tabindex: index ? "-1" : "0" },
+      node("bdi", { class: "token", text: shown(token) }),
+      node("span", { class: "weight", "aria-hidden": "true" }),
+    );
+    return chip;
   }
 
-  relabel() {
-    if (!this.found) return;
-    this.tables.replaceChildren(this.table("first", "forth"), this.table("second", "back"));
-    for (const side of SIDES) this.rows[side].setAttribute("aria-label", say(side));
+  // Rows where both sentences fit in a line; else columns; else a text without threads at rest.
+  arrange() {
+    this.width = this.place.clientWidth;
+    this.setLayout("rows");
+    const fits = SIDES.every((side) => this.rows[side].scrollWidth <= this.rows[side].clientWidth + 1);
+    if (!fits) this.setLayout(SIDES.every((side) => this.tokens[side].length <= LONGEST_COLUMN) ? "columns" : "flow");
     this.show(this.pinned);
   }
 
-  drawChips(side) {
-    const row = this.rows[side];
-    row.setAttribute("aria-label", say(side));
-    while (row.children.length > this.tokens[side].length) row.lastChild.remove();
-    this.tokens[side].forEach((token, index) => {
-      let chip = row.children[index];
-      if (!chip) {
-        chip = node(
-          "button",
-          { type: "button", class: "chip", "data-side": side, "data-index": index },
-          node("bdi", { class: "token" }),
-          node("span", { class: "weight", "aria-hidden": "true" }),
-        );
-        row.append(chip);
-      }
-      chip.firstChild.textContent = shown(token);
-      chip.tabIndex = index ? -1 : 0;
-    });
+  setLayout(layout) {
+    this.layout = layout;
+    this.sentences.className = `sentences ${layout}`;
+  }
+
+  drawTables() {
+    this.tables.replaceChildren(this.table("first", "forth"), this.table("second", "back"));
   }
 
   table(side, title) {
@@ -117,14 +121,10 @@ export class Board {
         "tr",
         { "data-side": side, "data-index": index },
         node("th", { scope: "row" }, node("bdi", { text: shown(token) })),
-        ...this.weights[side][index].map((weight) => {
-          const level = `${prefix(side)}${levelOf(weight)}`;
-          return node("td", { class: `${level} ink-${level}`, text: weight >= 0.005 ? weight.toFixed(2) : "" });
-        }),
+        ...this.weights[side][index].map((weight) => node("td", { class: levelClass(prefix(side), weight), text: weight >= 0.005 ? weight.toFixed(2) : "" })),
       ),
     );
-    const caption = node("caption", { "data-word": title, text: say(title) });
-    const made = node("table", { class: side }, caption, node("thead", {}, head), node("tbody", {}, ...rows));
+    const made = node("table", { class: side }, worded("caption", title), node("thead", {}, head), node("tbody", {}, ...rows));
     return node("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": say(title) }, made);
   }
 
@@ -139,44 +139,45 @@ export class Board {
       chip.lastChild.textContent = "";
     }
     this.threads.replaceChildren();
-    if (!chosen || !this.tokens[chosen.side][chosen.index]) return this.rest();
+    if (!chosen || !this.tokens[chosen.side][chosen.index]) return this.showRest();
     const weights = this.weightsOf(chosen);
     const hue = this.asks ? chosen.side : other(chosen.side);
     this.chip(chosen.side, chosen.index).classList.add("asking");
     weights.forEach((weight, index) => {
-      const level = `${prefix(hue)}${levelOf(weight)}`;
       const chip = this.chip(other(chosen.side), index);
-      chip.classList.add("lit", level, `ink-${level}`);
-      chip.lastChild.textContent = weight.toFixed(2);
-      if (weight >= 0.03) this.thread(chosen, index, weight, 0.25 + 0.6 * weight, hue);
+      chip.classList.add("lit", ...levelClass(prefix(hue), weight).split(" "));
+      chip.lastChild.textContent = weight >= 0.005 ? weight.toFixed(2) : "";
+      if (weight >= LEAST && this.layout !== "flow") this.thread(chosen, index, weight, 0.35 + 0.6 * weight, hue);
     });
     this.tell(chosen, weights);
   }
 
-  // With no word chosen, thin threads show whom each word asked most.
-  rest() {
+  // With no word chosen, thin threads show the words that asked each other most.
+  showRest() {
     this.reading.textContent = say("hint");
-    for (const side of SIDES) {
-      this.weights[side].forEach((row, index) => {
-        const best = row.indexOf(Math.max(...row));
-        if (row[best] >= 0.2) this.thread({ side, index }, best, 0.5 * row[best], 0.2 + 0.4 * row[best], side);
+    if (this.layout === "flow") return;
+    this.tokens.first.forEach((_, index) => {
+      this.tokens.second.forEach((_, column) => {
+        const [forth, back] = [this.weights.first[index][column], this.weights.second[column][index]];
+        const isBest = forth === Math.max(...this.weights.first[index]) || back === Math.max(...this.weights.second[column]);
+        const weight = Math.max(forth, back);
+        const hue = forth >= back ? "first" : "second";
+        if (isBest && weight >= LEAST_AT_REST) this.thread({ side: "first", index }, column, 0.4 * weight, 0.2 + 0.5 * weight, hue);
       });
-    }
+    });
   }
 
   tell(chosen, weights) {
     const order = weights.map((_, index) => index).filter((index) => weights[index] >= 0.005);
     order.sort((one, two) => weights[two] - weights[one]);
     const word = (side, index) => node("bdi", { class: `${side}-ink`, text: `“${shown(this.tokens[side][index])}”` });
-    const others = order.slice(0, 5).flatMap((index, place) => [
-      ...(place ? [", "] : []),
-      word(other(chosen.side), index),
-      ` ${weights[index].toFixed(2)}`,
-    ]);
+    const others = order.slice(0, 5).flatMap((index, place) => [...(place ? [", "] : []), word(other(chosen.side), index), ` ${weights[index].toFixed(2)}`]);
     if (order.length > 5) others.push(`, ${say("more", { count: order.length - 5 })}`);
     if (!order.length) others.push(say("nobody"));
     const parts = { word: [node("strong", {}, word(chosen.side, chosen.index))], others };
-    this.reading.replaceChildren(...sayNodes(this.asks ? "saysAsks" : "saysAsked", parts));
+    const rest = this.asks ? this.rest[chosen.side][chosen.index] : 0;
+    const more = rest >= 0.05 ? [" ", say("edges", { share: percent(rest) })] : [];
+    this.reading.replaceChildren(...sayNodes(this.asks ? "saysAsks" : "saysAsked", parts), ...more);
   }
 
   chip(side, index) {
@@ -186,24 +187,28 @@ export class Board {
   thread(from, toIndex, weight, opacity, hue) {
     const start = this.edge(this.chip(from.side, from.index), from.side, hue);
     const end = this.edge(this.chip(other(from.side), toIndex), other(from.side), hue);
-    const bend = (end.y - start.y) / 2;
     const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    path.setAttribute("d", `M${start.x} ${start.y}C${start.x} ${start.y + bend} ${end.x} ${end.y - bend} ${end.x} ${end.y}`);
+    const [halfX, halfY] = [(end.x - start.x) / 2, (end.y - start.y) / 2];
+    const curve =
+      this.layout === "columns"
+        ? `C${start.x + halfX} ${start.y} ${end.x - halfX} ${end.y}`
+        : `C${start.x} ${start.y + halfY} ${end.x} ${end.y - halfY}`;
+    path.setAttribute("d", `M${start.x} ${start.y}${curve} ${end.x} ${end.y}`);
     path.setAttribute("class", hue);
     path.setAttribute("stroke-width", (1 + 6 * weight).toFixed(2));
     path.setAttribute("stroke-opacity", opacity.toFixed(2));
     this.threads.append(path);
   }
 
+  // Where a thread meets a word: its inner edge, each direction a little to its own side.
   edge(chip, side, hue) {
     const around = this.sentences.getBoundingClientRect();
     const box = chip.getBoundingClientRect();
-    const list = chip.parentElement.getBoundingClientRect();
-    const y = side === "first" ? box.bottom : box.top;
-    return {
-      x: box.left + box.width / 2 - around.left + (hue === "first" ? -3 : 3),
-      y: Math.min(Math.max(y, list.top), list.bottom) - around.top,
-    };
+    const shift = hue === "first" ? -2 : 2;
+    if (this.layout === "columns") {
+      return { x: (side === "first" ? box.right : box.left) - around.left, y: box.top + box.height / 2 - around.top + shift };
+    }
+    return { x: box.left + box.width / 2 - around.left + shift, y: (side === "first" ? box.bottom : box.top) - around.top };
   }
 
   listen() {
@@ -227,26 +232,24 @@ export class Board {
       this.show(this.pinned);
     });
     this.sentences.addEventListener("keydown", (event) => this.onKey(event, placeOf(event.target)));
-    for (const side of SIDES) this.rows[side].addEventListener("scroll", () => this.show(this.pinned), { passive: true });
   }
 
+  // Arrows go along a sentence, and across to the word with the largest weight.
   onKey(event, place) {
     if (event.key === "Escape") {
       this.pinned = null;
       return this.show(null);
     }
     if (!place || event.ctrlKey || event.altKey || event.metaKey) return;
-    const forward = getComputedStyle(this.rows[place.side]).direction === "rtl" ? -1 : 1;
+    const isColumn = this.layout === "columns";
+    const forward = !isColumn && getComputedStyle(this.rows[place.side]).direction === "rtl" ? -1 : 1;
     const weights = this.weightsOf(place);
-    const partner = weights.indexOf(Math.max(...weights));
-    const moves = {
-      ArrowRight: [place.side, place.index + forward],
-      ArrowLeft: [place.side, place.index - forward],
-      Home: [place.side, 0],
-      End: [place.side, this.tokens[place.side].length - 1],
-      ArrowDown: [other(place.side), partner],
-      ArrowUp: [other(place.side), partner],
-    };
+    const partner = [other(place.side), weights.indexOf(Math.max(...weights))];
+    const [next, previous] = [[place.side, place.index + forward], [place.side, place.index - forward]];
+    const ends = { Home: [place.side, 0], End: [place.side, this.tokens[place.side].length - 1] };
+    const moves = isColumn
+      ? { ...ends, ArrowDown: next, ArrowUp: previous, ArrowRight: partner, ArrowLeft: partner }
+      : { ...ends, ArrowRight: next, ArrowLeft: previous, ArrowDown: partner, ArrowUp: partner };
     if (!moves[event.key]) return;
     event.preventDefault();
     const [side, index] = moves[event.key];

@@ -1,6 +1,6 @@
 // The OpenAPI document as a page: every address, its fields, its responses, and a way to try it.
 
-import { node } from "./alignment.js";
+import { node } from "./nodes.js";
 import { ask, useKey } from "./asking.js";
 
 const place = document.getElementById("operations");
@@ -72,7 +72,7 @@ function trial(method, path, schema) {
 
 // An address with the first allowed value of each of its parameters.
 const filled = (path, parameters = []) =>
-  parameters.reduce((made, each) => made.replace(`{${each.name}}`, encodeURIComponent(each.schema.enum[0])), path);
+  parameters.reduce((made, each) => made.replace(`{${each.name}}`, encodeURIComponent((each.schema.enum ?? each.schema.examples)[0])), path);
 
 function operation(path, method, found) {
   const schema = found.requestBody?.content["application/json"].schema;

@@ -1,0 +1,1 @@
+"""Indexes as a server shows them and takes them in: what each holds, and files that become one."""

@@ -1,0 +1,89 @@
+"""What a page tells about an index before anybody asks: its columns, filters, and some questions.
+
+It reads rows and runs no model.
+"""
+
+from collections import Counter
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from softquery.bundle import Bundle
+from softquery.bundle.card import card_languages
+from softquery.bundle.config import CARD, read_text
+from softquery.runtime.vectors.text_vectors import own_vectors
+from softquery.search import Index
+
+NUM_EXAMPLES = 4
+"""How many of its questions an index shows."""
+LONGEST_EXAMPLE = 70
+"""Characters of a question that is shown."""
+MOST_VALUES = 24
+"""The most values of a column that is offered as a filter."""
+LONGEST_VALUE = 40
+MOST_ROWS = 100_000
+"""Rows up to which filters are looked for."""
+OWN = ("id", "question", "answer")
+"""Columns that are no filters, whatever they hold."""
+
+
+def index_facts(index: Index) -> dict[str, Any]:
+    """What is known of an index without looking at its rows."""
+    return {
+        "rows": len(index),
+        "columns": list(index.manifest.columns),
+        "min_score": index.min_score,
+        "language": language_of_bundle(index.matcher.bundle),
+        "explains": own_vectors(index.matcher).pooling != "own",
+    }
+
+
+def language_of_bundle(bundle: Bundle) -> str:
+    """The language that a model reads, as far as its text pipeline and its card tell."""
+    if bundle.config.text.get("unit") in ("characters", "jieba"):
+        return "zh"
+    return _first_of_card(bundle.path / CARD)
+
+
+@lru_cache(maxsize=256)
+def _first_of_card(card: Path) -> str:
+    return next(iter(card_languages(read_text(card))), "en")
+
+
+def index_summary(index: Index) -> dict[str, Any]:
+    """The facts of an index, some of its questions, and the columns that can filter it."""
+    return {**index_facts(index), "examples": _examples(index), "filters": _filters(index)}
+
+
+def _examples(index: Index) -> list[str]:
+    """Short questions from all over the index, always the same ones."""
+    places = [(segment, row) for segment in index.segments for row in segment.live_rows]
+    step = max(1, len(places) // NUM_EXAMPLES)
+    found: list[str] = []
+    for first in range(step // 2, len(places), step):
+        for segment, row in places[first : first + min(step, 20)]:
+            question = segment.cells.text(row, "question").strip()
+            if len(question) <= LONGEST_EXAMPLE and question not in found:
+                found.append(question)
+                break
+    return found[:NUM_EXAMPLES]
+
+
+def _filters(index: Index) -> dict[str, list[str]]:
+    """Columns with few values, each with its values; none of a very large index."""
+    if len(index) > MOST_ROWS:
+        return {}
+    found = {name: _values(index, name) for name in index.manifest.columns if name not in OWN}
+    return {name: values for name, values in found.items() if len(values) > 1}
+
+
+def _values(index: Index, column: str) -> list[str]:
+    """The values of a column in alphabetical order; none if they are many, long, or missing."""
+    counts: Counter[str] = Counter()
+    for segment in index.segments:
+        for row in segment.live_rows:
+            counts[segment.cells.text(row, column)] += 1
+            if len(counts) > MOST_VALUES:
+                return []
+    fits = len(counts) * 2 <= counts.total() and all(len(each) <= LONGEST_VALUE for each in counts)
+    return sorted(filter(None, counts)) if fits else []

@@ -1,0 +1,199 @@
+// The FAQ: a question, the stored answers, and why on demand.
+
+import { ask } from "../asking.js";
+import { Board } from "../alignment.js";
+import { choice, exampleButtons, fillOptions, likelihood, node, percent, scoreLine, worded } from "../nodes.js";
+import { TaskPanel } from "../task_panel.js";
+import { say } from "../words.js";
+
+const OWN = ["id", "question", "answer", "score", "alignment"];
+const NUM_HITS = 5;
+const ANY = "";
+
+export class AskPanel extends TaskPanel {
+  constructor(indexes, page) {
+    super("ask", indexes, page, { live: 350 });
+    this.search.append(this.submit);
+    this.actions.prepend(this.filters);
+    this.summaries = {};
+    this.modelChanged();
+  }
+
+  get modelWord() {
+    return "index";
+  }
+
+  fields() {
+    this.question = node("input", { id: "question", type: "search", dir: "auto", autocomplete: "off", enterkeyhint: "search", "data-word-placeholder": "question" });
+    this.examples = node("div");
+    this.filters = node("div", { class: "choices", role: "group", "data-word-label": "filters" });
+    this.search = node("div", { class: "row search" }, this.question);
+    return [worded("label", "question", { for: "question" }), this.search, this.examples];
+  }
+
+  state() {
+    const filters = Object.entries(this.where()).map(([name, value]) => [`where.${name}`, value]);
+    return { q: this.question.value, ...Object.fromEntries(filters) };
+  }
+
+  restore(fields) {
+    this.question.value = fields.q ?? "";
+    this.wanted = fields;
+    this.chooseFilters();
+  }
+
+  isReady() {
+    return Boolean(this.question.value.trim());
+  }
+
+  // What is known of the chosen index; reading it asks no model.
+  async modelChanged() {
+    const { name } = this.model;
+    if (!this.summaries) return;
+    try {
+      this.summaries[name] ??= await ask(`/v1/indexes/${encodeURIComponent(name)}`);
+    } catch {
+      this.summaries[name] = { examples: [], filters: {} };
+    }
+    if (this.model.name === name) this.showSummary();
+  }
+
+  showSummary() {
+    const { examples = [], filters = {} } = this.summaries?.[this.model.name] ?? {};
+    this.examples.replaceChildren(exampleButtons(examples, (text) => this.askFor(text)));
+    const made = Object.entries(filters).map(([name, values]) => {
+      const select = node("select", { "data-column": name });
+      fillOptions(select, [ANY, ...values], (value) => value || say("any"));
+      select.addEventListener("change", () => this.again());
+      return node("label", { class: "choice" }, node("bdi", { text: name }), " ", select);
+    });
+    this.filters.replaceChildren(...made);
+    this.filters.hidden = !made.length;
+    this.chooseFilters();
+  }
+
+  chooseFilters() {
+    for (const select of this.filters.querySelectorAll("select")) {
+      const value = this.wanted?.[`where.${select.dataset.column}`];
+      if (value !== undefined && [...select.options].some((each) => each.value === value)) select.value = value;
+    }
+  }
+
+  askFor(text) {
+    this.question.value = text;
+    this.newest.later(0);
+  }
+
+  where() {
+    const chosen = [...this.filters.querySelectorAll("select")].filter((select) => select.value !== ANY);
+    return Object.fromEntries(chosen.map((select) => [select.dataset.column, select.value]));
+  }
+
+  body(index, explain) {
+    const where = this.where();
+    return { index: index.name, query: this.question.value, top_k: NUM_HITS, explain, ...(Object.keys(where).length ? { where } : {}) };
+  }
+
+  async ask(index, signal) {
+    const body = this.body(index, false);
+    const found = await ask("/v1/search", body, signal);
+    // Alignments cost time and are wanted seldom: they are asked for once, and only on demand.
+    let explained = null;
+    const why = () => (explained ??= ask("/v1/search", { ...body, explain: true }).catch((fault) => ((explained = null), Promise.reject(fault))));
+    return { ...found, why };
+  }
+
+  say(found) {
+    const count = found.hits.length;
+    if (count) return `${say("found", { count })} ${found.hits[0].question ?? ""}: ${likelihood(Number(found.hits[0].score))}`;
+    return say(found.nearest.length ? "nearest" : "noAnswer");
+  }
+
+  show(found, index) {
+    const parts = [];
+    if (found.note) parts.push(node("p", { class: "note" }, worded("b", "note"), " ", node("span", { lang: "en", text: found.note })));
+    if (found.hits.length) {
+      parts.push(node("ol", { class: "hits" }, ...found.hits.map((hit) => this.hit(hit, index, found))));
+    } else {
+      parts.push(node("p", { class: "hint", text: say(found.nearest.length ? "nearest" : "noAnswer") }));
+      parts.push(node("ol", { class: "hits nearest" }, ...found.nearest.map((row) => this.near(row))));
+    }
+    return node("div", { class: "found" }, ...parts);
+  }
+
+  hit(hit, index, found) {
+    const parts = [
+      node("h3", { class: "asked", dir: "auto", text: String(hit.question ?? hit.text ?? "") }),
+      node("p", { class: "told", dir: "auto", text: String(hit.answer ?? "") }),
+      node("div", { class: "facts" }, scoreLine(Number(hit.score)), ...this.tags(hit)),
+    ];
+    if (index.explains !== false) parts.push(this.why(hit, found));
+    const others = this.others(hit);
+    if (others) parts.push(others);
+    return node("li", {}, ...parts);
+  }
+
+  // A question that is not good enough; whoever meant it opens its answer.
+  near(row) {
+    const asked = node("summary", { class: "asked", dir: "auto", text: String(row.question ?? "") });
+    return node("li", {}, node("details", {}, asked, node("p", { class: "told", dir: "auto", text: String(row.answer ?? "") })), scoreLine(Number(row.score)));
+  }
+
+  tags(row) {
+    const names = Object.keys(this.summaries[this.model.name]?.filters ?? {});
+    return names.filter((name) => row[name]).map((name) => node("span", { class: "tag" }, node("span", { class: "unseen", text: `${name}: ` }), node("bdi", { text: String(row[name]) })));
+  }
+
+  // The further columns of a row, on demand.
+  others(row) {
+    const shown = [...OWN, ...Object.keys(this.summaries[this.model.name]?.filters ?? {})];
+    const names = Object.keys(row).filter((name) => !shown.includes(name) && typeof row[name] === "string" && row[name]);
+    if (!names.length) return null;
+    const pairs = names.flatMap((name) => [node("dt", {}, node("bdi", { text: name })), node("dd", { dir: "auto", text: row[name] })]);
+    return node("details", { class: "more" }, worded("summary", "columns"), node("dl", {}, ...pairs));
+  }
+
+  why(hit, found) {
+    const place = node("div", { class: "why" });
+    const made = node("details", { class: "more" }, worded("summary", "why"), place);
+    made.addEventListener("toggle", () => made.open && !place.childElementCount && this.explain(hit, found, place));
+    return made;
+  }
+
+  async explain(hit, found, place) {
+    place.replaceChildren(node("p", { class: "quiet", role: "status", text: say("working") }));
+    try {
+      const { hits } = await found.why();
+      const same = hits.find((each) => (hit.id === undefined ? each.question === hit.question : each.id === hit.id));
+      if (!same?.alignment) throw new Error(say("noWhy"));
+      place.replaceChildren();
+      const board = new Board(place, { first: "question", second: "stored" });
+      board.draw(same.alignment);
+    } catch (fault) {
+      place.replaceChildren(node("p", { class: "fault", role: "alert", text: fault.message || String(fault) }));
+    }
+  }
+
+  // An index that was just made of a file.
+  add(index) {
+    const { examples, filters, ...facts } = index;
+    this.summaries[index.name] = { examples, filters };
+    this.models = [...this.models.filter((each) => each.name !== index.name), facts];
+    this.listModels();
+    this.first.value = index.name;
+    this.isChosen = true;
+    this.listSecond();
+    this.question.value = "";
+    this.clear();
+    this.showSummary();
+    this.question.focus();
+  }
+
+  relabel() {
+    super.relabel();
+    if (this.summaries) {
+      this.wanted = Object.fromEntries(Object.entries(this.where()).map(([name, value]) => [`where.${name}`, value]));
+      this.showSummary();
+    }
+  }
+}
