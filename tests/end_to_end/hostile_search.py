@@ -578,6 +578,133 @@ EVALUATE_INDEX = [
 ]
 
 
+LABELLED = "query\tdoc\n" + "".join(f"how many men {n}\t{n % 6}\n" for n in range(24))
+CLICKS = "query\tshown\tchosen\n"
+TUNED = "tune faq.sq --queries labelled.tsv"
+TUNE = [
+    Case(
+        title="neither `--queries` nor `--undo`",
+        command="tune faq.sq",
+        said="name the labelled queries with --queries, or --undo a tuning",
+    ),
+    Case(
+        title="both",
+        command="tune faq.sq --queries labelled.tsv --undo",
+        damage=file("labelled.tsv", LABELLED),
+        said="--undo goes with --threads and --json alone",
+    ),
+    Case(
+        title="`--undo` of an index that was not tuned",
+        command="tune faq.sq --undo",
+        said="faq.sq: was not tuned, so that there is nothing to undo",
+        left="the index as it was",
+    ),
+    Case(
+        title="an index that is not there",
+        command="tune none.sq --queries labelled.tsv",
+        damage=file("labelled.tsv", LABELLED),
+        said="none.sq: no such index; build one with softquery index FILE --output INDEX",
+    ),
+    Case(
+        title="a file that is not there",
+        command=TUNED,
+        said="labelled.tsv: no such file",
+    ),
+    Case(
+        title="a header and no rows",
+        command=TUNED,
+        damage=file("labelled.tsv", "query\tdoc\n"),
+        said="labelled.tsv: holds no rows",
+    ),
+    Case(
+        title="no column of queries",
+        command=TUNED,
+        damage=file("labelled.tsv", "question\tdoc\na\t1\n"),
+        said='labelled.tsv, row 1: no column "query"; found: question, doc; expected: query; '
+        "other names are given with --columns query=NAME",
+    ),
+    Case(
+        title="queries and nothing else",
+        command=TUNED,
+        damage=file("labelled.tsv", "query\nhow many men\n"),
+        said="labelled.tsv: expected a column doc, or shown and chosen, found neither",
+        left="the index as it was",
+    ),
+    Case(
+        title="a byte that is not UTF-8",
+        command=TUNED,
+        damage=file("labelled.tsv", LABELLED.encode() + b"caf\xe9\t1\n"),
+        said=f"labelled.tsv, row 26: {ANY}",
+    ),
+    Case(
+        title="an answer that the index does not have",
+        command=TUNED,
+        damage=file("labelled.tsv", LABELLED + "who eats\t77\n"),
+        said="labelled.tsv, row 26: doc '77' is neither an id nor a question of the index",
+        left="the index as it was",
+    ),
+    Case(
+        title="five queries",
+        command=TUNED,
+        damage=file("labelled.tsv", "".join(LABELLED.splitlines(keepends=True)[:6])),
+        said="labelled.tsv: tuning needs at least 20 queries, 10 of them with an answer; found "
+        "5 queries, 5 with an answer",
+        left="the index as it was",
+    ),
+    Case(
+        title="no query that has an answer",
+        command=TUNED,
+        damage=file("labelled.tsv", "query\tdoc\n" + "".join(f"a{n}\t\n" for n in range(30))),
+        said="labelled.tsv: no query has an answer in the index, so that nothing can be learned",
+        left="the index as it was",
+    ),
+    Case(
+        title="a query with and without an answer",
+        command=TUNED,
+        damage=file("labelled.tsv", LABELLED + "how many men 3\t\n"),
+        said="labelled.tsv, row 26: the query 'how many men 3' has an answer in one row and none "
+        "in row 5",
+        left="the index as it was",
+    ),
+    Case(
+        title="a relevance that contradicts another",
+        command=TUNED,
+        damage=file("labelled.tsv", "query\tdoc\trelevance\na\t3\t1\na\t3\t0\n"),
+        said="labelled.tsv, row 3: doc '3' has relevance 0, and 1 in row 2",
+        left="the index as it was",
+    ),
+    Case(
+        title="a click on what was not shown",
+        command=TUNED,
+        damage=file("labelled.tsv", f"{CLICKS}how many men\t1|2\t3\n"),
+        said="labelled.tsv, row 2: chosen '3' is not among what was shown",
+        left="the index as it was",
+    ),
+    Case(
+        title="a click on a row that the index does not have",
+        command=TUNED,
+        damage=file("labelled.tsv", f"{CLICKS}how many men\t1 2 77\t77\n"),
+        said="labelled.tsv, row 2: chosen '77' is not an id of the index",
+        left="the index as it was",
+    ),
+    Case(
+        title="shown ids that are no list",
+        command=TUNED,
+        damage=file("labelled.tsv", f'{CLICKS}how many men\t["1", {{}}]\t\n'),
+        said="labelled.tsv, row 2: shown '[\"1\", {}]' is no JSON list of ids",
+        left="the index as it was",
+    ),
+    Case(
+        title="an `--aim` that is none",
+        command=f"{TUNED} --aim much",
+        damage=file("labelled.tsv", LABELLED),
+        said="aim is 'much', expected precision=P or coverage=C, each above 0 and below 1, such as "
+        "precision=0.9",
+        left="the index as it was",
+    ),
+]
+
+
 def write_index(place: Path, model: Path) -> None:
     """The sound file and its index."""
     from softquery.search import Index

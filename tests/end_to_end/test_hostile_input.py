@@ -29,7 +29,7 @@ from hostile_google import IMPORT_GOOGLE
 from hostile_match import EXPORT, MATCH, RANK
 from hostile_packages import ADD_MODELS, PACK_MODELS, REMOVE_MODELS
 from hostile_probe import PROBE_SENSES, PROBE_TAGS
-from hostile_search import EVALUATE_INDEX, INDEX, SEARCH, write_index
+from hostile_search import EVALUATE_INDEX, INDEX, SEARCH, TUNE, write_index
 from hostile_serving import KEYS, SERVE
 from hostile_tags import EVALUATE_TAGGER, EXPORT_TAGGER, TAG, TRAIN_TAGGER
 from hostile_train import TRAIN
@@ -77,6 +77,7 @@ CASES = {
     "rank": RANK,
     "index": INDEX,
     "search": SEARCH,
+    "tune": TUNE,
     "tag": TAG,
     "embed": EMBED,
     "fill": FILL,
@@ -100,7 +101,7 @@ READ_FROM = {"evaluate": "model", "models": "model", "export": "model", "match":
              "rank": "exported", "calibrate": "exported", "explain": "exported",
              "bench": "exported", "embed": "embedder", "vectors": "vectors",
              "fill": "exported encoder",
-             "index": "exported", "search": "exported"}  # fmt: skip
+             "index": "exported", "search": "exported", "tune": "exported"}  # fmt: skip
 """What the verbs that read a model find as `model/`."""
 EVERY = [case for cases in CASES.values() for case in cases]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"

@@ -29,6 +29,7 @@ from softquery.cli.serve import keys, serve
 from softquery.cli.tag import tag
 from softquery.cli.terminal.console import QUIET_VARIABLE, run
 from softquery.cli.train import recipes, train
+from softquery.cli.tune import tune
 from softquery.cli.vectors import vectors
 
 app = typer.Typer(
@@ -44,6 +45,7 @@ app.command()(rank)
 app.command()(explain)
 app.command()(index)
 app.command()(search)
+app.command()(tune)
 app.command()(classify)
 app.command()(embed)
 app.command()(tag)

@@ -201,6 +201,8 @@ def _rebuild(
             advance=advance,
         )
     _say(made.last_changes)
+    if made.last_changes.untuned:
+        note("its tuning was for the former models and is dropped; softquery tune makes it anew")
     for name, value in made.last_changes.dropped.items():
         note(
             f"{name} {value:g} was chosen for the former model's scores and is dropped; "
@@ -222,6 +224,7 @@ def _tell(made: "Index", duplicates: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(report)
     else:
+        report["tuned"] = _shown_tuning(report["tuned"])
         shown = [(name, value) for name, value in report.items() if name != "changes"]
         print_table(f"{made.path}", ("", ""), shown)
 
@@ -281,12 +284,37 @@ def _report(built: "Index") -> dict[str, Any]:
         "score": built.manifest.settings.score,
         "aim": built.aim,
         "min_score": built.min_score,
+        "tuned": _tuning(built),
         "segments": len(built.manifest.segments),
         "bytes": total,
         "bytes_per_row": total // max(1, len(built)),
         "changes": asdict(built.last_changes),
     }
     return report
+
+
+def _tuning(built: "Index") -> dict[str, Any] | None:
+    """What the index was tuned on, and what that gained."""
+    tuning = built.tuning
+    if tuning is None:
+        return None
+    names = ("first_answer", "answered_rightly", "net")
+    gains = {name: tuning.figures[name].gain for name in names}
+    return {
+        "queries": tuning.num_queries,
+        "from": tuning.kind,
+        "surely_better": tuning.is_sure,
+        "gain": gains,
+    }
+
+
+def _shown_tuning(tuned: dict[str, Any] | None) -> str:
+    if tuned is None:
+        return "no"
+    gain = tuned["gain"]["net"]
+    return (
+        f"on {counted(tuned['queries'], 'query', 'queries')}; right less wrong answers {gain:+.3f}"
+    )
 
 
 def _write_duplicates(built: "Index", path: Path) -> int:

@@ -13,6 +13,7 @@ from softquery.search.query.retrieval import SearchResult
 from softquery.search.query.stages import STAGES
 from softquery.search.storage.entries import Repeat
 from softquery.search.storage.manifest import IndexSettings, Manifest, is_index
+from softquery.search.tuning.tune_report import TunedFigure, TuneReport
 
 __all__ = [
     "Changes",
@@ -25,6 +26,8 @@ __all__ = [
     "SearchEvaluation",
     "SearchResult",
     "StageComparison",
+    "TuneReport",
+    "TunedFigure",
     "compare_stages",
     "evaluate_index",
     "is_index",

@@ -10,7 +10,7 @@
 | threshold | `aim`, or `min_score` | the answers, or none |
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -48,6 +48,8 @@ from softquery.search.storage.manifest import (
     is_index,
 )
 from softquery.search.storage.store import Store, create
+from softquery.search.tuning.tune_report import TuneReport
+from softquery.search.tuning.tune_rows import TuneSource, read_tune_rows
 
 
 class Index(IndexView):
@@ -251,14 +253,72 @@ class Index(IndexView):
             aim: `"precision=0.95"`, or `"coverage=0.8"`.
 
         Raises:
-            ConfigError: It is no aim, or the index has no learned score.
+            ConfigError: It is no aim, or the index has no learned score and was not tuned.
         """
         parse_aim(aim)
-        if not self.has_learned_score:
+        if not self.has_learned_score and self.manifest.tuning is None:
             raise ConfigError(NO_AIM)
         with self._store.writing():
             settings = replace(self._store.manifest.settings, min_score=None, aim=aim)
             self._store.commit(settings=settings)
+
+    def tune(
+        self,
+        queries: TuneSource,
+        *,
+        columns: Mapping[str, str] | None = None,
+        aim: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        advance: Advance = lambda done: None,
+        announce: Callable[[TuneReport], object] = lambda report: None,
+    ) -> TuneReport:
+        """Fit score and threshold to queries whose answers are known.
+
+        What the tuning gains is measured by cross-validation. Where that is not surely better, the
+        index stays as it is. Tuning once more begins again from the shipped score.
+
+        Args:
+            queries: A file or an iterable of mappings with `query` and `doc`, the id or question of
+                a row that answers it or nothing, and optionally `relevance`; or a log of clicks
+                with `query`, `shown` and `chosen`.
+            columns: Our column names mapped to those of the file.
+            aim: What the threshold is for, such as `"coverage=0.8"`; the index's own by default.
+            force: Whether to change the index also where that is not surely better.
+            dry_run: Whether to measure alone.
+            advance: Called with the number of queries that are done.
+            announce: Called with the report before the index is changed.
+
+        Raises:
+            InputError: A row is bad or names rows that the index lacks, there are too few, or
+                another process writes the index.
+        """
+        from softquery.search.tuning.tune_index import TuneOptions, tune_index
+
+        rows = read_tune_rows(queries, columns)
+        options = TuneOptions(
+            aim=aim,
+            is_forced=force,
+            is_dry=dry_run,
+            threads=self._models.threads,
+            advance=advance,
+            announce=announce,
+        )
+        if dry_run:
+            return tune_index(self, self._store, rows, options)
+        with self._store.writing():
+            return tune_index(self, self._store, rows, options)
+
+    def untune(self) -> None:
+        """Go back to the score and the threshold that the index had before it was tuned.
+
+        Raises:
+            ConfigError: It was not tuned.
+        """
+        from softquery.search.tuning.tune_index import undo_tuning
+
+        with self._store.writing():
+            undo_tuning(self._store)
 
     def compact(self) -> None:
         """Merge all segments into one without deleted rows."""

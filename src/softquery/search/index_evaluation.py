@@ -19,6 +19,7 @@ from softquery.measure import (
     reciprocal_rank,
 )
 from softquery.search.index import Index
+from softquery.search.index_view import IndexView
 from softquery.search.query.retrieval import RowPlace
 from softquery.search.query.search_steps import SearchSteps
 from softquery.search.query.stages import RERANK, VECTORS, WORDS, Stages, checked_stages
@@ -314,7 +315,7 @@ def compare_stages(
     return StageComparison(evaluations)
 
 
-def gather_queries(index: Index, rows: Sequence[Row]) -> list[LabelledQuery]:
+def gather_queries(index: IndexView, rows: Sequence[Row]) -> list[LabelledQuery]:
     """The queries, each with all rows that answer it; every answer must be in the index."""
     if not rows:
         raise InputError("there are no queries to evaluate on")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from softquery.errors import counted
 from softquery.runtime import Matcher
 from softquery.runtime.given_texts import Texts
 from softquery.search.aims import DEFAULT_AIM
@@ -18,6 +19,10 @@ from softquery.search.storage.index_folder import folder_sizes
 from softquery.search.storage.manifest import LEARNED, Manifest, check_min_score
 from softquery.search.storage.segment import Segment
 from softquery.search.storage.store import Store
+from softquery.search.storage.tuning_files import StoredTuning
+from softquery.search.tuning.stored_score import tuned_score_of
+from softquery.search.tuning.tune_report import TuneReport, report_of
+from softquery.search.tuning.tuned_score import TunedScore
 
 Advance = Callable[[int], object]
 
@@ -34,10 +39,17 @@ class IndexView:
         self._store, self._models = store, models
         self._store.require_shape(models.shape(store.manifest.columns))
         self._facts: tuple[tuple[Segment, ...], IndexFacts] | None = None
+        self._tuned: tuple[StoredTuning, TunedScore] | None = None
 
     def __repr__(self) -> str:
         name, model = str(self.path), Path(self._store.manifest.model).name
-        return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r})"
+        tuning = self.tuning
+        shown = (
+            ""
+            if tuning is None
+            else f", tuned on {counted(tuning.num_queries, 'query', 'queries')}"
+        )
+        return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r}{shown})"
 
     def __len__(self) -> int:
         return self._store.manifest.num_rows
@@ -82,7 +94,8 @@ class IndexView:
     def aim(self) -> str | None:
         """What the threshold is for; None if `min_score` was set, or scores are not learned."""
         settings = self._store.manifest.settings
-        if settings.score != LEARNED or settings.min_score is not None:
+        has_aim = settings.score == LEARNED or self._store.tuning is not None
+        if not has_aim or settings.min_score is not None:
             return None
         return settings.aim or DEFAULT_AIM.spelt
 
@@ -99,7 +112,14 @@ class IndexView:
             ConfigError: The aim is none, or scores are not the learned ones.
         """
         used = checked_stages(stages, self.stages)
-        return least_score(self._store.manifest.settings, self._models, used, aim)
+        settings = self._store.manifest.settings
+        return least_score(settings, self._models, used, aim, self._tuned_score())
+
+    @property
+    def tuning(self) -> TuneReport | None:
+        """What the index was tuned on, and what that gained; None if it was not tuned."""
+        stored = self._store.tuning
+        return None if stored is None else report_of(stored)
 
     @property
     def stages(self) -> Stages:
@@ -231,7 +251,25 @@ class IndexView:
             stages=used,
         )
         segments = self._store.segments
-        return SearchSteps(segments, self._models, query, options, lambda: self._measured(segments))
+        tuned = self._tuned_score()
+        return SearchSteps(
+            segments, self._models, query, options, lambda: self._measured(segments), tuned
+        )
+
+    def untuned_steps(self, query: str) -> SearchSteps:
+        """A search with all stages by the score that the index has without being tuned."""
+        segments = self._store.segments
+        measure = lambda: self._measured(segments)  # noqa: E731
+        return SearchSteps(segments, self._models, query, SearchOptions(), measure)
+
+    def _tuned_score(self) -> TunedScore | None:
+        """The score that the index was tuned to, read once for each tuning."""
+        stored, known = self._store.tuning, self._tuned
+        if stored is None:
+            return None
+        if known is None or known[0] is not stored:
+            known = self._tuned = stored, tuned_score_of(stored)
+        return known[1]
 
     def _measured(self, segments: tuple[Segment, ...]) -> IndexFacts:
         """How alike the rows are, measured once for each state of the index."""

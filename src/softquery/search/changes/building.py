@@ -29,7 +29,7 @@ from softquery.search.query.index_models import (
 from softquery.search.storage.encodings import EncodingWriter
 from softquery.search.storage.entries import ID, QUESTION, Entries, Repeat, ordered_columns
 from softquery.search.storage.index_files import FolderWriter
-from softquery.search.storage.manifest import AUTO, Manifest, Score, SegmentEntry
+from softquery.search.storage.manifest import AUTO, LEARNED, Manifest, Score, SegmentEntry
 from softquery.search.storage.segment import (
     EncodedRows,
     Segment,
@@ -74,6 +74,8 @@ class Changes:
     """Rows that were encoded again."""
     dropped: dict[str, float] = field(default_factory=dict)
     """Settings that meant something for the former matcher alone, with the values they had."""
+    untuned: bool = False
+    """Whether a tuning was dropped together with the models that it was for."""
 
 
 def new_manifest(model: str, models: IndexModels, entries: Entries) -> Manifest:
@@ -152,7 +154,8 @@ def rebuild_rows(
         raise InputError(f"{message}start over if its model was replaced", source=store.folder)
     name = before.model if model is None else portable(model)
     source = vectors or _kept_source(before)
-    models = open_models(name, replace(before.settings, vectors=source, score=score), threads)
+    given = replace(before.settings, vectors=source, score=score, aim=None)
+    models = open_models(name, given, threads)
     mark = fingerprint(models.matcher.bundle)
     dropped: dict[str, float] = {}
     if min_score is None:
@@ -170,12 +173,18 @@ def rebuild_rows(
         settings=replace(models.settings, min_score=min_score),
         segments=(),
     )
+    is_same = (after.models, after.settings.score) == (before.models, before.settings.score)
+    untuned = before.tuning is not None and not is_same
+    if untuned:
+        after = replace(after, tuning=None)
+    if after.settings.score == LEARNED or after.tuning is not None:  # others have no aim
+        after = replace(after, settings=replace(after.settings, aim=before.settings.aim))
     rows = [segment.cells.row(row) for segment in store.segments for row in segment.live_rows]
     if rows:
         after = replace(after, segments=(_write(store, models, rows, advance),))
     store.become(after)
     num_cut = models.matcher.num_cut([row[QUESTION] for row in rows])
-    return models, Changes(rebuilt=len(rows), num_cut=num_cut, dropped=dropped)
+    return models, Changes(rebuilt=len(rows), num_cut=num_cut, dropped=dropped, untuned=untuned)
 
 
 def _kept_source(manifest: Manifest) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
 from softquery.runtime.given_texts import Texts, given_items, text_of
@@ -29,13 +31,14 @@ from softquery.search.query.retrieval import (
     question_at,
     recall,
 )
-from softquery.search.query.stages import RERANK, score_name
+from softquery.search.query.stages import RERANK, STAGES, score_name
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.row_score import best_rows, shipped_score
 from softquery.search.score.signals import Signals, gather_signals
 from softquery.search.storage.entries import QUESTION
 from softquery.search.storage.manifest import LEARNED
 from softquery.search.storage.segment import Segment
+from softquery.search.tuning.tuned_score import ScoredRows, TunedScore
 
 QUERY_COLUMNS = ("query", "text")
 """The column of a table that holds queries."""
@@ -65,6 +68,7 @@ class SearchSteps:
         text: The query.
         options: What is asked of the search.
         facts: Measures the index, if its score asks for that.
+        tuned: The score of an index that was tuned, which counts where all stages are used.
 
     Raises:
         ConfigError: The query is empty, or no text.
@@ -77,10 +81,12 @@ class SearchSteps:
         text: str,
         options: SearchOptions,
         facts: Callable[[], IndexFacts],
+        tuned: TunedScore | None = None,
     ) -> None:
         check_query(text)
         self.segments, self.models, self.text, self.options = segments, models, text, options
         self._facts = facts
+        self._tuned = tuned if options.stages == STAGES else None
         sentences, cuts = models.matcher.read([text])
         self.num_tokens, self.is_truncated = len(sentences[0]), cuts[0] > 0
         self.num_weights = 0
@@ -141,7 +147,8 @@ class SearchSteps:
         hits, others = self._hits[:good], self._hits[good:]
         stages = self.options.stages
         note = self.models.language_note(self.text, stages)
-        kind = score_name(stages, is_learned=self.models.settings.score == LEARNED)
+        is_learned = self._tuned is not None or self.models.settings.score == LEARNED
+        kind = score_name(stages, is_learned=is_learned)
         return SearchResult(self.text, hits, others, self._seconds, stages, note, kind)
 
     def signals(self) -> Signals:
@@ -201,6 +208,8 @@ class SearchSteps:
             self.ranked = best_first(self.recalled.places, self._probabilities, weight)
         else:
             self.ranked = list(self.recalled.scores.items())
+        if self._tuned is not None and self.ranked:
+            self.ranked = self._corrected(self._tuned)
         best, least = self.ranked[: options.top_k], options.min_score
         self._hits = [hit_of(self.segments, place, score) for place, score in best]
         self._num_good = sum(least is None or score >= least for _, score in best)
@@ -215,6 +224,24 @@ class SearchSteps:
         places, signals = list(self.recalled.places), self.signals()
         scores = shipped_score().of(signals, self.options.stages).tolist()
         return [(places[row], scores[row]) for row in best_rows(scores, signals)]
+
+    def found_rows(self) -> ScoredRows:
+        """What was found, with the score that the index has without being tuned."""
+        scores, vector = dict(self.ranked), self.recalled.vector
+        places = list(self.recalled.places)
+        return ScoredRows(
+            ids=[self.segments[place.segment].ids[place.row] for place in places],
+            scores=np.array([scores[place] for place in places], dtype=np.float64),
+            signals=self.signals(),
+            vector=np.zeros(self.models.vectors.size, np.float32) if vector is None else vector,
+        )
+
+    def _corrected(self, tuned: TunedScore) -> list[tuple[RowPlace, float]]:
+        """Rows by the tuned score."""
+        places, found = list(self.recalled.places), self.found_rows()
+        scores = tuned.of(found)
+        order = best_rows(scores.tolist(), found.signals)
+        return [(places[row], float(scores[row])) for row in order]
 
     def _alignment(self, hit: dict[str, Any]) -> SearchStep:
         weights = self.num_weights // max(1, self._num_good)

@@ -16,11 +16,14 @@ from softquery.errors import InputError
 from softquery.search.storage.index_files import is_link
 from softquery.search.storage.manifest import DELETED_NAME, MANIFEST, SEGMENT_NAME
 
-LOCK, SEGMENTS = "lock", "segments"
+LOCK, SEGMENTS, TUNINGS = "lock", "segments", "tunings"
 _TEMPORARY = r"\.[0-9a-f]{16}\.tmp"
 _OLD_MANIFEST = re.compile(rf"\.{re.escape(MANIFEST)}{_TEMPORARY}")
 _OLD_SEGMENT = re.compile(rf"{SEGMENT_NAME.pattern}|\.{SEGMENT_NAME.pattern}{_TEMPORARY}")
 _OLD_DELETED = re.compile(rf"{DELETED_NAME.pattern}|\.{DELETED_NAME.pattern}{_TEMPORARY}")
+_TUNING_FILE = re.compile(r"[A-Za-z_-]+\.(bin|json|md|safetensors|onnx|png|jsonl|tsv|log)")
+_TRAINED = ("matcher", "encoder")
+_BUNDLE_PARTS = ("onnx", "training")
 _SEGMENT_FILE = re.compile(r"[a-z_]+\.(bin|json|usearch)")
 
 
@@ -49,12 +52,13 @@ def refuse_links(folder: Path) -> None:
         raise InputError("is not a folder", source=folder) from None
 
 
-def sweep(folder: Path, named: Mapping[str, str | None]) -> None:
+def sweep(folder: Path, named: Mapping[str, str | None], tuning: str | None = None) -> None:
     """Remove what crashes and merges have left: files and folders with names of our own.
 
     Args:
         folder: The index, locked by this process.
         named: The segments that stay, each with its file of deleted rows.
+        tuning: The tuning that stays, if there is one.
     """
     if not hasattr(os, "O_DIRECTORY"):  # Windows, which cannot hold a folder open
         return
@@ -66,6 +70,10 @@ def sweep(folder: Path, named: Mapping[str, str | None]) -> None:
                     _sweep_segment(segments, name, named[name])
                 elif _OLD_SEGMENT.fullmatch(name):
                     _remove_segment(segments, name)
+    with suppress(OSError), _held(folder) as top, _held(TUNINGS, top) as tunings:
+        for name in os.listdir(tunings):
+            if name != tuning and _OLD_SEGMENT.fullmatch(name):
+                _remove_tuning(tunings, name)
 
 
 def _sweep_segment(segments: int, name: str, deleted: str | None) -> None:
@@ -86,6 +94,23 @@ def _remove_segment(segments: int, name: str) -> None:
         with _held(name, segments) as segment:
             _remove_files(segment, is_ours)
         os.rmdir(name, dir_fd=segments)
+
+
+def _remove_tuning(tunings: int, name: str) -> None:
+    """Remove a tuning with the models in it; other files that somebody has put there stay."""
+
+    def is_ours(file: str) -> bool:
+        return _TUNING_FILE.fullmatch(file) is not None
+
+    def remove(within: int, folder: str, parts: tuple[str, ...]) -> None:
+        with suppress(OSError):
+            with _held(folder, within) as held:
+                _remove_files(held, is_ours)
+                for part in parts:
+                    remove(held, part, _BUNDLE_PARTS if part in _TRAINED else ())
+            os.rmdir(folder, dir_fd=within)
+
+    remove(tunings, name, _TRAINED)
 
 
 def _remove_files(folder: int, is_old: Callable[[str], bool]) -> None:

@@ -70,6 +70,10 @@ _SETTINGS_FIELDS = {
 }
 _BEFORE_SCORES = {"score": FUSED, "aim": None}
 """What format 1 meant by settings that it did not have."""
+_TUNING_FIELDS = {
+    "name": spelt(SEGMENT_NAME, "the name of a tuning, such as 000001-0a1b2c3d"),
+    "crc": CHECKSUM,
+}
 _LIST = Expected("a list", lambda value: isinstance(value, list))
 _MANIFEST_FIELDS = {
     "generation": whole_number(0, MOST_CHANGES),
@@ -82,6 +86,7 @@ _MANIFEST_FIELDS = {
     "columns": TEXTS,
     "segments": _LIST,
     "unfinished": FLAG,
+    "tuning": or_null(Expected("an object", lambda value: isinstance(value, dict))),
 }
 
 
@@ -151,6 +156,15 @@ class SegmentEntry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TuningEntry:
+    """What an index has learned from labelled queries, as the manifest describes it."""
+
+    name: str
+    crc: int
+    """The checksum of its `tuning.json`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
     """The state of an index."""
 
@@ -169,6 +183,8 @@ class Manifest:
     unfinished: bool = False
     """Whether the first indexing was interrupted, or is still running."""
     segments: tuple[SegmentEntry, ...] = field(default=())
+    tuning: TuningEntry | None = None
+    """What was learned from labelled queries, if the index was tuned."""
 
     @property
     def num_rows(self) -> int:
@@ -223,6 +239,7 @@ def is_index(path: Path) -> bool:
 def _parsed(data: Mapping[str, Any]) -> Manifest:
     """The manifest in a JSON object; a `ValueError` says which value is wrong."""
     known = {name: data[name] for name in _MANIFEST_FIELDS if name in data}
+    known.setdefault("tuning", None)  # which older versions could not write
     values = check_fields(known, _MANIFEST_FIELDS, "the manifest")
     given = values["settings"]
     if data["format"] == 1:
@@ -232,6 +249,9 @@ def _parsed(data: Mapping[str, Any]) -> Manifest:
     values["settings"] = IndexSettings(**settings)
     values["columns"] = tuple(values["columns"])
     values["segments"] = tuple(map(_parsed_segment, values["segments"]))
+    if values["tuning"] is not None:
+        entry = check_fields(values["tuning"], _TUNING_FIELDS, "the entry of tuning")
+        values["tuning"] = TuningEntry(**entry)
     if len({each.name for each in values["segments"]}) < len(values["segments"]):
         raise ValueError("two of its segments have the same name")
     return Manifest(**values)

@@ -5,6 +5,7 @@
 | `manifest.json` | the state of the index |
 | `segments/NAME/` | rows, written once |
 | `segments/NAME/deleted-G.bin` | which of them are deleted as of generation G |
+| `tunings/NAME/` | what was learned from labelled queries, written once |
 | `lock` | locked while a process writes |
 
 A change writes new files first, syncs them to disk, and then replaces the manifest. A process that
@@ -22,7 +23,14 @@ from pathlib import Path
 from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.search.storage.index_files import damaged
-from softquery.search.storage.index_folder import LOCK, SEGMENTS, refuse_link, refuse_links, sweep
+from softquery.search.storage.index_folder import (
+    LOCK,
+    SEGMENTS,
+    TUNINGS,
+    refuse_link,
+    refuse_links,
+    sweep,
+)
 from softquery.search.storage.manifest import (
     MANIFEST,
     MOST_CHANGES,
@@ -32,6 +40,7 @@ from softquery.search.storage.manifest import (
     read_manifest,
 )
 from softquery.search.storage.segment import FACTS, Segment, SegmentShape, mark_deleted
+from softquery.search.storage.tuning_files import StoredTuning, new_tuning, read_tuning
 
 TRIES = 20
 """How often another process may change the index while this one opens it."""
@@ -57,6 +66,7 @@ class Store:
         refuse_link(folder)
         self.folder = folder
         self._shape: SegmentShape | None = None
+        self.tuning: StoredTuning | None = None
         self.manifest, self.segments = self._read({})
 
     def require_shape(self, shape: SegmentShape) -> None:
@@ -81,6 +91,10 @@ class Store:
         """The folder for a segment that is yet to be written."""
         name = f"{self.manifest.generation + 1:06d}-{secrets.token_hex(4)}"
         return self.segment_folder(name)
+
+    def new_tuning(self) -> Path:
+        """The folder for a tuning that is yet to be written."""
+        return new_tuning(self.folder, self.manifest)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -154,9 +168,11 @@ class Store:
             try:
                 refuse_links(self.folder)
                 refuse_links(self.folder / SEGMENTS)
-                return manifest, tuple(
+                segments = tuple(
                     self._opened(entry, known.get(entry.name)) for entry in manifest.segments
                 )
+                self.tuning = self._tuning_of(manifest)
+                return manifest, segments
             except FileNotFoundError as error:
                 if read_manifest(self.folder).generation == manifest.generation:
                     message = "is missing; restore the index, or build it again"
@@ -169,6 +185,12 @@ class Store:
         segment = Segment(self.segment_folder(entry.name), entry, known)
         self._check_shape(segment)
         return segment
+
+    def _tuning_of(self, manifest: Manifest) -> StoredTuning | None:
+        known = self.tuning
+        if manifest.tuning and known and known.folder.name == manifest.tuning.name:
+            return known
+        return read_tuning(self.folder, manifest)
 
     def _check_models(self, manifest: Manifest) -> None:
         """Refuse a state that was written with other models than this process has opened."""
@@ -185,12 +207,16 @@ class Store:
     def _refuse_links(self) -> None:
         """Refuse links wherever a change would write or remove something."""
         places = [self.segment_folder(each.name) for each in self.manifest.segments]
+        if (self.folder / TUNINGS).exists():
+            places.append(self.folder / TUNINGS)
         for place in (self.folder, self.folder / SEGMENTS, *places):
             refuse_links(place)
 
     def _sweep(self) -> None:
         """Remove what the manifest does not name; processes that still use it keep it mapped."""
-        sweep(self.folder, {each.name: each.deleted for each in self.manifest.segments})
+        tuning = self.manifest.tuning
+        named = {each.name: each.deleted for each in self.manifest.segments}
+        sweep(self.folder, named, None if tuning is None else tuning.name)
 
 
 @contextmanager
