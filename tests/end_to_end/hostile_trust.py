@@ -224,6 +224,11 @@ EXPLAIN = [
         said=f"no model called 'nli-xx'; {ANY}shipped: {ANY}; local: none",
     ),
     Case(
+        title="a layer of a matcher",
+        command="explain a b --model model --layer 1",
+        said="--layer and --head are for an encoder, such as bert-mini-en",
+    ),
+    Case(
         title="a form that is not known, told before the model is opened",
         command="explain a b --model nli-xx --output why.bmp",
         said="why.bmp: expected a name that ends in .html, .svg, .png or .json",

@@ -49,6 +49,28 @@ def test_data_in_a_file_and_on_the_screen_are_the_same(model, tmp_path):
     assert found.second_tokens == ("some", "Zebra", "eats", *"在公园里", "!")
 
 
+def test_an_encoder_shows_its_layers_and_heads(tmp_path):
+    from bert_cases import BertCase, write_bert
+
+    folder = write_bert(tmp_path / "bert", BertCase().build(std=1.0))
+    picture = tmp_path / "why.svg"
+    given = ("explain", "the cat sat", "--model", folder)
+    found = json.loads(softquery(*given, "--output", picture, "--json").out)
+    assert found["tokens"] == ["[CLS]", "the", "cat", "sat", "[SEP]"]
+    assert "layer 2, head 2" in picture.read_text("utf-8")
+    shown = softquery(*given, "--layer", 2, "--head", 1).out
+    assert shown.startswith("head 1 of layer 2, 2 heads each")
+    row = found["weights"][1][0][2]
+    best = found["tokens"][max(range(5), key=row.__getitem__)]
+    assert f"│ cat   │ {best} {max(row):.2f}" in shown
+    refused = softquery(*given[:2], "a dog", *given[2:])
+    assert (refused.code, refused.err) == (
+        2, "softquery: an encoder reads one text; give only one, in quotes\n"
+    )  # fmt: skip
+    absent = softquery(*given, "--layer", 3)
+    assert (absent.code, absent.err) == (2, "softquery: layer must be from 1 to 2, got 3\n")
+
+
 def test_backends_agree(model):
     here, there = (
         json.loads(softquery("explain", *PAIR, "--model", model, "--backend", name, "--json").out)

@@ -12,22 +12,33 @@ from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
-    from softquery.explain import PairAlignment, StrongestLinks, TextWeights
+    from softquery.explain import PairAlignment, SelfAttention, StrongestLinks, TextWeights
 
 
 def explain(
-    sentence1: Annotated[str, typer.Argument(help="The first sentence, or the text to classify.")],
+    sentence1: Annotated[str, typer.Argument(help="The first sentence, or the only text.")],
     sentence2: Annotated[
-        str | None, typer.Argument(help="The second sentence; none for a classifier.")
+        str | None, typer.Argument(help="The second sentence; none for a classifier or an encoder.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="A picture or data: .html .svg .png .json.")
     ] = None,
     model: Model = "match-en",
+    layer: Annotated[
+        int | None, typer.Option(min=1, help="Of an encoder: the table of this layer alone.")
+    ] = None,
+    head: Annotated[
+        int | None, typer.Option(min=1, help="Of an encoder: of this head alone; needs --layer.")
+    ] = None,
     backend: BackendName = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Show why: which words of two sentences looked at which, or which words of a text counted."""
+    """Show why: which words of two sentences looked at which, or which words of a text counted.
+
+    Of an encoder, such as bert-mini-en, it shows self-attention: whom every piece of one text
+    asked, as a picture of all layers and heads, or as a table of their mean, of one --layer, or of
+    one --head in it.
+    """
     from softquery.runtime.kinds import check_kind
     from softquery.runtime.loading import opened
 
@@ -36,10 +47,18 @@ def explain(
             raise ConfigError(f"{name} is empty")
     check_explain(output)
     bundle = opened(model)
+    is_encoder = bundle.config.kind in ("encoder", "sentence-encoder")
+    if not is_encoder and (layer is not None or head is not None):
+        raise ConfigError("--layer and --head are for an encoder, such as bert-mini-en")
     if bundle.config.kind == "classifier":
         if sentence2 is not None:
             raise ConfigError("a classifier reads one text; give only one, in quotes")
         _text(bundle, sentence1, output, backend, as_json)
+        return
+    if is_encoder:
+        if sentence2 is not None:
+            raise ConfigError("an encoder reads one text; give only one, in quotes")
+        _encoder(bundle, sentence1, output, (layer, head), backend, as_json)
         return
     check_kind(bundle, "matcher")
     if sentence2 is None:
@@ -74,7 +93,32 @@ def _text(bundle: "Bundle", text: str, output: Path | None, backend: str, as_jso
         print_table(_title(shown), ("word", "sentence", "share"), rows)
 
 
-def _write(shown: "PairAlignment | TextWeights", output: Path | None, as_json: bool) -> None:
+def _encoder(
+    bundle: "Bundle",
+    text: str,
+    output: Path | None,
+    place: tuple[int | None, int | None],
+    backend: str,
+    as_json: bool,
+) -> None:
+    from softquery.runtime.embed.self_looks import explain_encoder
+
+    shown = explain_encoder(bundle, text, backend)  # type: ignore[arg-type]
+    links = shown.strongest(layer=place[0], head=place[1])
+    _write(shown, output, as_json)
+    if output is None and not as_json:
+        num_layers, num_heads = shown.weights.shape[:2]
+        layer, head = place
+        which = "the mean of all heads" if head is None else f"head {head}"
+        where = f"{num_layers} layers" if layer is None else f"layer {layer}"
+        title = f"{which} of {where}, {num_heads} heads each"
+        rows = [(asking.token, _partners(asking)) for asking in links]
+        print_table(title, ("piece", "asked"), rows)
+
+
+def _write(
+    shown: "PairAlignment | TextWeights | SelfAttention", output: Path | None, as_json: bool
+) -> None:
     if output is not None:
         shown.plot(output)
         note(f"written: {output}")

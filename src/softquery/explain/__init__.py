@@ -7,6 +7,7 @@ from softquery.explain.alignment import PairAlignment, Partner, StrongestLinks, 
 from softquery.explain.generation import GenerationAlignment
 from softquery.explain.html import text_to_html, to_html
 from softquery.explain.png import text_to_png, to_png
+from softquery.explain.self_attention import SelfAttention
 from softquery.explain.svg import text_to_svg, to_svg
 from softquery.explain.text_weights import HeavyWord, TextWeights
 from softquery.explain.write import text_to_json
@@ -15,6 +16,7 @@ __all__ = [
     "StrongestLinks",
     "HeavyWord",
     "PairAlignment",
+    "SelfAttention",
     "Partner",
     "TextWeights",
     "GenerationAlignment",

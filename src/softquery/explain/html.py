@@ -1,4 +1,4 @@
-"""Pages that stand alone: a pair to explore, the words of a text, every head of a generation.
+"""Pages that stand alone: a pair to explore, the words of a text, every head of a model.
 
 Styles and the one script are inside the page, and its security policy allows those, by their
 hashes, and nothing else. Users' text only ever becomes text or JSON in it.
@@ -37,7 +37,8 @@ from softquery.explain.lettering import (
     visible,
     visible_token,
 )
-from softquery.explain.svg import generation_svg, picture_css, read_resource
+from softquery.explain.self_attention import SelfAttention
+from softquery.explain.svg import generation_svg, picture_css, read_resource, self_svg
 from softquery.explain.text_weights import TextWeights
 
 _GENERATION_STYLE = (
@@ -255,7 +256,15 @@ def _key(shown: TextWeights) -> str:
 
 def generation_html(alignment: GenerationAlignment) -> str:
     """The drawing of `generation_svg` as a page without a script."""
-    svg = generation_svg(alignment)
+    return _page_of_maps(generation_svg(alignment), alignment.text)
+
+
+def self_html(shown: SelfAttention) -> str:
+    """The drawing of `self_svg` as a page without a script."""
+    return _page_of_maps(self_svg(shown), shown.text)
+
+
+def _page_of_maps(svg: str, text: str) -> str:
     inner = svg[svg.index("<style>") + 7 : svg.index("</style>")]
     hashes = " ".join(f"'{_hash(style)}'" for style in (_GENERATION_STYLE, inner))
     return (
@@ -263,6 +272,6 @@ def generation_html(alignment: GenerationAlignment) -> str:
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         f"style-src {hashes}; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(isolated(visible(alignment.text)))} · who asked whom?</title>\n"
+        f"<title>{escaped(isolated(visible(text)))} · who asked whom?</title>\n"
         f"<style>{_GENERATION_STYLE}</style>\n</head>\n<body>\n<main>\n{svg}</main>\n</body>\n</html>\n"
     )

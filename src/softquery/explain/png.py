@@ -18,6 +18,7 @@ from softquery.explain.fonts import Fonts, choose_fonts
 from softquery.explain.generation import GenerationAlignment, Weights
 from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
 from softquery.explain.lettering import fitted, visible, visible_token
+from softquery.explain.self_attention import SelfAttention
 from softquery.explain.text_weights import TextWeights
 
 _UNITS_PER_INCH, _POINTS_PER_INCH = 96, 72
@@ -284,6 +285,15 @@ def _draw_words(canvas: Canvas, layout: measures.TextLayout) -> None:
 
 def generation_png(alignment: GenerationAlignment, path: Path) -> None:
     """Draw where an answer looked as a PNG: the mean first, then every layer and head."""
+    _maps_png(alignment, [alignment.source, alignment.text], path)
+
+
+def self_png(shown: SelfAttention, path: Path) -> None:
+    """Draw whom the tokens of a text asked as a PNG: the mean first, then every head."""
+    _maps_png(shown, [shown.text], path)
+
+
+def _maps_png(alignment: GenerationAlignment | SelfAttention, texts: list[str], path: Path) -> None:
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -295,7 +305,7 @@ def generation_png(alignment: GenerationAlignment, path: Path) -> None:
     rows = 1 if not heads else 1 + alignment.weights.shape[0]
     size = max(3.0, 0.28 * max(alignment.weights.shape[-2:]))
     figure = Figure(figsize=(size * columns + 1, size * rows + 0.6), layout="constrained")
-    fonts = choose_fonts([alignment.source, alignment.text])
+    fonts = choose_fonts(texts)
     for place, (title, weights) in enumerate(maps):
         at = 1 if place == 0 else columns + place
         axes = figure.add_subplot(rows, columns, at)

@@ -1,4 +1,4 @@
-"""SVG drawings: a pair in both directions, the words of a text, and every head of a generation.
+"""SVG drawings: a pair in both directions, the words of a text, and every head of a model.
 
 They follow the viewer's light or dark scheme and show text in the viewer's own fonts.
 """
@@ -29,6 +29,7 @@ from softquery.explain.layout import (
     percent,
 )
 from softquery.explain.lettering import escaped, fitted, isolated, visible
+from softquery.explain.self_attention import SelfAttention
 from softquery.explain.text_weights import TextWeights
 
 _MAPS_GAP, _MAPS_HEADING, _MAP_TITLE = 30.0, 96.0, 40.0
@@ -232,8 +233,54 @@ def generation_svg(alignment: GenerationAlignment) -> str:
     >>> "<title>yes → ja: 1.00</title>" in svg
     True
     """
-    panels = _panels(alignment)
-    columns = 1 if alignment.weights.ndim == 2 else alignment.weights.shape[1]
+    source, text = (isolated(visible(each)) for each in (alignment.source, alignment.text))
+    title = f"Where “{escaped(text)}” looked"
+    description = f"Attention weights from the answer to “{escaped(source)}”."
+    lines = (
+        (
+            "note",
+            11.0,
+            12.0,
+            f"Who asked whom?{_of_model(alignment)} · score {alignment.score:.2f}",
+        ),
+        ("first", 38.0, 16.0, visible(alignment.source)),
+        ("second", 64.0, 16.0, visible(alignment.text)),
+    )
+    first = "Each token of the answer asks the source"
+    return _drawn_maps(alignment, first, lines, title=title, description=description)
+
+
+def self_svg(shown: SelfAttention) -> str:
+    """Draw whom the tokens of a text asked: the mean first, then every layer and head.
+
+    >>> import numpy as np
+    >>> svg = self_svg(SelfAttention(text="ja", tokens=("ja",), weights=np.ones((1, 1, 1, 1))))
+    >>> "<title>ja → ja: 1.00</title>" in svg
+    True
+    """
+    text = isolated(visible(shown.text))
+    lines = (
+        ("note", 11.0, 12.0, f"Who asked whom?{_of_model(shown)} · a row asks, a column is asked"),
+        ("second", 38.0, 16.0, visible(shown.text)),
+    )
+    title = f"Whom the tokens of “{escaped(text)}” asked"
+    description = f"Attention weights of every layer and head within “{escaped(text)}”."
+    return _drawn_maps(shown, "", lines, title=title, description=description)
+
+
+_Line = tuple[str, float, float, str]
+
+
+def _drawn_maps(
+    shown: GenerationAlignment | SelfAttention,
+    first: str,
+    lines: tuple[_Line, ...],
+    *,
+    title: str,
+    description: str,
+) -> str:
+    panels = _panels(shown, first)
+    columns = 1 if shown.weights.ndim == 2 else shown.weights.shape[1]
     places, width, height = _places(panels, columns)
     width = max(width, 720.0)
     body = "".join(
@@ -242,22 +289,21 @@ def generation_svg(alignment: GenerationAlignment) -> str:
         f'<g transform="translate(0 {_MAP_TITLE - 14:.1f})">{drawing.markup(drawing.top)}</g></g>\n'
         for (title, drawing), (x, y) in zip(panels, places, strict=True)
     )
-    source, text = (isolated(visible(each)) for each in (alignment.source, alignment.text))
-    title = f"Where “{escaped(text)}” looked"
-    description = f"Attention weights from the answer to “{escaped(source)}”."
     opening = _opening(width, height, title=title, description=description)
-    return f"{opening}{_generation_heading(alignment, width)}{body}</svg>\n"
+    return f"{opening}{_maps_heading(lines, width)}{body}</svg>\n"
 
 
-def _panels(alignment: GenerationAlignment) -> list[tuple[str, HeatMap]]:
+def _panels(
+    alignment: GenerationAlignment | SelfAttention, first: str
+) -> list[tuple[str, HeatMap]]:
     longest = max(alignment.weights.shape[-2:])
     heads = alignment.heads()
-    first = "Mean of all layers and heads" if heads else "Each token of the answer asks the source"
+    first = "Mean of all layers and heads" if heads else first
     found = [(first, _map(alignment, alignment.mean, cell_size(longest)))]
     return [*found, *((name, _map(alignment, each, _SMALL_CELL)) for name, each in heads)]
 
 
-def _map(alignment: GenerationAlignment, weights: Weights, cell: float) -> HeatMap:
+def _map(alignment: GenerationAlignment | SelfAttention, weights: Weights, cell: float) -> HeatMap:
     return HeatMap(
         side="second",
         askers=alignment.tokens,
@@ -287,14 +333,12 @@ def _places(
     return places, width + 2 * measures.PADDING, y - _MAPS_GAP + measures.PADDING
 
 
-def _generation_heading(alignment: GenerationAlignment, width: float) -> str:
+def _of_model(shown: GenerationAlignment | SelfAttention) -> str:
+    return f" · {visible(shown.model)}" if shown.model else ""
+
+
+def _maps_heading(lines: tuple[_Line, ...], width: float) -> str:
     room = width - 2 * measures.PADDING
-    model = f" · {visible(alignment.model)}" if alignment.model else ""
-    lines = (
-        ("note", 11.0, 12.0, f"Who asked whom?{model} · score {alignment.score:.2f}"),
-        ("first", 38.0, 16.0, visible(alignment.source)),
-        ("second", 64.0, 16.0, visible(alignment.text)),
-    )
     drawn = "".join(
         f'<text class="{kind}" y="{y:g}" font-size="{size:g}">'
         f"{escaped(fitted(text, size, room))}</text>\n"

@@ -10,12 +10,13 @@ from softquery.atomic import write_text
 from softquery.errors import InputError
 from softquery.explain.alignment import PairAlignment, one_line_json, to_json
 from softquery.explain.generation import GenerationAlignment
-from softquery.explain.html import generation_html, text_to_html, to_html
-from softquery.explain.png import generation_png, require_matplotlib, text_to_png, to_png
-from softquery.explain.svg import generation_svg, text_to_svg, to_svg
+from softquery.explain.html import generation_html, self_html, text_to_html, to_html
+from softquery.explain.png import generation_png, require_matplotlib, self_png, text_to_png, to_png
+from softquery.explain.self_attention import SelfAttention
+from softquery.explain.svg import generation_svg, self_svg, text_to_svg, to_svg
 from softquery.explain.text_weights import TextWeights
 
-Explanation: TypeAlias = PairAlignment | TextWeights | GenerationAlignment
+Explanation: TypeAlias = PairAlignment | TextWeights | GenerationAlignment | SelfAttention
 
 ENDINGS = (".html", ".svg", ".png", ".json")
 
@@ -25,7 +26,7 @@ def text_to_json(shown: TextWeights) -> str:
     return one_line_json(shown.to_dict())
 
 
-def _generation_to_json(alignment: GenerationAlignment) -> str:
+def _maps_to_json(alignment: GenerationAlignment | SelfAttention) -> str:
     return json.dumps(alignment.to_dict(), ensure_ascii=False)
 
 
@@ -41,9 +42,8 @@ class _Forms(NamedTuple):
 _FORMS: dict[type[Explanation], _Forms] = {
     PairAlignment: _Forms(to_html, to_svg, to_json, to_png),
     TextWeights: _Forms(text_to_html, text_to_svg, text_to_json, text_to_png),
-    GenerationAlignment: _Forms(
-        generation_html, generation_svg, _generation_to_json, generation_png
-    ),
+    GenerationAlignment: _Forms(generation_html, generation_svg, _maps_to_json, generation_png),
+    SelfAttention: _Forms(self_html, self_svg, _maps_to_json, self_png),
 }
 
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from softquery.answers.fill import Filled
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
+from softquery.explain import SelfAttention
 from softquery.runtime.batches import Floats
 from softquery.runtime.bert.backend import BertRow
 from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.embed.layer_choice import Choice, Mix, check_choice, chosen
+from softquery.runtime.embed.self_looks import self_attention
 from softquery.runtime.embed.text_means import mean_vectors
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, Sentences, Texts
@@ -98,6 +100,10 @@ class PieceEmbedder:
     ) -> list[Filled]:
         """Words for the masks of a text; see `MaskFiller.fill`."""
         return self.filler.fill(text, top_k=top_k, candidates=candidates)
+
+    def explain(self, text: str) -> SelfAttention:
+        """Whom every piece of a text asked, in every layer and head."""
+        return self_attention(self, text)
 
     def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its pieces.
