@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,9 +40,10 @@ class Model:
     """Answers in capitals, and refuses what is not a letter."""
 
     def __init__(self, kind: str) -> None:
-        self.bundle = SimpleNamespace(
-            config=SimpleNamespace(kind=kind), path=f"models/{kind}", metrics={}
+        config = SimpleNamespace(
+            kind=kind, model={"name": kind}, task={"name": "classify"}, text={"unit": "characters"}
         )
+        self.bundle = SimpleNamespace(config=config, path=Path("models") / kind, metrics={})
 
     def predict(self, texts: list[Any]) -> list[Said]:
         for text in texts:

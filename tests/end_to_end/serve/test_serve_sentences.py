@@ -81,7 +81,7 @@ def test_it_is_described(client):
     described = client.ask("/info").json()["models"][1]
     assert described == {
         "name": "tiny", "kind": "sentence-encoder", "can": ["embed"], "max_tokens": 64,
-        "vector_size": 24, "pooling": "own",
+        "vector_size": 24, "pooling": "own", "language": "en",
     }  # fmt: skip
 
 
