@@ -56,8 +56,9 @@ SERVE = [
     ),
     Case(
         title="`--uploads` that is a file",
-        command=f"{SERVE_ONE} --uploads data/test.tsv",
-        said="--uploads data/test.tsv: cannot be used (file exists)",
+        command=f"{SERVE_ONE} --uploads faqs.csv",
+        said="--uploads faqs.csv: cannot be used (file exists)",
+        damage=file("faqs.csv", "question\n"),
     ),
     Case(
         title="`--port` that is no number",
