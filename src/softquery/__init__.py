@@ -8,6 +8,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from softquery.running.spreadsheet.python_train import train
     from softquery.runtime import (
         Classifier,
         ContextEmbedder,
@@ -40,6 +41,7 @@ __all__ = [
     "evaluate",
     "load",
     "load_vectors",
+    "train",
 ]
 
 _FORMER = ("Embedder", "WordSpace", "Writer")
@@ -52,6 +54,10 @@ def __getattr__(name: str) -> Any:
         from softquery import search
 
         return search.Index
+    if name == "train":
+        from softquery.running.spreadsheet import python_train
+
+        return python_train.train
     if name in {*__all__, *_FORMER} - {"__version__"}:
         from softquery import runtime
 

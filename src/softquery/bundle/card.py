@@ -86,7 +86,7 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
     sections: list[tuple[str, list[str]]] = [
         ("Data", _data_lines(card.data)),
         ("Training", _table(("setting", "value"), list(card.training.items()))),
-        ("Numbers", _number_lines(card.numbers)),
+        ("Numbers", number_lines(card.numbers)),
         ("Calibration", calibration_lines(calibration)),
         ("Limits", [f"- {_one_line(limit)}" for limit in card.limits] or ["None are known."]),
         ("How to use", usage_lines(kind, card.name, card.languages)),
@@ -211,7 +211,8 @@ def _data_lines(data: Sequence[CardData]) -> list[str]:
     return _table(("data", "rows", "licence", "note"), rows)
 
 
-def _number_lines(numbers: Sequence[CardNumber]) -> list[str]:
+def number_lines(numbers: Sequence[CardNumber]) -> list[str]:
+    """The card's section of figures."""
     if not numbers:
         return ["Nothing was measured."]
     rows = [

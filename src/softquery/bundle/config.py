@@ -19,6 +19,8 @@ GRAPHS = "onnx"
 """A folder with the graphs of an exported model."""
 RECORDS = "training"
 """A folder with what tells how the model came to be; nothing reads it."""
+REPORT, REPORT_PAGE = "report.json", "report.html"
+"""What a run on a file found, with rows of it; they stay where the run was made."""
 REQUIRED = (CONFIG, TOKENIZER, WEIGHTS, METRICS, CARD)
 LARGEST_TEXT = 1 << 24
 LARGEST_TOKENIZER = 1 << 28
@@ -81,6 +83,7 @@ BUNDLE_VERSION = 1
 """The newest folder format that this softquery reads, and the one it writes."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LONGEST_COLUMN = 1000
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 
 
@@ -97,6 +100,7 @@ class BundleConfig:
         bundle_version: The folder format.
         base: The zoo name of the bundle that this one is a head of, if it is one.
         base_fingerprint: Of the weights of that base, by `weights_fingerprint`.
+        columns: Our column names to those of the file that it was trained on.
 
     >>> config = BundleConfig(
     ...     kind="matcher",
@@ -117,6 +121,7 @@ class BundleConfig:
     bundle_version: int = BUNDLE_VERSION
     base: str | None = None
     base_fingerprint: str | None = None
+    columns: dict[str, str] | None = None
 
     def __post_init__(self) -> None:
         _check_name("kind", self.kind)
@@ -130,12 +135,14 @@ class BundleConfig:
             # A name and never a path, so that a config cannot point anywhere on the disk.
             _check_name("base", self.base)
         _check_fingerprint(self.base, self.base_fingerprint)
+        _check_columns(self.columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for `config.json`; the fingerprint is there for heads alone."""
+        """Plain values for `config.json`; fingerprint and columns only where there are any."""
         plain = asdict(self)
-        if self.base_fingerprint is None:
-            del plain["base_fingerprint"]
+        for name in ("base_fingerprint", "columns"):
+            if plain[name] is None:
+                del plain[name]
         return plain
 
     @classmethod
@@ -195,6 +202,14 @@ def _check_fingerprint(base: str | None, value: object) -> None:
         raise ConfigError("base_fingerprint is for bundles that name a base")
     if not isinstance(value, str) or not _FINGERPRINT.fullmatch(value):
         raise ConfigError(f"base_fingerprint must be 32 hexadecimal digits, got {value!r:.40}")
+
+
+def _check_columns(value: object) -> None:
+    if value is None:
+        return
+    names = [*value, *value.values()] if isinstance(value, dict) else [None]
+    if not all(isinstance(each, str) and 0 < len(each) <= _LONGEST_COLUMN for each in names):
+        raise ConfigError(f"columns must name columns by columns, got {value!r:.80}")
 
 
 def _check_object(key: str, value: object) -> None:

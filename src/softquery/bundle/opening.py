@@ -22,6 +22,7 @@ from softquery.bundle.config import (
     CONFIG,
     GRAPHS,
     METRICS,
+    REPORT,
     REQUIRED,
     SOURCE_TOKENIZER,
     TOKENIZER,
@@ -151,6 +152,16 @@ class Bundle:
     def is_exported(self) -> bool:
         """Whether there are graphs that run without torch."""
         return (self.path / GRAPHS).is_dir()
+
+    @property
+    def report(self) -> dict[str, Any] | None:
+        """What a run on a file found and measured, by its `report.json`; None where there is none.
+
+        Raises:
+            BundleError: The file is damaged.
+        """
+        path = self.path / REPORT
+        return read_object(path) if path.is_file() else None
 
     def read_weights(self) -> dict[str, Array]:
         """Every weight by name, bfloat16 widened to float32.

@@ -14,7 +14,7 @@ from softquery.cli.terminal.console import (
     print_table,
     print_text,
 )
-from softquery.cli.terminal.shared_options import AsJson, PairColumns, parse_rename
+from softquery.cli.terminal.shared_options import AsJson, PairColumns, columns_for, parse_rename
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def calibrate(
     if by in kind.labelled.columns:
         raise ConfigError(f"--by {by}: expected a column other than those that the model reads")
     calibrated = kind.opener.get()(bundle)
+    rename = columns_for(bundle, rename, kind.labelled.columns)
     rows = [_rows(path, kind.labelled, rename, by) for path in data]
     given = [row for part in rows for row in part]
     if chosen == "f1" and len(getattr(calibrated, "labels", ())) != 2:

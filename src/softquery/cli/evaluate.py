@@ -16,6 +16,7 @@ from softquery.cli.terminal.shared_options import (
     AsJson,
     PairColumns,
     check_writable,
+    columns_for,
     needs_extra,
     parse_rename,
 )
@@ -106,7 +107,8 @@ def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
         return _of_text(bundle, kind.noun, kind.evaluator, wish)
     if wish.order and kind.name != "matcher":
         raise ConfigError(f"--order compares pairs; {kind.noun} reads one text")
-    how = ParseOptions(rename=wish.rename, keep_others=bool(wish.slices) or wish.errors is not None)
+    rename = columns_for(bundle, wish.rename, kind.labelled.columns)
+    how = ParseOptions(rename=rename, keep_others=bool(wish.slices) or wish.errors is not None)
     rows = list(kind.labelled.parse(wish.data, how))
     if not rows:
         raise InputError(f"holds no {kind.labelled.noun}", source=wish.data)

@@ -1,6 +1,6 @@
 """`softquery export`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softquery.cli.terminal.console import note, print_json, print_table
-from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_extra, parse_rename
+from softquery.cli.terminal.shared_options import (
+    AsJson,
+    PairColumns,
+    columns_for,
+    needs_extra,
+    parse_rename,
+)
 from softquery.errors import BundleError, ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -111,7 +117,7 @@ class ExportWish:
     int8: bool = False
     limit: float | None = None
     data: Path | None = None
-    rename: Mapping[str, str] | None = None
+    rename: dict[str, str] | None = None
     drop_softmax: bool = False
 
 
@@ -131,7 +137,8 @@ def export_kind(wish: ExportWish) -> "ExportReport":
         exporter = place.get()
     rows: Iterable[Any] = ()
     if wish.data is not None:
-        rows = kind.labelled.parse(wish.data, ParseOptions(rename=wish.rename))
+        rename = columns_for(wish.bundle, wish.rename, kind.labelled.columns)
+        rows = kind.labelled.parse(wish.data, ParseOptions(rename=rename))
     given: dict[str, Any] = {kind.gate_argument: rows if kind.measured_on_text else list(rows)}
     if wish.drop_softmax:
         given["softmax"] = "left out"

@@ -4,55 +4,108 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_table
 from softquery.cli.terminal.progress import TrainingBar, first_speaks, is_first, start_processes
 from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_extra, parse_rename
+from softquery.errors import ConfigError
+
+TASKS = ("classify",)
+"""Reserved in place of a recipe's name: runs on a file."""
+
+RecipeName = Annotated[
+    str,
+    typer.Argument(
+        help="classify, to train on a file; or a recipe's name: see `softquery recipes`."
+    ),
+]
+DataFile = Annotated[
+    Path | None,
+    typer.Argument(help="For classify: a table (.csv .tsv .jsonl .parquet, .gz .xz)."),
+]
+DataFolder = Annotated[
+    Path | None,
+    typer.Option(
+        help="For a recipe: folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz "
+        ".xz); for language models text in train.* and valid.* or dev.*; for word vectors a "
+        "text file or a folder; for classify-few dev.* may be missing, and a file will do."
+    ),
+]
+NewBundle = Annotated[
+    Path | None,
+    typer.Option(
+        help="The bundle to write; OUTPUT.partial until complete. Of a file by default named "
+        "after it."
+    ),
+]
+DevFile = Annotated[
+    Path | None,
+    typer.Option(help="With a file: rows to measure on. By default some are held out."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Override one setting, such as optim.lr=4e-4. Repeatable."),
+]
+VectorFiles = Annotated[
+    list[Path] | None,
+    typer.Option(help="Pretrained word vectors (GloVe, word2vec). Repeatable: laid side by side."),
+]
+Init = Annotated[
+    str | None, typer.Option(help="Start from this bundle: a name from the zoo, or a folder.")
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
+]
+Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")]
+Devices = Annotated[
+    int, typer.Option(min=1, help="Processes or GPUs to train on; started through torchrun.")
+]
+JsonMetrics = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")]
 
 
 def train(
-    recipe: Annotated[str, typer.Argument(help="A recipe's name; see `softquery recipes`.")],
-    data: Annotated[
-        Path,
-        typer.Option(
-            help="Folder with train.* and dev.* (.tsv .csv .jsonl .parquet, .gz .xz); for language "
-            "models text in train.* and valid.* or dev.*; for word vectors a text file or a "
-            "folder; for classify-few dev.* may be missing, and a file will do."
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option(help="The bundle to write; OUTPUT.partial until complete.")
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Override one setting, such as optim.lr=4e-4. Repeatable."),
-    ] = None,
-    vectors: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Pretrained word vectors (GloVe, word2vec). Repeatable: laid side by side."
-        ),
-    ] = None,
+    context: typer.Context,
+    recipe: RecipeName,
+    file: DataFile = None,
+    data: DataFolder = None,
+    output: NewBundle = None,
+    dev: DevFile = None,
+    settings: Settings = None,
+    vectors: VectorFiles = None,
     columns: PairColumns = "",
-    init: Annotated[
-        str | None, typer.Option(help="Start from this bundle: a name from the zoo, or a folder.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
-    devices: Annotated[
-        int, typer.Option(min=1, help="Processes or GPUs to train on; started through torchrun.")
-    ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
+    init: Init = None,
+    resume: Resume = False,
+    seed: Seed = None,
+    devices: Devices = 1,
+    as_json: JsonMetrics = False,
 ) -> None:
-    """Train a model by a recipe and write it as a bundle.
+    """Train a model on a file, or by a recipe on a folder, and write it as a bundle.
+
+    `softquery train classify mails.csv` finds the columns, holds rows out, trains what fits their
+    number, and leaves a model with a report of its mistakes in the folder mails.
 
     An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
     """
+    if recipe in TASKS:
+        given: dict[str, object] = {
+            "set": settings,
+            "vectors": vectors,
+            "devices": devices > 1,
+            "data": data if file else None,
+        }
+        sheet = _Sheet(recipe, file or data, output, dev, columns, init, seed, resume)
+        _train_sheet(context, sheet, given, as_json)
+        return
+    if file is not None or dev is not None:
+        option = "--dev" if file is None else f"{str(file)!r:.80}"
+        raise ConfigError(
+            f"{option}: {recipe} is a recipe, and reads --data; a file by itself is for "
+            f"softquery train {', '.join(TASKS)}"
+        )
+    data, output = _required(context, "data", data), _required(context, "output", output)
     _require_torch_for(recipe)
     from softquery.running.run_options import RunOptions, check_options
     from softquery.zoo import resolve
@@ -82,6 +135,66 @@ def train(
         raise
     if is_first():
         _show(bundle, as_json)
+
+
+class _Sheet(NamedTuple):
+    """What is said of a run on a file."""
+
+    task: str
+    file: Path | None
+    output: Path | None
+    dev: Path | None
+    columns: str
+    init: str | None
+    seed: int | None
+    resume: bool
+
+
+def _train_sheet(
+    context: typer.Context, sheet: _Sheet, given: dict[str, object], as_json: bool
+) -> None:
+    """Train on a file."""
+    for option, value in given.items():
+        if value:
+            raise ConfigError(
+                f"--{option}: train {sheet.task} reads one file and decides by itself; recipes "
+                "take more options (softquery recipes)"
+            )
+    from softquery.running.spreadsheet.sheet import output_of
+    from softquery.running.spreadsheet.sheet_options import SheetOptions
+    from softquery.running.spreadsheet.sheet_run import train_sheet
+
+    file = _required(context, "file", sheet.file)
+    output = sheet.output or output_of(file) or Path("model")
+    try:
+        with TrainingBar("fit") as bar:
+            bundle = train_sheet(
+                SheetOptions(
+                    task=sheet.task,
+                    data=file,
+                    output=output,
+                    observer=bar,
+                    say=bar.say,
+                    dev=sheet.dev,
+                    rename=parse_rename(sheet.columns),
+                    init=sheet.init,
+                    seed=1 if sheet.seed is None else sheet.seed,
+                    resume=sheet.resume,
+                )
+            )
+    except KeyboardInterrupt:
+        _leave_resumable(output)
+        raise
+    _show(bundle, as_json)
+
+
+def _required(context: typer.Context, name: str, value: Path | None) -> Path:
+    """An option or argument that must be given, unless the run is of the other kind."""
+    if value is None:
+        kind = "argument" if name == "file" else "option"
+        shown = name.upper() if name == "file" else f"--{name}"
+        raise typer.BadParameter.__bases__[0](f"Missing {kind} '{shown}'.", ctx=context)
+    return value
 
 
 def _run(run: Any, options: Any) -> Path:
@@ -139,7 +252,8 @@ def _show_table(bundle: Path, metrics: dict[str, Any]) -> None:
     from softquery.cli.terminal.console import flat
 
     if "dev" in metrics:
-        print_table(f"{bundle} on dev", ("metric", "value"), flat(metrics["dev"]))
+        where = metrics["training"].get("measured_on", "dev")
+        print_table(f"{bundle} on {where}", ("metric", "value"), flat(metrics["dev"]))
         if "bleu_signature" in metrics["dev"]:
             note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
     elif "tune" in metrics:

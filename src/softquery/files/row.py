@@ -1,5 +1,6 @@
 """Rows of files, and the columns that a caller asks for."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -59,6 +60,8 @@ class UntaggedText:
     source: str
 
 
+_PLACE = re.compile(r"#[1-9][0-9]*")
+"""A column by its place, in a file without a header."""
 _MOST_NAMES = 12
 _LONGEST_NAME = 40
 
@@ -117,6 +120,15 @@ class WantedColumns:
                     f'no column is called "{name}"{_hint(name, known)}; known: {listed(known)}'
                 )
                 raise InputError(message, source="--columns")
+
+    @property
+    def by_place(self) -> bool:
+        """Whether columns are named by their place, because the file has no header."""
+        return any(_PLACE.fullmatch(theirs) for theirs in self.rename.values())
+
+    def header(self, first: Sequence[str]) -> list[str]:
+        """The names of the columns: the first record, or `#1`, `#2`, … where it is data."""
+        return [f"#{place}" for place in range(1, len(first) + 1)] if self.by_place else [*first]
 
     def theirs(self, name: str) -> str:
         """The name of our column in the file."""

@@ -40,15 +40,17 @@ def read_rows(
     r"""Stream rows from .tsv, .csv, .jsonl, .parquet or .txt, each also .gz, .xz or .bz2.
 
     A TSV has no quoting: every tab separates and quotes are data. A CSV is read strictly and may
-    hold line ends inside quotes. JSONL holds one object per line; numbers become text as
-    written. A .txt holds one text per line, for the single required column. Blank lines at the end
-    of a file are ignored. A header without rows yields nothing.
+    hold line ends inside quotes; semicolons or tabs may stand in place of its commas. JSONL holds
+    one object per line; numbers become text as written. A .txt holds one text per line, for the
+    single required column. Blank lines at the end of a file are ignored. A header without rows
+    yields nothing.
 
     Args:
         source: A file; or an iterable of mappings, a data frame, an Arrow table or a data set.
         columns: Columns that must exist and must not be blank.
         optional: Columns that are read where the file has them, and may be empty.
-        rename: Our name to the file's name, as `parse_columns` reads it.
+        rename: Our name to the file's name, as `parse_columns` reads it; `#1` is the first column
+            of a table without a header.
         keep_others: Whether other columns are read, too, under the file's names.
         on_bad: Called with the error of each bad row, which is then skipped. Faults of the whole
             file (a truncated archive, a missing column) are raised in any case.

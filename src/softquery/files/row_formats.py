@@ -3,10 +3,12 @@
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 
 from softquery.errors import InputError, counted
 from softquery.files.cell_text import kind_of_value, refuse_empty, to_text, to_text_or_json
+from softquery.files.delimiters import delimiter_of
 from softquery.files.row import ColumnLayout, Report, Row, WantedColumns, listed
 from softquery.files.text_lines import (
     LONGEST_TEXT,
@@ -23,19 +25,25 @@ def tsv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
     for block in without_blank_end(text_blocks(path)):
         if layout is None:
             layout = _tsv_layout(block, path, wanted)
-            block = Block(block.first + 1, block.lines[1:], block.faults)
+            if not wanted.by_place:
+                block = Block(block.first + 1, block.lines[1:], block.faults)
         yield from _tsv_block(block, path, layout, report)
     if layout is None:
         raise InputError("is empty", source=path)
 
 
 def csv_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
-    """Rows of a CSV, read strictly; the number of a row is that of its first line."""
+    """Rows of a CSV, read strictly; the number of a row is that of its first line.
+
+    Its delimiter is a comma, or a semicolon or a tab where these cut the file into columns.
+    """
     records = _csv_records(path, report)
     first = next(records, None)
     if first is None:
         raise InputError("is empty", source=path)
-    layout = wanted.layout(_stripped(first[1]), source=path, row=first[0])
+    layout = wanted.layout(wanted.header(_stripped(first[1])), source=path, row=first[0])
+    if wanted.by_place:
+        records = chain([first], records)
     pick, width = _picker(layout), len(layout.header)
     for number, fields in records:
         if len(fields) != width:
@@ -73,7 +81,7 @@ def txt_rows(path: str, wanted: WantedColumns, report: Report) -> Iterator[Row]:
 def _tsv_layout(block: Block, path: str, wanted: WantedColumns) -> ColumnLayout:
     if block.first in block.faults:
         raise block.faults[block.first]
-    header = _stripped(block.lines[0].split("\t"))
+    header = wanted.header(_stripped(block.lines[0].split("\t")))
     return wanted.layout(header, source=path, row=block.first)
 
 
@@ -127,7 +135,7 @@ class _CsvFeed:
 def _csv_records(path: str, report: Report) -> Iterator[tuple[int, list[str]]]:
     """Records with the line on which each starts; a fault in the header is raised."""
     feed = _CsvFeed(path)
-    reader = csv.reader(feed, strict=True)
+    reader = csv.reader(feed, strict=True, delimiter=delimiter_of(path))
     while True:
         start = reader.line_num + 1
         feed.begin(start)

@@ -77,6 +77,7 @@ class BulkRows:
             model, the rows, and the request of a generator or of words for masks.
         num_cut: How many inputs of a chunk are longer than the model's limit.
         told_cut: Tells a number of them to people.
+        columns: What a row holds, as a user names it.
         noun: What a row is called.
         done: What was done with a row.
     """
@@ -86,6 +87,7 @@ class BulkRows:
     answer: Callable[[Any, Sequence[Any], Any], Sequence[Record | None]]
     num_cut: Callable[[Any, Sequence[Any]], int]
     told_cut: Callable[[Any, int], str]
+    columns: tuple[str, ...] = ("text",)
     noun: str = "text"
     done: str = "answered"
 
@@ -158,6 +160,7 @@ PAIRS_TO_MATCH = BulkRows(
     ],
     num_cut=lambda matcher, rows: matcher.num_cut([text for row in rows for text in _pair(row)]),
     told_cut=lambda matcher, count: _cut(count, "sentence", matcher.pipeline),
+    columns=PAIR,
     noun="pair",
 )
 

@@ -20,6 +20,8 @@ from softquery.bundle.config import (
     LARGEST_TOKENIZER,
     METRICS,
     RECORDS,
+    REPORT,
+    REPORT_PAGE,
     SOURCE_TOKENIZER,
     TOKENIZER,
     WEIGHTS,
@@ -53,8 +55,9 @@ _PICKLE = re.compile(r".*\.(bin|pt|pth|pkl|pickle|ckpt|joblib|npy|npz|h5)", re.I
 def largest(name: str) -> int | None:
     """The most bytes of a file of a bundle by its path within; None for what is left behind.
 
-    Hidden files are left behind, and so are records of training other than settings, tables and
-    pictures: a log of TensorBoard bears the name of the machine that wrote it.
+    Hidden files are left behind, and so are the report of a run on a file, which quotes its rows,
+    and records of training other than settings, tables and pictures: a log of TensorBoard bears
+    the name of the machine that wrote it.
 
     Raises:
         BundleError: A bundle holds no such file.
@@ -73,6 +76,8 @@ def largest(name: str) -> int | None:
         return LARGEST_TEXT
     if _GRAPH.fullmatch(name):
         return LARGEST_GRAPH
+    if name in (REPORT, REPORT_PAGE):
+        return None
     if name.startswith(f"{RECORDS}/"):
         return LARGEST_TEXT if _RECORD.fullmatch(name) else None
     if _PICKLE.fullmatch(name):

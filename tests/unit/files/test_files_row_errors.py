@@ -146,7 +146,7 @@ def test_missing_columns_are_listed_with_a_hint(tmp_path, name):
 
 
 def test_wrong_separator_is_guessed(tmp_path):
-    path = save(tmp_path, "a.csv", b"p;q\n1;2\n")
+    path = save(tmp_path, "a.tsv", b"p;q\n1;2\n")
     with pytest.raises(InputError, match=r"are the columns separated by semicolons\?"):
         list(read_rows(path, columns=PAIR))
 

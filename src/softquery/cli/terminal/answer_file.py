@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from softquery.cli.terminal.bad_rows import BadRows
 from softquery.cli.terminal.console import note, print_json, print_text
 from softquery.cli.terminal.progress import counting
-from softquery.cli.terminal.shared_options import parse_rename
+from softquery.cli.terminal.shared_options import columns_for, parse_rename
 from softquery.errors import counted
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def answer_file(
     from softquery.runtime.task_rows import ParseOptions
 
     answers, bad, output = BulkAnswers(model, request), run.bad, run.output
-    how = ParseOptions(rename=run.rename, on_bad=None if bad is None else bad.add)
+    rename = columns_for(model.bundle, run.rename, answers.bulk.columns)
+    how = ParseOptions(rename=rename, on_bad=None if bad is None else bad.add)
     rows = prepare(answers.bulk.parse(run.source, how))
     noun = answers.bulk.noun
     with bad or nullcontext():

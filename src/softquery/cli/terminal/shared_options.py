@@ -3,12 +3,18 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.terminal.console import note
 from softquery.errors import ConfigError, InputError, MissingExtra
+
+if TYPE_CHECKING:
+    from softquery.bundle import Bundle
+
+Rename = dict[str, str] | None
+"""Our column names to those of a file."""
 
 
 def model_names(incomplete: str) -> list[str]:
@@ -68,6 +74,19 @@ def parse_rename(columns: str) -> dict[str, str] | None:
     from softquery.files import parse_columns
 
     return parse_columns(columns) if columns else None
+
+
+def columns_for(bundle: "Bundle", given: dict[str, str] | None, wanted: Sequence[str]) -> "Rename":
+    """The columns that a user names, or those of the file that a model was trained on.
+
+    Args:
+        bundle: The model.
+        given: What `--columns` says.
+        wanted: Our names of the columns that are read.
+    """
+    if given is not None or bundle.config.columns is None:
+        return given
+    return {ours: theirs for ours, theirs in bundle.config.columns.items() if ours in wanted}
 
 
 def check_given(texts: Sequence[str], output: Path | None, noun: str, printed: str) -> None:

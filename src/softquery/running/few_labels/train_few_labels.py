@@ -6,7 +6,7 @@ Needs no torch, unless the encoder was not exported.
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,19 +17,14 @@ from numpy.typing import NDArray
 from softquery import __version__
 from softquery.answers import Calibration, parse_class
 from softquery.bundle import BundleConfig, write_bundle
-from softquery.errors import ConfigError, InputError, counted
+from softquery.errors import ConfigError, InputError
 from softquery.files import Row, find_split, read_rows, write_json, write_text
 from softquery.measure import ClassReport, expected_calibration_error
-from softquery.measure.cross_validation import stratified_folds
 from softquery.recipes.few_labels import FewLabelsRun
 from softquery.running.few_labels.few_labels_card import few_labels_card
 from softquery.running.few_labels.head_encoder import HeadEncoder, choose_encoder
-from softquery.running.few_labels.head_search import (
-    HeadFeatures,
-    HeadSearch,
-    fit_weights,
-    search_head,
-)
+from softquery.running.few_labels.head_fit import FittedHead, ReadTexts, fit_head
+from softquery.running.few_labels.head_search import HeadSearch
 from softquery.running.row_checks import (
     Answered,
     at_chance,
@@ -43,18 +38,12 @@ from softquery.runtime.classify.backend import SENTENCE_HEAD
 from softquery.runtime.classify.sentence_head import (
     CARRIED,
     ENCODER,
-    SentenceHead,
     fingerprint_of,
 )
-from softquery.runtime.classify.word_counts import WordCounts
 
 COLUMNS = ("text", "label")
 MOST_ROWS = 10_000
-MOST_SEARCHED = 1_000
-"""Rows by which settings are chosen."""
 ADVICE = "More rows help most; then labels that the words of a text tell apart"
-UNSEARCHED = (10.0, 0.5)
-"""Cost and weight of words where nothing can be held out."""
 Ids = NDArray[np.int64]
 
 
@@ -86,28 +75,39 @@ def train_few_labels(run: FewLabelsRun, options: RunOptions) -> Path:
     if not target.name or target.exists():
         raise InputError("already exists; name another --output", source=target)
     rows = _read(run, options)
-    warnings = _warned(rows, say)
+    warnings = row_warnings(rows, say)
     name = run.head.encoder if options.init is None else str(options.init)
     encoder = choose_encoder(name, [row.values["text"] for row in rows.train], run.head, say)
     warnings += encoder.warnings
-    ids = encoder.ids(_texts(rows.train), "train", say)
-    vectors, words = encoder.texts.of(ids), [encoder.texts.words(each) for each in ids]
-    known, mean = WordCounts.of(words), vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    features = HeadFeatures(vectors - mean, known.entries(words).dense(len(known.keys)))
-    search = _searched(run, rows, features, options)
-    cost, word_weight = (
-        UNSEARCHED if search is None else (search.best.cost, search.best.word_weight)
+    fitted = fit_head(
+        run,
+        ReadTexts.of(encoder, _texts(rows.train), "train", say),
+        rows.gold,
+        num_classes=len(rows.labels),
+        observer=options.observer,
+        say=say,
     )
-    num_classes = len(rows.labels)
-    vector, by_word, bias = fit_weights(
-        features, rows.gold, num_classes=num_classes, cost=cost, word_weight=word_weight
-    )
-    head = SentenceHead(vector=vector, words=by_word, bias=bias - mean @ vector, known=known)
-    calibration, metrics = _measured(run, rows, encoder, head, search, warnings, say)
-    metrics["training"] |= {"cost": cost, "word_weight": word_weight, "words": len(known.keys)}
-    _write(run, rows, encoder, head, search, calibration, metrics, target)
+    write_head(run, rows, encoder, fitted, warnings, options)
     say(f"bundle written: {target}")
     return target
+
+
+def write_head(
+    run: FewLabelsRun,
+    rows: LabelledSplits,
+    encoder: HeadEncoder,
+    fitted: FittedHead,
+    warnings: list[str],
+    options: RunOptions,
+) -> None:
+    """Measure a head on dev, where there is one, and write its bundle."""
+    calibration, metrics = _measured(run, rows, encoder, fitted, warnings, options.say)
+    metrics["training"] |= {
+        "cost": fitted.cost,
+        "word_weight": fitted.word_weight,
+        "words": len(fitted.head.known.keys),
+    }
+    _write(run, rows, encoder, fitted, calibration, metrics, Path(options.output))
 
 
 def _read(run: FewLabelsRun, options: RunOptions) -> LabelledSplits:
@@ -161,7 +161,7 @@ def _gold(rows: Sequence[Row], labels: Sequence[str]) -> Ids:
     return np.array(found, dtype=np.int64)
 
 
-def _warned(rows: LabelledSplits, say: Say) -> list[str]:
+def row_warnings(rows: LabelledSplits, say: Say) -> list[str]:
     """What the rows say before anything is learnt, said and returned."""
     shown = ", ".join([*rows.labels[:9], *(["…"] if len(rows.labels) > 9 else [])])
     say(f"classes: {len(rows.labels)} ({shown})")
@@ -177,49 +177,17 @@ def _warned(rows: LabelledSplits, say: Say) -> list[str]:
     return warnings
 
 
-def _searched(
-    run: FewLabelsRun, rows: LabelledSplits, features: HeadFeatures, options: RunOptions
-) -> HeadSearch | None:
-    """What cross-validation chose; None where no label has two texts."""
-    seed, num_rows = run.training.seed, len(rows.train)
-    some = np.arange(num_rows)
-    if num_rows > MOST_SEARCHED:
-        drawn = np.random.default_rng(seed).permutation(num_rows)
-        some = np.sort(drawn[:MOST_SEARCHED])
-    texts = _texts(rows.train)
-    folds = stratified_folds(
-        rows.gold[some], [texts[row] for row in some], num_folds=run.head.num_folds, seed=seed
-    )
-    if (folds < 0).all():
-        return None
-    options.observer.begin(len(run.head.costs) * len(run.head.word_weights), 0)
-    search = search_head(
-        features.rows(some),
-        rows.gold[some],
-        folds,
-        run.head,
-        num_classes=len(rows.labels),
-        advance=lambda done, head: options.observer.step(done, {"tune_accuracy": head.accuracy}),
-    )
-    best = search.best
-    options.say(
-        f"{counted(len(search.tried), 'setting')} tried on {len(search.held):,} texts out of fold: "
-        f"cost {best.cost:g}, words {best.word_weight:g}, accuracy {best.accuracy:.4f}"
-    )
-    return replace(search, held=some[search.held])
-
-
 def _measured(
     run: FewLabelsRun,
     rows: LabelledSplits,
     encoder: HeadEncoder,
-    head: SentenceHead,
-    search: HeadSearch | None,
+    fitted: FittedHead,
     warnings: list[str],
     say: Say,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The calibration, and what the bundle says of its quality."""
-    scaling, metrics = Calibration(), {}
+    search, scaling = fitted.search, fitted.scaling
+    metrics: dict[str, Any] = {}
     calibration: dict[str, Any] = {}
     reasons: list[str | None] = []
     if search is None:
@@ -227,15 +195,12 @@ def _measured(
         warnings = [*warnings, line]
         say(f"warning: {line}")
     else:
-        scaling = Calibration(temperature=search.best.temperature)
         gold = rows.gold[search.held]
         calibration = _calibration(scaling, search.logits, gold)
         metrics["tune"] = {"accuracy": search.best.accuracy, "n": len(gold)}
         reasons.append(_at_chance(search.best.accuracy, gold, "texts out of fold"))
     if rows.dev:
-        ids = encoder.ids(_texts(rows.dev), "dev", say)
-        words = [encoder.texts.words(each) for each in ids]
-        probabilities = scaling.probabilities(head.logits(encoder.texts.of(ids), words))
+        probabilities = fitted.probabilities(ReadTexts.of(encoder, _texts(rows.dev), "dev", say))
         metrics["dev"] = ClassReport.of(rows.dev_gold, probabilities, rows.labels).to_dict()
         reasons.append(_at_chance(metrics["dev"]["accuracy"], rows.dev_gold, "dev"))
     failed = [each for each in reasons if each is not None]
@@ -270,8 +235,7 @@ def _write(
     run: FewLabelsRun,
     rows: LabelledSplits,
     encoder: HeadEncoder,
-    head: SentenceHead,
-    search: HeadSearch | None,
+    fitted: FittedHead,
     calibration: dict[str, Any],
     metrics: dict[str, Any],
     target: Path,
@@ -302,13 +266,13 @@ def _write(
     )
     with TemporaryDirectory() as records:
         write_json(Path(records) / "run.json", run.to_dict())
-        if search is not None:
-            write_text(Path(records) / "search.csv", _table(search))
+        if fitted.search is not None:
+            write_text(Path(records) / "search.csv", _table(fitted.search))
         write_bundle(
             target,
             config=config,
             tokenizer_json=encoder.pipeline.tokenizer.to_str(),
-            weights={**head.to_weights(), **carried},
+            weights={**fitted.head.to_weights(), **carried},
             metrics=metrics,
             card=card,
             calibration=calibration or None,

@@ -62,6 +62,11 @@ class Classifier:
         return found
 
     @property
+    def report(self) -> dict[str, Any] | None:
+        """What a run on a file found and measured, as its `report.json` has it; None without."""
+        return self.bundle.report
+
+    @property
     def limit(self) -> str:
         """The length at which texts are cut, as it is told to people."""
         return limit_of(self.reading, self.pipeline)

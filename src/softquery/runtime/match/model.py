@@ -73,6 +73,11 @@ class Matcher:
         return model_repr(self, **({"labels": self.labels} if self.labels else low_high))
 
     @property
+    def report(self) -> dict[str, Any] | None:
+        """What a run on a file found and measured, as its `report.json` has it; None without."""
+        return self.bundle.report
+
+    @property
     def is_graded(self) -> bool:
         """Whether answers are grades rather than classes."""
         return not self.labels

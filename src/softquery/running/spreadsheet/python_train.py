@@ -1,0 +1,84 @@
+"""`softquery.train`: from rows in memory, or a file, to an opened model."""
+
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from softquery.errors import ConfigError
+from softquery.running.spreadsheet.sheet import output_of
+from softquery.running.spreadsheet.sheet_options import TASKS, SheetOptions
+from softquery.running.spreadsheet.sheet_run import train_sheet
+
+Rows = str | PathLike[str] | Iterable[Mapping[str, object]] | Any
+"""A file; or a data frame, a data set, an Arrow table, a list of mappings."""
+
+
+class Unwatched:
+    """An observer that shows nothing."""
+
+    def begin(self, total_steps: int, done: int) -> None:
+        """Nothing is shown."""
+
+    def step(self, done: int, facts: dict[str, float]) -> None:
+        """Nothing is shown."""
+
+    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
+        """Nothing is shown."""
+
+
+def train(
+    data: Rows,
+    task: str = "classify",
+    *,
+    output: str | PathLike[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    dev: Rows | None = None,
+    init: str | PathLike[str] | None = None,
+    seed: int = 1,
+    resume: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Any:
+    """Train a model on a table, as `softquery train TASK FILE` does, and open it.
+
+    Args:
+        data: A file, or rows in memory: a data frame (pandas, polars), a data set, a list of
+            mappings.
+        task: `"classify"`.
+        output: The folder to write; for a file by default named after it.
+        columns: Our column names to those of the table, where they are not to be found.
+        dev: Rows to measure on; by default some are held out.
+        init: The bundle to stand on or to start from, instead of the shipped one.
+        seed: Of the split and the folds.
+        resume: Go on with the interrupted run in `OUTPUT.partial`.
+        say: Receives what was found and what happens, a line at a time.
+
+    Returns:
+        The opened model; its `report` says what was found and measured.
+
+    Raises:
+        InputError: The rows cannot be learnt from.
+    """
+    if task not in TASKS:
+        raise ConfigError(f"task must be one of {', '.join(TASKS)}, got {task!r:.40}")
+    place = output_of(data) if output is None else Path(output)
+    if place is None:
+        raise ConfigError("rows in memory have no name; name the folder to write by output=")
+    from softquery.runtime.loading import load
+
+    return load(
+        train_sheet(
+            SheetOptions(
+                task=task,
+                data=data,
+                output=place,
+                observer=Unwatched(),
+                say=say,
+                dev=dev,
+                rename=columns,
+                init=init,
+                seed=seed,
+                resume=resume,
+            )
+        )
+    )
