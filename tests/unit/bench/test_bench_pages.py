@@ -47,3 +47,22 @@ def test_the_page_on_couplets_shows_the_rows_of_true_lines(script):
     said = re.search(r"Of the true lower lines .*?tone", guide, re.DOTALL)
     assert said is not None
     assert all(f"{each} %" in said.group() for each in dev)
+
+
+@pytest.mark.parametrize("page", ["docs/theory/cost.md", "benchmarks/theory/README.md"])
+def test_the_pages_on_cost_show_the_measured_ratios(page):
+    if not (ROOT / "benchmarks").is_dir():
+        pytest.skip("the benchmarks are not here")
+    rows = json.loads((ROOT / "benchmarks/theory/cost.json").read_text("utf-8"))["rows"]
+    ms = {(row["layer"], row["width"], row["length"]): row["ms"] for row in rows}
+    lines = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in (ROOT / page).read_text("utf-8").splitlines()
+        if re.match(r"\| \d+ \| ", line)
+    ]
+    assert len(lines) >= 12
+    for line in lines:
+        width, length = int(line[0]), int(line[1].replace(",", ""))
+        ours = ms["attention", width, length]
+        others = (ms[name, width, length] for name in ("recurrence", "convolution"))
+        assert line[-2:] == [f"{ours / other:.2f}" for other in others]
