@@ -18,9 +18,10 @@ _SPECIAL = ("__init__", "__len__", "__contains__", "_repr_html_")
 def signature(function: Any) -> str:
     """A signature as it is written, so that no version of Python or numpy changes it."""
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(node, ast.FunctionDef)
+    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     returned = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
-    return f"({ast.unparse(node.args)}){returned}"
+    awaited = " (awaited)" if isinstance(node, ast.AsyncFunctionDef) else ""
+    return f"({ast.unparse(node.args)}){returned}{awaited}"
 
 
 def members(kind: type) -> Iterator[str]:

@@ -553,6 +553,29 @@ EVALUATE_INDEX = [
         said="--order compares pairs; an index reads one text",
     ),
     Case(
+        title="`--slice` of an index by a column that neither queries nor rows have",
+        command="evaluate faq.sq --data queries.tsv --slice colour",
+        damage=file("queries.tsv", QUERIES),
+        said="no column 'colour' to slice by; found: length, language…",
+    ),
+    Case(
+        title="`--html` of a model",
+        command="evaluate model --data test.tsv --html report.html",
+        said="--html is for an index; model is none",
+    ),
+    Case(
+        title="`--html` that ends in something else",
+        command="evaluate faq.sq --data queries.tsv --html report.pdf",
+        damage=file("queries.tsv", QUERIES),
+        said="report.pdf: expected a name that ends in .html",
+    ),
+    Case(
+        title="`--html` into a folder that is not there",
+        command="evaluate faq.sq --data queries.tsv --html none/report.html",
+        damage=file("queries.tsv", QUERIES),
+        said="none/report.html: cannot be written (no such folder)",
+    ),
+    Case(
         title="`--stages` that nobody knows",
         command="evaluate faq.sq --data queries.tsv --stages words --stages colours",
         damage=file("queries.tsv", QUERIES),

@@ -53,6 +53,10 @@ def evaluate(
             help="Search an index by words,vectors,rerank or some of them. Repeat it to compare."
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a report on an index here: one page with curves and mistakes."),
+    ] = None,
     order: Annotated[
         bool, typer.Option("--order", help="Also compare match(a, b) with match(b, a).")
     ] = False,
@@ -66,17 +70,22 @@ def evaluate(
 
     Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
     SQuAD's JSON or JSONL. An index is asked every `query`, which the row with the id or question
-    `doc` should answer. With several `--stages`, one table compares them: metrics, milliseconds,
-    and which stages pay.
+    `doc` should answer; a file without a column `doc` is a log, of which is told what is answered
+    and which queries without an answer mean the same. With several `--stages`, one table compares
+    them: metrics, milliseconds, and which stages pay.
     """
     from softquery.search.storage.manifest import is_index
 
     if errors is not None:
         _check_place(errors, data)
+    if html is not None:
+        _check_page(html, data)
     cells: Cells = "raw" if raw else "shown"
-    wish = _Wish(data, parse_rename(columns), slices or [], order, errors, cells, stages or [])
+    wish = _Wish(
+        data, parse_rename(columns), slices or [], order, errors, cells, stages or [], html, as_json
+    )
     result = _of_index(model, wish) if is_index(Path(model)) else _of_bundle(model, wish)
-    _tell(result, f"{model} on {data}", errors, as_json)
+    _tell(result, f"{model} on {data}", wish, as_json)
 
 
 class _Wish(NamedTuple):
@@ -89,12 +98,17 @@ class _Wish(NamedTuple):
     errors: Path | None
     cells: "Cells"
     stages: list[str]
+    html: Path | None = None
+    whole: bool = False
+    """Whether all that a report has is asked for, not the main figures alone."""
 
 
 def _of_bundle(model: str, wish: _Wish) -> dict[str, Any]:
     """The report of a model, by its kind."""
     if wish.stages:
         raise ConfigError(f"--stages is for an index; {model} is none")
+    if wish.html is not None:
+        raise ConfigError(f"--html is for an index; {model} is none")
     from softquery.runtime.kinds import kind_of
     from softquery.runtime.loading import opened
     from softquery.runtime.task_rows import ParseOptions
@@ -146,38 +160,56 @@ def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
     from softquery.files import read_rows
     from softquery.search import Index, compare_stages, evaluate_index
     from softquery.search.query.stages import parse_stages
+    from softquery.search.report.collect import collect
 
     if wish.order:
         raise ConfigError("--order compares pairs; an index reads one text")
-    if wish.slices:
-        raise ConfigError("--slice is for models, not for an index")
     subsets = list(dict.fromkeys(map(parse_stages, wish.stages)))
     if len(subsets) > 1 and wish.errors is not None:
         raise ConfigError("--errors takes one --stages")
     columns, optional = ("query",), ("doc", "relevance")
-    rows = list(read_rows(wish.data, columns=columns, optional=optional, rename=wish.rename))
+    rows = list(
+        read_rows(
+            wish.data, columns=columns, optional=optional, rename=wish.rename, keep_others=True
+        )
+    )
     if not rows:
         raise InputError("holds no rows", source=wish.data)
     opened = Index.open(index)
+    compared: dict[str, Any] | None = None
     with counting("queries") as advance:
         if len(subsets) > 1:
-            return compare_stages(opened, rows, subsets, advance=advance).report()
-        chosen = subsets[0] if subsets else None
-        evaluation = evaluate_index(opened, rows, stages=chosen, advance=advance)
+            comparison = compare_stages(opened, rows, subsets, advance=advance)
+            compared = comparison.report()
+            best = tuple(compared["recommended"])
+            evaluation = next(each for each in comparison.evaluations if each.stages == best)
+        else:
+            chosen = subsets[0] if subsets else None
+            evaluation = evaluate_index(opened, rows, stages=chosen, advance=advance)
     if wish.errors is not None:
         write_mistakes(wish.errors, evaluation.mistakes(), SEARCH_MISTAKES, wish.cells)
-    return evaluation.report()
+    if wish.html is not None or wish.slices or (wish.whole and compared is None):
+        found = collect(opened, evaluation, slices=wish.slices, comparison=compared)
+        if wish.html is not None:
+            found.write_html(wish.html)
+        if wish.whole:
+            return {**(compared or {}), **found.to_dict()}
+        shown = {"slices": {name: found.data["slices"].get(name, []) for name in wish.slices}}
+        return {**(compared or evaluation.report()), **(shown if wish.slices else {})}
+    return evaluation.report() if compared is None else compared
 
 
-def _tell(result: dict[str, Any], title: str, errors: Path | None, as_json: bool) -> None:
+def _tell(result: dict[str, Any], title: str, wish: _Wish, as_json: bool) -> None:
     if as_json:
         print_json(result)
         return
     _show(result, title)
     if "bleu_signature" in result:
         note(f"sacrebleu: {result['bleu_signature']}")
-    if errors is not None:
-        note(f"mistakes written: {errors}")
+    if wish.errors is not None:
+        note(f"mistakes written: {wish.errors}")
+    if wish.html is not None:
+        note(f"report written: {wish.html}")
 
 
 def _show(result: dict[str, Any], title: str) -> None:
@@ -269,6 +301,16 @@ def _check_place(path: Path, data: Path) -> None:
     check_writable(path)
     if path.exists() and data.exists() and path.samefile(data):
         raise InputError("is the data itself; name another file for the mistakes", source=path)
+
+
+def _check_page(path: Path, data: Path) -> None:
+    """Refuse a place for the report before any work is done."""
+    from softquery.search.report.collect import check_html_place
+
+    check_html_place(path)
+    check_writable(path)
+    if path.exists() and data.exists() and path.samefile(data):
+        raise InputError("is the data itself; name another file for the report", source=path)
 
 
 def write_mistakes(

@@ -45,7 +45,7 @@ VectorSource = Annotated[
 ]
 EncodingForm = Annotated[
     str | None,
-    typer.Option(help="How encodings are stored: int8 (the default), float16 or none."),
+    typer.Option(help="How encodings are stored: int3 (for most models), int8, float16 or none."),
 ]
 WordColumns = Annotated[
     str | None, typer.Option(help="Columns in which words are looked up, `question` by default.")
@@ -124,7 +124,7 @@ def index(
     if source is not None and not add:
         settings = {
             "vectors": "auto" if vectors is None else vectors,
-            "encodings": "int8" if encodings is None else encodings,
+            "encodings": "auto" if encodings is None else encodings,
             "word_columns": _names("question" if words is None else words),
             "min_score": min_score,
             "aim": aim,

@@ -11,6 +11,7 @@ from softquery.search.index_evaluation import (
 )
 from softquery.search.query.retrieval import SearchResult
 from softquery.search.query.stages import STAGES
+from softquery.search.report.collect import SearchReport, report_index
 from softquery.search.storage.entries import Repeat
 from softquery.search.storage.manifest import IndexSettings, Manifest, is_index
 from softquery.search.tuning.tune_report import TunedFigure, TuneReport
@@ -24,6 +25,7 @@ __all__ = [
     "Repeat",
     "STAGES",
     "SearchEvaluation",
+    "SearchReport",
     "SearchResult",
     "StageComparison",
     "TuneReport",
@@ -31,4 +33,5 @@ __all__ = [
     "compare_stages",
     "evaluate_index",
     "is_index",
+    "report_index",
 ]

@@ -1,10 +1,11 @@
 """How good an index is on queries whose answers are known, and which of its stages pay."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softquery.errors import InputError
 from softquery.files import Row
@@ -33,6 +34,9 @@ METRIC = "mrr"
 """What subsets are compared by: the mean reciprocal rank of the first relevant row."""
 COMPARED = (METRIC, "recall@1", "recall@10", "ndcg@10")
 Relevant = Mapping[str, float]
+Floats = NDArray[np.float32]
+OURS = ("query", "doc", "relevance")
+"""Columns of the queries that mean something to us; all others are kept for slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,23 @@ class LabelledQuery:
 
     query: str
     relevant: dict[str, float]
+    others: dict[str, str] = field(default_factory=dict)
+    """Further columns of its first row."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDetails:
+    """What a report shows beside the metrics.
+
+    Attributes:
+        is_labelled: Whether the file says what answers its queries; a log does not.
+        row_scores: The scores of all rows that a user might see, for each query.
+        vectors: The vector of each query; None where vectors are not used.
+    """
+
+    is_labelled: bool = True
+    row_scores: list[list[float]] = field(default_factory=list)
+    vectors: list[Floats | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +77,7 @@ class SearchEvaluation:
         seconds: For every part of a search, the time of each query.
         candidates: How many rows were compared with each query.
         min_score: The score that a hit needed to be an answer; None for any score.
+        details: What a report shows beside the metrics.
     """
 
     queries: list[LabelledQuery]
@@ -65,6 +87,7 @@ class SearchEvaluation:
     seconds: dict[str, list[float]]
     candidates: int
     min_score: float | None
+    details: SearchDetails = field(default_factory=SearchDetails)
 
     @property
     def last(self) -> str:
@@ -133,18 +156,27 @@ class SearchEvaluation:
         """The median and the 95th percentile of each part's time."""
         return {name: _times(each) for name, each in self.seconds.items()}
 
-    def _answers(self) -> dict[str, Any]:
-        """What the threshold does: how many queries are answered, and how many of those rightly."""
-        right = np.array(
+    def right(self) -> NDArray[np.bool_]:
+        """Whether the best row of each query answers it."""
+        return np.array(
             [
                 bool(ranked) and each.relevant.get(ranked[0], 0) > 0
                 for each, ranked in zip(self.queries, self.ranked[self.last], strict=True)
             ]
         )
-        scores = np.array(self.scores)
-        given = np.array([bool(ranked) for ranked in self.ranked[self.last]])
-        if self.min_score is not None:
-            given = scores >= self.min_score
+
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether each query gets an answer, at the threshold."""
+        found = np.array([bool(ranked) for ranked in self.ranked[self.last]])
+        return (
+            found if self.min_score is None else found & (np.array(self.scores) >= self.min_score)
+        )
+
+    def _answers(self) -> dict[str, Any]:
+        """What the threshold does: how many queries are answered, and how many of those rightly."""
+        right, given, scores = self.right(), self.answered(), np.array(self.scores)
+        if not self.details.is_labelled:
+            return {"min_score": self.min_score, "answered": float(given.mean())}
         result: dict[str, Any] = {
             "min_score": self.min_score,
             "answered": float(given.mean()),
@@ -257,7 +289,7 @@ def evaluate_index(
         index: The index.
         rows: Have `query`, `doc`, which is the id or the question of a row that answers it, and
             optionally `relevance`. A query may occur in several rows; an empty `doc` says that the
-            index has no answer.
+            index has no answer. If no row has `doc`, they are a log: nothing is known of answers.
         candidates: How many rows are compared with each query.
         stages: The stages of every search; all by default.
         advance: Called with the number of queries that are done.
@@ -266,7 +298,7 @@ def evaluate_index(
     queries = gather_queries(index, rows)
     ranked: dict[str, list[list[str]]] = {}
     seconds: dict[str, list[float]] = {}
-    scores = []
+    scores, row_scores, vectors = [], [], []
     _search(index, queries[0].query, candidates, used)  # opening models is no part of its time
     index.matcher.forget_encodings()  # nor is any query found read already
     for done, each in enumerate(queries, start=1):
@@ -277,9 +309,19 @@ def evaluate_index(
         for name, value in times.items():
             seconds.setdefault(name, []).append(value)
         scores.append(search.ranked[0][1] if search.ranked else 0.0)
+        row_scores.append([score for _, score in search.ranked])
+        vectors.append(search.recalled.vector)
         advance(done)
-    min_score = index.least_score(used)
-    return SearchEvaluation(queries, used, ranked, scores, seconds, candidates, min_score)
+    return SearchEvaluation(
+        queries,
+        used,
+        ranked,
+        scores,
+        seconds,
+        candidates,
+        index.least_score(used),
+        SearchDetails(any("doc" in row.values for row in rows), row_scores, vectors),
+    )
 
 
 def compare_stages(
@@ -323,8 +365,11 @@ def gather_queries(index: IndexView, rows: Sequence[Row]) -> list[LabelledQuery]
     ids = {key for key, _ in stored}
     by_question = {question: key for key, question in stored}
     found: dict[str, dict[str, float]] = {}
+    others: dict[str, dict[str, str]] = {}
     for row in rows:
         relevant = found.setdefault(row.values["query"], {})
+        more = {name: value for name, value in row.values.items() if name not in OURS}
+        others.setdefault(row.values["query"], more)
         doc = row.values.get("doc", "").strip()
         if not doc:
             continue
@@ -334,7 +379,7 @@ def gather_queries(index: IndexView, rows: Sequence[Row]) -> list[LabelledQuery]
             raise InputError(message, source=row.source, row=row.number)
         if grade := _grade(row):
             relevant[key] = grade
-    return [LabelledQuery(query, relevant) for query, relevant in found.items()]
+    return [LabelledQuery(query, relevant, others[query]) for query, relevant in found.items()]
 
 
 def _grade(row: Row) -> float:

@@ -14,6 +14,7 @@ from softquery.search.query.retrieval import SearchOptions, SearchResult, Where
 from softquery.search.query.search_steps import SearchSteps, checked_queries, run_searches
 from softquery.search.query.stages import STAGES, Stages, checked_stages
 from softquery.search.query.thresholds import least_score
+from softquery.search.query.waiting import all_awaited, awaited
 from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.storage.index_folder import folder_sizes
 from softquery.search.storage.manifest import LEARNED, Manifest, check_min_score
@@ -223,6 +224,95 @@ class IndexView:
             for query in dict.fromkeys(distinct)
         ]
         found = {each.query: each for each in run_searches(searches, self._models.threads)}
+        return [found[query] for query in distinct]
+
+    async def asearch(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """As `search`, to be awaited: a thread computes it, and the event loop goes on.
+
+        A search whose task is cancelled ends after the step it is at.
+        """
+        found = await self.afind(
+            query,
+            top_k=top_k,
+            where=where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=stages,
+            aim=aim,
+        )
+        return found.hits
+
+    async def afind(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> SearchResult:
+        """As `find`, to be awaited; see `asearch`."""
+        search = self.steps(
+            query,
+            top_k=top_k,
+            where=where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=stages,
+            aim=aim,
+        )
+        return await awaited(search)
+
+    async def asearch_many(
+        self,
+        queries: Texts,
+        *,
+        top_k: int = 5,
+        where: Where | None = None,
+        min_score: float | None = None,
+        candidates: int = 50,
+        explain: bool = False,
+        stages: Iterable[str] | None = None,
+        aim: str | None = None,
+    ) -> list[SearchResult]:
+        """As `search_many`, to be awaited; see `asearch`.
+
+        Raises:
+            ConfigError: A query is empty or no text; then none is searched.
+        """
+        distinct = checked_queries(queries)
+        used = checked_stages(stages, self.stages)
+        searches = {
+            query: self.steps(
+                query,
+                top_k=top_k,
+                where=where,
+                min_score=min_score,
+                candidates=candidates,
+                explain=explain,
+                stages=used,
+                aim=aim,
+            )
+            for query in dict.fromkeys(distinct)
+        }
+        results = await all_awaited(list(searches.values()), self._models.threads)
+        found = dict(zip(searches, results, strict=True))
         return [found[query] for query in distinct]
 
     def steps(

@@ -123,7 +123,7 @@ def test_segments_that_are_mostly_deleted_are_rewritten(index, rows, monkeypatch
         ({"columns": []}, "is damaged"),
         ({"vector_size": 7}, "is damaged"),
         ({"encoding_size": 3}, "is damaged"),
-        ({"precision": "int4"}, r"is damaged \(precision of shape is 'int4'"),
+        ({"precision": "int2"}, r"is damaged \(precision of shape is 'int2'"),
         ({"colour": "red"}, r"is damaged \(shape has an unknown key 'colour'"),
     ],
 )

@@ -68,7 +68,7 @@ def test_rebuilding(index, rows, size):
 
 def test_building_goes_on_when_there_is_space(model, tmp_path, monkeypatch):
     place = tmp_path / "faq.sq"
-    result = limited("build", place, 60_000, model)
+    result = limited("build", place, 25_000, model)
     assert result.returncode == 2, result.stderr
     assert "cannot be written (File too large)" in result.stdout
     kept = Index.open(place)

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from softquery.search.storage.encodings import Encodings, EncodingWriter, from_int8, to_int8
+from softquery.search.storage.encodings import (
+    Encodings,
+    EncodingWriter,
+    from_int3,
+    from_int8,
+    to_int3,
+    to_int8,
+)
 from softquery.search.storage.index_files import FolderWriter
 
 
@@ -22,7 +29,9 @@ def written(folder, precision, encodings, **options):
     return Encodings(folder, precision, encodings[0].shape[-1], len(encodings), **options)
 
 
-@pytest.mark.parametrize(("precision", "error"), [("int8", 0.005), ("float16", 0.0006)])
+@pytest.mark.parametrize(
+    ("precision", "error"), [("int3", 0.126), ("int8", 0.005), ("float16", 0.0006)]
+)
 def test_rows_in_any_order(precision, error, tmp_path):
     encodings = some(16)
     stored = written(tmp_path, precision, encodings, is_flat=False)
@@ -33,6 +42,28 @@ def test_rows_in_any_order(precision, error, tmp_path):
         assert found.dtype == np.float32
         assert (np.abs(found.reshape(-1, 4, 4) - expected) / largest).max() < error
     assert stored.of([]) == []
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 18, 16])
+def test_five_numbers_in_two_bytes_whatever_the_width(width, tmp_path):
+    encodings = some(width)
+    stored = written(tmp_path, "int3", encodings, is_flat=False)
+    for found, expected in zip(stored.of(range(4)), encodings, strict=True):
+        assert found.flags.c_contiguous
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, atol=np.abs(expected).max() / 7.9)
+    assert (tmp_path / "encodings.bin").stat().st_size == 13 * 2 * -(-width // 5)
+
+
+def test_any_two_bytes_are_five_numbers():
+    fives = np.arange(2**16, dtype=np.uint16)[None]
+    found = from_int3(fives, np.ones((1, 4), dtype=np.float32), 5 * 2**16).reshape(-1, 5)
+    assert len(np.unique(found[: 9**5], axis=0)) == 9**5
+    assert (found.min(), found.max()) == (-4, 4)
+    whole = np.flatnonzero(np.abs(found[: 9**5]).max(axis=1) == 4)  # which keep a scale of 1
+    again, scales = to_int3(found[whole])
+    assert (scales == 1).all()
+    np.testing.assert_array_equal(again[:, 0], whole)
 
 
 def test_one_vector_a_row(tmp_path):
@@ -46,15 +77,18 @@ def test_one_vector_a_row(tmp_path):
 def test_zeros_stay_zeros():
     numbers, scales = to_int8(np.zeros((2, 8), dtype=np.float32))
     assert not from_int8(numbers, scales).any()
+    halves, scales = to_int3(np.zeros((2, 8), dtype=np.float32))
+    assert not from_int3(halves, scales, 8).any()
 
 
-def test_what_is_stored_can_be_stored_again(tmp_path):
+@pytest.mark.parametrize("precision", ["int3", "int8", "float16"])
+def test_what_is_stored_can_be_stored_again(precision, tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    one = written(tmp_path / "one", "int8", some(16), is_flat=False)
-    with EncodingWriter(FolderWriter(tmp_path / "two"), "int8") as copy:
+    one = written(tmp_path / "one", precision, some(16), is_flat=False)
+    with EncodingWriter(FolderWriter(tmp_path / "two"), precision) as copy:
         copy.add_stored(*one.stored([3]))
         copy.add_stored(*one.stored([0, 1]))
-    two = Encodings(tmp_path / "two", "int8", 16, 3, is_flat=False)
+    two = Encodings(tmp_path / "two", precision, 16, 3, is_flat=False)
     for mine, theirs in zip(two.of([0, 1, 2]), one.of([3, 0, 1]), strict=True):
         np.testing.assert_array_equal(mine, theirs)

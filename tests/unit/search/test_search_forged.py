@@ -67,6 +67,7 @@ FACTS = {
     "no columns": (("shape", "columns"), []),
     "columns without a question": (("shape", "columns"), ["id", "a", "b", "c"]),
     "another precision": (("shape", "precision"), "float16"),
+    "twice as precise": (("shape", "precision"), "int8"),
     "a precision that is a list": (("shape", "precision"), []),
     "a width of 0": (("shape", "vector_size"), 0),
     "a width of true": (("shape", "vector_size"), True),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from softquery.errors import ConfigError, InputError
 from softquery.search import STAGES, Index, IndexSettings
+from softquery.search.query.first_cut import foretold
 from softquery.search.score.features import FEATURES, RISING, make_features
 from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.score.row_score import (
@@ -280,3 +281,58 @@ def test_a_manifest_with_no_aim_in_its_aim_is_damaged(faq):
     path.write_text(json.dumps(data), "utf-8")
     with pytest.raises(InputError, match=r"is damaged \(aim is 'recall=0.9'"):
         Index.open(faq.path)
+
+
+@pytest.fixture(scope="module")
+def many_rows(tmp_path_factory, encoder):
+    """An index with more rows than the matcher compares."""
+    rows = [
+        {"id": str(number), "question": f"How do I {verb} my {thing}?", "answer": f"{verb} {thing}"}
+        for number, (verb, thing) in enumerate(
+            (verb, thing)
+            for verb in ("reset", "change", "find", "cancel", "pay")
+            for thing in ("password", "order", "parcel", "card", "address", "name")
+        )
+    ]
+    made, place = IndexSettings(vectors=encoder), tmp_path_factory.mktemp("many") / "faq.sq"
+    return Index.build(rows, place, model="match-en", settings=made, threads=1)
+
+
+def test_the_first_cut_compares_the_rows_that_are_ahead(many_rows):
+    search = many_rows.steps("how can I cancel an order", min_score=0.0)
+    result = search.run()
+    assert len(search.recalled.places) == 30
+    assert len(search.compared) == 12
+    signals = search.signals()
+    assert np.isfinite(signals.matcher).all()
+    expected = foretold(signals.cosine, signals.words)
+    is_compared = [place in search.compared for place in search.recalled.places]
+    assert min(expected[is_compared]) >= max(expected[np.logical_not(is_compared)])
+    assert result.hits[0]["question"] == "How do I cancel my order?"
+    assert len(many_rows.steps("an order", top_k=20).run().hits) <= 20
+
+
+def test_the_first_cut_is_the_same_in_steps(many_rows):
+    for query in ("how can I cancel an order", "card", "pay pay pay", "nothing of that"):
+        for options in ({}, {"top_k": 14}, {"candidates": 300}, {"explain": True, "min_score": 0}):
+            expected = many_rows.find(query, **options)
+            search = many_rows.steps(query, **options)
+            for _ in search.recall():
+                pass
+            for step in [*search.comparisons()[::-1]]:
+                step.run()
+            for step in search.alignments():
+                step.run()
+            found = search.result()
+            assert (found.hits, found.others) == (expected.hits, expected.others)
+
+
+def test_without_all_stages_or_a_learned_score_every_row_is_compared(many_rows, encoder, tmp_path):
+    search = many_rows.steps("an order", stages=["vectors", "rerank"])
+    search.run()
+    assert len(search.compared) == len(search.recalled.places) == 30
+    fused = IndexSettings(vectors=encoder, score="fused")
+    plain = Index.build(many_rows.rows(), tmp_path / "f.sq", model="match-en", settings=fused)
+    search = plain.steps("an order")
+    search.run()
+    assert len(search.compared) == 30

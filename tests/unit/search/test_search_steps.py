@@ -36,7 +36,7 @@ def many_rows(count=90):
     ]
 
 
-@pytest.fixture(params=["int8", "float16", "none"])
+@pytest.fixture(params=["int3", "int8", "float16", "none"])
 def large(request, model, tmp_path):
     settings = IndexSettings(encodings=request.param, min_score=0.0)
     index = Index.build(

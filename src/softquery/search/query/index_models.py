@@ -7,6 +7,7 @@ from hashlib import sha256
 from itertools import islice
 from os import PathLike, cpu_count, fspath
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ from softquery.search.query.index_languages import (
     shipped_matcher_language,
 )
 from softquery.search.query.stages import RERANK, VECTORS
+from softquery.search.storage.encodings import Precision
 from softquery.search.storage.entries import QUESTION
 from softquery.search.storage.manifest import FUSED, LEARNED, IndexSettings, Score
 from softquery.search.storage.segment import EncodedRows, SegmentShape
@@ -128,10 +130,11 @@ class IndexModels:
     def shape(self, columns: Sequence[str]) -> SegmentShape:
         """What all segments written with these models have in common."""
         (sample,) = self.matcher.encodings(["?"])
-        stored = self.settings.encodings != "none"
+        precision = _decided_precision(self.settings.encodings, is_flat=sample.ndim == 1)
+        stored = precision != "none"
         return SegmentShape(
             columns=tuple(columns),
-            precision=self.settings.encodings,
+            precision=precision,
             vector_size=self.vectors.size,
             encoding_size=int(sample.shape[-1]) if stored else 0,
             is_flat=sample.ndim == 1,
@@ -195,10 +198,20 @@ def open_models(
         settings,
         vectors=source if source in OWN_SOURCES else portable(source),
         score=_decided_score(settings.score, matcher, vectors),
+        encodings=_decided_precision(
+            settings.encodings, is_flat=matcher.encodings(["?"])[0].ndim == 1
+        ),
     )
     if settings.aim is not None and settings.score == FUSED:
         raise ConfigError(NO_AIM)
     return IndexModels(matcher, vectors, settings, threads=threads)
+
+
+def _decided_precision(precision: Precision | Literal["auto"], *, is_flat: bool) -> Precision:
+    """What `"auto"` stands for: int3 where every token has an encoding, int8 for one vector."""
+    if precision == "auto":
+        return "int8" if is_flat else "int3"
+    return precision
 
 
 def _decided_score(score: Score, matcher: Matcher, vectors: TextVectors) -> Score:

@@ -4,19 +4,22 @@ Both give the same, to the bit: rows are compared in the batches in which a matc
 when it is given all of them.
 """
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
 from softquery.runtime.given_texts import Texts, given_items, text_of
 from softquery.runtime.match.backend import TOKENS, most_pairs
+from softquery.search.query.first_cut import filled, foretold, num_compared
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import (
     RecallResult,
@@ -34,12 +37,13 @@ from softquery.search.query.retrieval import (
 from softquery.search.query.stages import RERANK, STAGES, score_name
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.row_score import best_rows, shipped_score
-from softquery.search.score.signals import Signals, gather_signals
+from softquery.search.score.signals import Signals, gather_signals, log_odds
 from softquery.search.storage.entries import QUESTION
 from softquery.search.storage.manifest import LEARNED
 from softquery.search.storage.segment import Segment
 from softquery.search.tuning.tuned_score import ScoredRows, TunedScore
 
+Floats = NDArray[np.float64]
 QUERY_COLUMNS = ("query", "text")
 """The column of a table that holds queries."""
 READ_TOGETHER = 50
@@ -95,6 +99,11 @@ class SearchSteps:
         """What recall has found."""
         self.ranked: list[tuple[RowPlace, float]] = []
         """All rows that were found with their scores, best first; known before `alignments`."""
+        self.compared: list[RowPlace] = []
+        """The rows that the matcher compares; known after `recall`."""
+        self._cut: tuple[Signals, Floats] | None = None
+        """What is known without the matcher, and what it was foretold to say, if not all rows are
+        compared."""
         self._lengths: dict[RowPlace, int] = {}
         self._probabilities: dict[RowPlace, float] = {}
         self._hits: list[dict[str, Any]] = []
@@ -105,8 +114,8 @@ class SearchSteps:
     def run(self) -> SearchResult:
         """All steps at once; the matcher compares several batches at a time."""
         self._recall()
-        if RERANK in self.options.stages:
-            self._compare(list(self.recalled.places))
+        if self.compared:
+            self._compare(self.compared)
         for step in self.alignments():
             step.run()
         return self.result()
@@ -115,18 +124,17 @@ class SearchSteps:
         """Find the rows to compare, in several parts of some milliseconds each."""
         self._recall()
         yield
-        places = list(self.recalled.places) if RERANK in self.options.stages else []
-        for start in range(0, len(places), READ_TOGETHER):
+        for start in range(0, len(self.compared), READ_TOGETHER):
             began = perf_counter()
-            self._read_lengths(places[start : start + READ_TOGETHER])
+            self._read_lengths(self.compared[start : start + READ_TOGETHER])
             self._spend("total", began)
             yield
 
     def comparisons(self) -> list[SearchStep]:
         """The query with all recalled rows, in batches; to be asked for after `recall`."""
-        if RERANK not in self.options.stages:
+        places = self.compared
+        if not places:
             return []
-        places = list(self.recalled.places)
         sample = self.models.matcher.encodings([""])[0]
         sizes = [len(sample) if sample.ndim == 1 else self._lengths[place] for place in places]
         order = sorted(range(len(places)), key=lambda row: (sizes[row], row))
@@ -153,16 +161,28 @@ class SearchSteps:
 
     def signals(self) -> Signals:
         """What the stages say of each row that was recalled; when all of them are done."""
+        places = list(self.recalled.places)
+        if RERANK not in self.options.stages:
+            return self._known(places)
+        if self._cut is None:
+            return self._known(places, self._probabilities)
+        signals, expected = self._cut
+        found = [self._probabilities.get(place, math.nan) for place in places]
+        return replace(signals, matcher=filled(log_odds(found), expected))
+
+    def _known(
+        self, places: list[RowPlace], probabilities: dict[RowPlace, float] | None = None
+    ) -> Signals:
         recalled, words = self.recalled, self.recalled.words
         return gather_signals(
             self.text,
             self.segments,
-            list(recalled.places),
+            places,
             self._facts(),
             vector=recalled.vector,
             word_scores=None if words is None else words.of_segments,
             word_mass=0.0 if words is None else words.most,
-            probabilities=self._probabilities if RERANK in self.options.stages else None,
+            probabilities=probabilities,
         )
 
     def _recall(self) -> None:
@@ -174,6 +194,25 @@ class SearchSteps:
         )
         self._seconds = dict(self.recalled.seconds)
         self._spend("total", began)
+        if RERANK in options.stages:
+            began = perf_counter()
+            self._choose(list(self.recalled.places))
+            self._spend("rerank", began)
+
+    def _choose(self, places: list[RowPlace]) -> None:
+        """Choose the rows that are worth to be compared."""
+        self.compared = places
+        is_learned = self.models.settings.score == LEARNED
+        count = num_compared(self.options.candidates, self.options.top_k)
+        if count >= len(places) or not is_learned or self.options.stages != STAGES:
+            return
+        if self.recalled.vector is None:
+            return
+        signals = self._known(places)
+        expected = foretold(signals.cosine, signals.words)
+        first = np.sort(np.argsort(-expected, kind="stable")[:count])
+        self.compared = [places[row] for row in first]
+        self._cut = signals, expected
 
     def _read_lengths(self, places: Sequence[RowPlace]) -> None:
         """Find out how many tokens stored questions have."""

@@ -82,9 +82,7 @@ def gather_signals(
         if word_scores is not None:
             words[mine] = word_scores[number][rows[mine]] / max(word_mass, 1e-9)
     if probabilities is not None:
-        found = np.array([probabilities[place] for place in places], dtype=np.float64)
-        found = np.clip(found, LEAST, 1 - LEAST)
-        matcher = np.log(found) - np.log1p(-found)
+        matcher = log_odds([probabilities[place] for place in places])
     lengths = [len(segments[place.segment].cells.text(place.row, QUESTION)) for place in places]
     return Signals(
         cosine=cosine,
@@ -96,6 +94,17 @@ def gather_signals(
         chinese=chinese_share(text),
         facts=facts,
     )
+
+
+def log_odds(probabilities: Sequence[float]) -> Floats:
+    """Probabilities as log-odds; NaN stays NaN.
+
+    >>> log_odds([0.5, 1.0]).round(1).tolist()
+    [0.0, 16.1]
+    """
+    found = np.clip(np.array(probabilities, dtype=np.float64), LEAST, 1 - LEAST)
+    odds: Floats = np.log(found) - np.log1p(-found)
+    return odds
 
 
 def chinese_share(text: str) -> float:

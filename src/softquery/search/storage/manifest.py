@@ -37,7 +37,7 @@ FORMAT = 2
 """The newest format of an index that this version reads, and the one that it writes. Indexes of
 format 1 have no `score` and no `aim` among their settings; they are searched as they were."""
 MANIFEST = "manifest.json"
-PRECISIONS = ("int8", "float16", "none")
+PRECISIONS = ("int3", "int8", "float16", "none")
 Score = Literal["auto", "learned", "fused"]
 AUTO: Final = "auto"
 LEARNED: Final = "learned"
@@ -97,7 +97,7 @@ class IndexSettings:
     >>> IndexSettings(encodings="float32")
     Traceback (most recent call last):
         ...
-    softquery.errors.ConfigError: encodings must be int8, float16 or none, got 'float32'
+    softquery.errors.ConfigError: encodings must be auto, int3, int8, float16 or none, got 'float32'
     """
 
     vectors: str = "auto"
@@ -105,8 +105,10 @@ class IndexSettings:
     first BiLSTM; `"words"`, that of its word vectors; or a bundle of a Siamese matcher, of ELMo or
     of word vectors. `"auto"` is the shipped sentence encoder for the language of a shipped matcher;
     else the model's own vector if it is Siamese, and `"states"` if not."""
-    encodings: Precision = "int8"
-    """How the model's encodings are stored; with `"none"` every query computes them."""
+    encodings: Precision | Literal["auto"] = "auto"
+    """How the model's encodings are stored; with `"none"` every query computes them. `"auto"` is
+    `"int3"` for a model that has an encoding of every token, and `"int8"` for one that has one
+    vector of a text."""
     word_columns: tuple[str, ...] = ("question",)
     """The columns in which words are looked up."""
     recall_weight: float = 200.0
@@ -126,8 +128,9 @@ class IndexSettings:
     def __post_init__(self) -> None:
         if not isinstance(self.vectors, str):
             raise ConfigError(f"vectors must be a text, got {self.vectors!r:.60}")
-        if self.encodings not in PRECISIONS:
-            raise ConfigError(f"encodings must be int8, float16 or none, got {self.encodings!r}")
+        if self.encodings not in (AUTO, *PRECISIONS):
+            known = "auto, int3, int8, float16 or none"
+            raise ConfigError(f"encodings must be {known}, got {self.encodings!r:.60}")
         columns = self.word_columns
         if not columns or isinstance(columns, str) or not all(isinstance(c, str) for c in columns):
             raise ConfigError("word_columns must name one column or more, such as ('question',)")

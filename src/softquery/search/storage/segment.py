@@ -43,6 +43,7 @@ _ALWAYS = {
     word_recall.VOCABULARY, word_recall.STARTS, word_recall.ROWS, word_recall.SCORES,
 }  # fmt: skip
 _ENCODINGS: dict[Precision, set[str]] = {
+    "int3": {encodings.VALUES, encodings.SCALES, encodings.ENDS},
     "int8": {encodings.VALUES, encodings.SCALES, encodings.ENDS},
     "float16": {encodings.VALUES, encodings.ENDS},
     "none": set(),

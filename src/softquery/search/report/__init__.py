@@ -1,0 +1,1 @@
+"""A report on an index: what a file of queries says of it, as data and as a page to send."""
