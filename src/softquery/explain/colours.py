@@ -66,7 +66,7 @@ def ramp(side: Side, scheme: Scheme) -> list[str]:
 def ink_on(colour: str) -> str:
     """Nearly black or white, whichever is more readable on a colour; black where neither is.
 
-    >>> ink_on("#f3f4fd"), ink_on("#1e1a5c"), ink_on("#7579de")
+    >>> ink_on("#f3f4fd"), ink_on("#1e1a5c"), ink_on("#787878")
     ('#191626', '#ffffff', '#000000')
     """
     best = max(_INKS, key=lambda ink: contrast(ink, colour))

@@ -41,8 +41,15 @@ MOST_NAMES = 1_000
 
 
 def _bound_faults(node: Any) -> None:
-    """Let every list in a schema end at its first fault, and refuse large dictionaries at once."""
+    """Let every list in a schema end at its first fault, and refuse large dictionaries at once.
+
+    Pydantic hands out parts of a schema again for every route that uses them: what is bounded
+    already stays as it is.
+    """
     if isinstance(node, dict):
+        if _is_bounded(node):
+            _bound_faults(node["schema"].get("values_schema"))
+            return
         for value in node.values():
             _bound_faults(value)
         if node.get("type") == "list":
@@ -54,6 +61,11 @@ def _bound_faults(node: Any) -> None:
     elif isinstance(node, list):
         for value in node:
             _bound_faults(value)
+
+
+def _is_bounded(node: dict[str, Any]) -> bool:
+    function = node.get("function")
+    return isinstance(function, dict) and function.get("function") is _few_names
 
 
 def _few_names(value: Any) -> Any:

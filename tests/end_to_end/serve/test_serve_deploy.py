@@ -63,7 +63,7 @@ def test_variables_that_are_named_exist():
     for text in (DOCKERFILE, unit, page):
         assert options(text) <= options(verb)
     assert options(verb) <= options(page)
-    assert len(options(verb)) == 17
+    assert len(options(verb)) == 19
 
 
 def test_the_unit_is_one():

@@ -16,6 +16,8 @@ BARS = 20
 """Bars of a histogram."""
 BINS = 10
 """Groups of queries by their scores, of about one size."""
+SMALLEST_BIN = 5
+"""Queries of a group, where there are that many: the share that is right of one is 0 or 1."""
 
 
 def coverage_curve(scores: Numbers, right: Flags, answerable: Flags) -> list[dict[str, Any]]:
@@ -69,7 +71,8 @@ def calibration(scores: Numbers, right: Flags) -> dict[str, Any]:
     0.3
     """
     order = np.argsort(scores, kind="stable")
-    groups = [each for each in np.array_split(order, BINS) if len(each)]
+    num_groups = min(BINS, max(1, len(scores) // SMALLEST_BIN))
+    groups = [each for each in np.array_split(order, num_groups) if len(each)]
     rows = [
         {
             "n": len(each),

@@ -152,7 +152,8 @@ def expected_curve(scores: Floats, weights: Floats, wanted: Mask) -> AimCurve:
     >>> curve.precision, curve.coverage
     ([0.75, 1.0], [1.0, 0.5])
     """
-    grid = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, MOST_THRESHOLDS)), 4))
+    shares = np.linspace(0, 1, MOST_THRESHOLDS)
+    grid = np.unique(np.round(np.quantile(scores, shares, method="lower"), 4))
     precision, coverage = [], []
     for threshold in grid.tolist():
         given = scores >= threshold - ROUNDED
