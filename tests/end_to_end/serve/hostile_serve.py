@@ -1,4 +1,4 @@
-"""What a server must withstand: what is sent, what it answers. `docs/serve.md` shows the table."""
+"""What a server must withstand: what is sent and answered, as in `docs/errors/serve.md`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -34,7 +34,7 @@ def test_case(client, case):
 
 
 def test_the_page_shows_these_cases():
-    page = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "errors" / "serve.md").read_text(encoding="utf-8")
     section = page.partition("## What it withstands")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (.+?) \| (\d+) \| (.*?) \|$", section, re.MULTILINE)
     shown = [(title, int(status)) for title, status, _ in rows]

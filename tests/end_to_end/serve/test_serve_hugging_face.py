@@ -245,7 +245,7 @@ def test_health_and_information(every):
 def test_what_the_page_shows(every, title):
     pytest.importorskip("cohere", reason="pip install cohere")
     pytest.importorskip("openai", reason="pip install openai")
-    page = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "serve-clients.md").read_text(encoding="utf-8")
     (code,) = re.findall(rf'```python title="{title}"\n(.*?)```', page, re.DOTALL)
     assert code.count("http://127.0.0.1:8000") > 1
     exec(code.replace("http://127.0.0.1:8000", every.url), {})
