@@ -1,5 +1,6 @@
 # Everything here sets itself up: Python (3.10 or newer) and make are all that must be there.
 # Another interpreter: make test PYTHON=python3.12. More processes: make test WORKERS=8.
+# Some integrations: make integrations ONLY="langchain spacy"; with the newest versions: FRESH=1.
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -25,10 +26,10 @@ export OMP_NUM_THREADS := 1
 # Every process of a test would compile anew what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test endurance check bench docs clean python
+.PHONY: help demo test endurance integrations check bench docs clean python
 
 help: ## say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(DEMO)/.installed ## install without torch, then show the main jobs on sample files
 	@PATH="$(CURDIR)/$(DEMO)/bin:$$PATH" softquery demo --output demo-output
@@ -47,6 +48,9 @@ test: $(VENV)/.installed $(VENV)/.models ## run the doctests and the tests again
 endurance: $(VENV)/.installed $(VENV)/.models ## run the long trials: kills, threads, mutated requests
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m endurance
 
+integrations: | python ## try each integration with the real package, each in an environment of its own
+	@$(PYTHON) tests/integrations $(if $(FRESH),--fresh) $(ONLY)
+
 check: $(VENV)/.installed ## lint, format, types, layers: what a change must pass
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -60,7 +64,7 @@ docs: $(VENV)/.installed ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## remove the virtual environments and what was built
-	rm -rf $(VENV) $(DEMO) build dist site
+	rm -rf $(VENV) $(DEMO) .venv-integrations build dist site
 
 python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("softquery needs Python 3.10 or newer, $(PYTHON) is " + sys.version.split()[0])'
