@@ -28,6 +28,7 @@ from softquery.files import find_split, read_rows
 from softquery.search.aims import DEFAULT_AIM
 from softquery.search.query.first_cut import filled, foretold
 from softquery.search.query.retrieval import compared, stored_encodings
+from softquery.search.query.searched_rows import SegmentRows
 from softquery.search.query.stages import STAGES
 from softquery.search.score.row_score import best_rows, shipped_score
 from softquery.search.score.signals import Signals
@@ -73,7 +74,7 @@ def ask(index: Index, query: str, answer: str) -> Asked:
     for _ in search.recall():
         pass
     places = list(search.recalled.places)
-    probabilities = compared(index.segments, index.models, query, places)
+    probabilities = compared(SegmentRows(index.segments), index.models, query, places)
     search.compared = []
     signals = search._known(places, probabilities)
     texts = [index.segments[each.segment].cells.text(each.row, "question") for each in places]

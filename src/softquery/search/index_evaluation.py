@@ -19,7 +19,6 @@ from softquery.measure import (
     recall_at,
     reciprocal_rank,
 )
-from softquery.search.index import Index
 from softquery.search.index_view import IndexView
 from softquery.search.query.retrieval import RowPlace
 from softquery.search.query.search_steps import SearchSteps
@@ -276,7 +275,7 @@ def measures(ranked: Sequence[str], relevant: Relevant, cutoffs: Sequence[int]) 
 
 
 def evaluate_index(
-    index: Index,
+    index: IndexView,
     rows: Sequence[Row],
     *,
     candidates: int = 50,
@@ -304,8 +303,7 @@ def evaluate_index(
     for done, each in enumerate(queries, start=1):
         search, times = _search(index, each.query, candidates, used)
         for stage, places in _rankings(search).items():
-            named = [index.segments[place.segment].ids[place.row] for place in places]
-            ranked.setdefault(stage, []).append(named)
+            ranked.setdefault(stage, []).append(search.searched.texts(places, ID))
         for name, value in times.items():
             seconds.setdefault(name, []).append(value)
         scores.append(search.ranked[0][1] if search.ranked else 0.0)
@@ -325,7 +323,7 @@ def evaluate_index(
 
 
 def compare_stages(
-    index: Index,
+    index: IndexView,
     rows: Sequence[Row],
     subsets: Sequence[Stages],
     *,
@@ -395,7 +393,7 @@ def _grade(row: Row) -> float:
 
 
 def _search(
-    index: Index, text: str, candidates: int, stages: Stages
+    index: IndexView, text: str, candidates: int, stages: Stages
 ) -> tuple[SearchSteps, dict[str, float]]:
     """A search that is done, and how long its parts took."""
     search = index.steps(text, candidates=candidates, stages=stages)

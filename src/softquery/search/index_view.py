@@ -12,6 +12,7 @@ from softquery.search.changes.duplicates import Duplicate, find_duplicates
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import SearchOptions, SearchResult, Where
 from softquery.search.query.search_steps import SearchSteps, checked_queries, run_searches
+from softquery.search.query.searched_rows import SearchedRows, SegmentRows
 from softquery.search.query.stages import STAGES, Stages, checked_stages
 from softquery.search.query.thresholds import least_score
 from softquery.search.query.waiting import all_awaited, awaited
@@ -340,17 +341,18 @@ class IndexView:
             explain=explain,
             stages=used,
         )
-        segments = self._store.segments
-        tuned = self._tuned_score()
-        return SearchSteps(
-            segments, self._models, query, options, lambda: self._measured(segments), tuned
-        )
+        searched, measure = self._searched()
+        return SearchSteps(searched, self._models, query, options, measure, self._tuned_score())
 
     def untuned_steps(self, query: str) -> SearchSteps:
         """A search with all stages by the score that the index has without being tuned."""
+        searched, measure = self._searched()
+        return SearchSteps(searched, self._models, query, SearchOptions(), measure)
+
+    def _searched(self) -> tuple[SearchedRows, Callable[[], IndexFacts]]:
+        """The rows as they are now, and what measures how alike they are."""
         segments = self._store.segments
-        measure = lambda: self._measured(segments)  # noqa: E731
-        return SearchSteps(segments, self._models, query, SearchOptions(), measure)
+        return SegmentRows(segments), lambda: self._measured(segments)
 
     def _tuned_score(self) -> TunedScore | None:
         """The score that the index was tuned to, read once for each tuning."""
@@ -360,6 +362,10 @@ class IndexView:
         if known is None or known[0] is not stored:
             known = self._tuned = stored, tuned_score_of(stored)
         return known[1]
+
+    def facts(self) -> IndexFacts:
+        """How alike the rows are, as they are now."""
+        return self._searched()[1]()
 
     def _measured(self, segments: tuple[Segment, ...]) -> IndexFacts:
         """How alike the rows are, measured once for each state of the index."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import RowPlace, compared, nearest_vectors, question_at
+from softquery.search.query.searched_rows import SegmentRows
 from softquery.search.storage.entries import ID
 from softquery.search.storage.segment import Segment
 from softquery.text import normalise
@@ -39,6 +40,7 @@ def find_duplicates(
     """Every pair: equal questions first, then by falling score."""
     found: dict[frozenset[RowPlace], Duplicate] = {}
     seen: dict[str, RowPlace] = {}
+    searched = SegmentRows(segments)
     config = models.matcher.pipeline.config
     live = [segment.live for segment in segments]
     places = [RowPlace(n, row) for n, segment in enumerate(segments) for row in segment.live_rows]
@@ -55,7 +57,7 @@ def find_duplicates(
             and frozenset((place, each)) not in found
             and _cosine(segments, place, each) >= LEAST_COSINE
         ]
-        for other, score in compared(segments, models, question, near).items():
+        for other, score in compared(searched, models, question, near).items():
             if score >= min_score:
                 pair = frozenset((place, other))
                 found[pair] = _duplicate(segments, place, other, score, False)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from softquery.search.storage.entries import ANSWER, QUESTION
 from softquery.search.storage.manifest import check_min_score, check_number
 from softquery.search.storage.segment import Segment
 from softquery.search.storage.word_recall import most_weight, query_weights
+
+if TYPE_CHECKING:
+    from softquery.search.query.searched_rows import SearchedRows
 
 Floats = NDArray[np.float32]
 Masks = Sequence[NDArray[np.bool_]]
@@ -61,8 +64,19 @@ class RecallResult:
     by_words: dict[RowPlace, float] = field(default_factory=dict)
     by_vectors: dict[RowPlace, float] = field(default_factory=dict)
     vector: Floats | None = None
-    words: "WordScores | None" = None
+    words: "RowWordScores | None" = None
     seconds: dict[str, float] = field(default_factory=dict)
+
+
+class RowWordScores(Protocol):
+    """BM25 of rows; `most` is what a row could reach that has all words of the query."""
+
+    @property
+    def most(self) -> float:
+        """What a row could reach at most that has all words of the query, known or not."""
+
+    def of(self, places: Sequence[RowPlace]) -> Floats:
+        """BM25 of some of the rows that were recalled: [N]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,11 @@ class WordScores:
 
     of_segments: list[Floats]
     most: float
+
+    def of(self, places: Sequence[RowPlace]) -> Floats:
+        """BM25 of some rows: [N]."""
+        found = [self.of_segments[place.segment][place.row] for place in places]
+        return np.array(found, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +307,7 @@ def fuse(lists: Sequence[Iterable[RowPlace]]) -> dict[RowPlace, float]:
 
 
 def compared(
-    segments: Sequence[Segment], models: IndexModels, text: str, places: Sequence[RowPlace]
+    searched: "SearchedRows", models: IndexModels, text: str, places: Sequence[RowPlace]
 ) -> dict[RowPlace, float]:
     """What the matcher says of a text and each of some rows, in the order of the rows.
 
@@ -296,9 +315,9 @@ def compared(
     given all of them, which is the same to the bit.
     """
     matcher = models.matcher
-    encodings = stored_encodings(segments, places)
+    encodings = searched.encodings(places)
     if encodings is None:
-        encodings = matcher.encodings([question_at(segments, place) for place in places])
+        encodings = matcher.encodings(searched.texts(places, QUESTION))
     order = sorted(range(len(places)), key=lambda row: len(encodings[row]))
     rows = matcher.compare(matcher.encodings([text]), [encodings[row] for row in order])
     found = dict(zip(order, rows[:, matcher.column()].tolist(), strict=True))
@@ -374,9 +393,8 @@ def stored_encodings(
     return [found[place] for place in places]
 
 
-def hit_of(segments: Sequence[Segment], place: RowPlace, score: float) -> dict[str, Any]:
+def hit_of(values: Mapping[str, str], score: float) -> dict[str, Any]:
     """A row as a hit: its columns and its score."""
-    values = segments[place.segment].cells.row(place.row)
     return {**values, ANSWER: values.get(ANSWER, ""), "score": score}
 
 

@@ -26,21 +26,18 @@ from softquery.search.query.retrieval import (
     RowPlace,
     SearchOptions,
     SearchResult,
-    allowed_rows,
     best_first,
     check_query,
     compared,
     hit_of,
-    question_at,
-    recall,
 )
+from softquery.search.query.searched_rows import SearchedRows
 from softquery.search.query.stages import RERANK, STAGES, score_name
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.row_score import best_rows, shipped_score
 from softquery.search.score.signals import Signals, gather_signals, log_odds
-from softquery.search.storage.entries import QUESTION
+from softquery.search.storage.entries import ID, QUESTION
 from softquery.search.storage.manifest import LEARNED
-from softquery.search.storage.segment import Segment
 from softquery.search.tuning.tuned_score import ScoredRows, TunedScore
 
 Floats = NDArray[np.float64]
@@ -67,7 +64,7 @@ class SearchSteps:
     `run` does all of it.
 
     Args:
-        segments: The segments of the index, which are searched as they are now.
+        searched: The rows of the index, which are searched as they are now.
         models: The models of the index.
         text: The query.
         options: What is asked of the search.
@@ -80,7 +77,7 @@ class SearchSteps:
 
     def __init__(
         self,
-        segments: Sequence[Segment],
+        searched: SearchedRows,
         models: IndexModels,
         text: str,
         options: SearchOptions,
@@ -88,7 +85,7 @@ class SearchSteps:
         tuned: TunedScore | None = None,
     ) -> None:
         check_query(text)
-        self.segments, self.models, self.text, self.options = segments, models, text, options
+        self.searched, self.models, self.text, self.options = searched, models, text, options
         self._facts = facts
         self._tuned = tuned if options.stages == STAGES else None
         sentences, cuts = models.matcher.read([text])
@@ -173,25 +170,13 @@ class SearchSteps:
     def _known(
         self, places: list[RowPlace], probabilities: dict[RowPlace, float] | None = None
     ) -> Signals:
-        recalled, words = self.recalled, self.recalled.words
         return gather_signals(
-            self.text,
-            self.segments,
-            places,
-            self._facts(),
-            vector=recalled.vector,
-            word_scores=None if words is None else words.of_segments,
-            word_mass=0.0 if words is None else words.most,
-            probabilities=probabilities,
+            self.text, self.searched, self.recalled, places, self._facts(), probabilities
         )
 
     def _recall(self) -> None:
         began, options = perf_counter(), self.options
-        allowed = allowed_rows(self.segments, options.where)
-        count = max(options.candidates, options.top_k)
-        self.recalled = recall(
-            self.segments, self.models, self.text, count, allowed, options.stages
-        )
+        self.recalled = self.searched.recall(self.models, self.text, options)
         self._seconds = dict(self.recalled.seconds)
         self._spend("total", began)
         if RERANK in options.stages:
@@ -217,14 +202,12 @@ class SearchSteps:
     def _read_lengths(self, places: Sequence[RowPlace]) -> None:
         """Find out how many tokens stored questions have."""
         unknown = []
-        for place in places:
-            encodings = self.segments[place.segment].encodings
-            if encodings is None:
+        for place, length in zip(places, self.searched.lengths(places), strict=True):
+            if length is None:
                 unknown.append(place)
             else:
-                (self._lengths[place],) = encodings.lengths([place.row])
-        questions = [question_at(self.segments, place) for place in unknown]
-        sentences, _ = self.models.matcher.read(questions)
+                self._lengths[place] = length
+        sentences, _ = self.models.matcher.read(self.searched.texts(unknown, QUESTION))
         self._lengths.update(zip(unknown, map(len, sentences), strict=True))
 
     def _comparison(self, places: Sequence[RowPlace]) -> SearchStep:
@@ -233,7 +216,7 @@ class SearchSteps:
 
     def _compare(self, places: Sequence[RowPlace]) -> None:
         began = perf_counter()
-        found = compared(self.segments, self.models, self.text, places)
+        found = compared(self.searched, self.models, self.text, places)
         with self._lock:
             self._probabilities.update(found)
         self._spend("rerank", began)
@@ -250,7 +233,7 @@ class SearchSteps:
         if self._tuned is not None and self.ranked:
             self.ranked = self._corrected(self._tuned)
         best, least = self.ranked[: options.top_k], options.min_score
-        self._hits = [hit_of(self.segments, place, score) for place, score in best]
+        self._hits = [hit_of(self.searched.row(place), score) for place, score in best]
         self._num_good = sum(least is None or score >= least for _, score in best)
         if options.explain:
             good = [place for place, _ in best[: self._num_good]]
@@ -269,7 +252,7 @@ class SearchSteps:
         scores, vector = dict(self.ranked), self.recalled.vector
         places = list(self.recalled.places)
         return ScoredRows(
-            ids=[self.segments[place.segment].ids[place.row] for place in places],
+            ids=self.searched.texts(places, ID),
             scores=np.array([scores[place] for place in places], dtype=np.float64),
             signals=self.signals(),
             vector=np.zeros(self.models.vectors.size, np.float32) if vector is None else vector,

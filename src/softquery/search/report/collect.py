@@ -25,7 +25,6 @@ from softquery.search.report.curves import (
 from softquery.search.report.gaps import drawn, find_clusters, near_enough
 from softquery.search.report.page import page
 from softquery.search.report.query_groups import search_slices
-from softquery.search.score.index_facts import measure_facts
 from softquery.search.storage.entries import ANSWER, ID, QUESTION
 
 MOST_MISTAKES, MOST_ALIGNMENTS = 30, 12
@@ -275,7 +274,7 @@ def _gaps(
     if len(looked_at) < 2:
         return result
     vectors = np.stack([_vector(index, evaluation, place) for place in looked_at])
-    least = near_enough(measure_facts(index.segments).near)
+    least = near_enough(index.facts().near)
     clusters = find_clusters(vectors, least)
     result |= {
         "least_cosine": round(least, 3),

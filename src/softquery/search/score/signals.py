@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.query.retrieval import RowPlace
+from softquery.search.query.retrieval import RecallResult, RowPlace
+from softquery.search.query.searched_rows import SearchedRows
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.storage.entries import ANSWER, QUESTION
-from softquery.search.storage.segment import Segment
 
 Floats = NDArray[np.float64]
 LEAST = 1e-7
@@ -50,45 +50,36 @@ class Signals:
 
 def gather_signals(
     text: str,
-    segments: Sequence[Segment],
+    searched: SearchedRows,
+    recalled: RecallResult,
     places: Sequence[RowPlace],
     facts: IndexFacts,
-    *,
-    vector: NDArray[np.float32] | None,
-    word_scores: Sequence[NDArray[np.float32]] | None,
-    word_mass: float,
-    probabilities: Mapping[RowPlace, float] | None,
+    probabilities: Mapping[RowPlace, float] | None = None,
 ) -> Signals:
     """Put together what the stages of a search have found.
 
     Args:
         text: The query.
-        segments: The segments of the index.
+        searched: The rows of the index.
+        recalled: What recall found.
         places: The rows that may answer: [N].
         facts: What is known of the index.
-        vector: That of the query: [D]; None without vectors, zeros where no word is known.
-        word_scores: BM25 of every row of each segment; None without words.
-        word_mass: What BM25 could be at most.
         probabilities: What the matcher says of each row; None without it.
     """
     missing = np.full(len(places), np.nan)
-    numbers = np.array([place.segment for place in places], dtype=np.int64)
-    rows = np.array([place.row for place in places], dtype=np.int64)
     cosine, words, matcher = missing.copy(), missing.copy(), missing
-    for number in np.unique(numbers).tolist():
-        mine = numbers == number
-        if vector is not None:
-            cosine[mine] = segments[number].vectors.stored[rows[mine]].astype(np.float32) @ vector
-        if word_scores is not None:
-            words[mine] = word_scores[number][rows[mine]] / max(word_mass, 1e-9)
+    if recalled.vector is not None:
+        cosine = searched.cosines(places, recalled.vector)
+    if recalled.words is not None:
+        words[:] = recalled.words.of(places) / max(recalled.words.most, 1e-9)
     if probabilities is not None:
         matcher = log_odds([probabilities[place] for place in places])
-    lengths = [len(segments[place.segment].cells.text(place.row, QUESTION)) for place in places]
+    lengths = [len(question) for question in searched.texts(places, QUESTION)]
     return Signals(
         cosine=cosine,
         words=words,
         matcher=matcher,
-        answer=_answers(segments, places),
+        answer=_answers(searched, places),
         row_length=np.array(lengths, dtype=np.float64),
         query_length=len(text.strip()),
         chinese=chinese_share(text),
@@ -117,12 +108,9 @@ def chinese_share(text: str) -> float:
     return sum("\u3400" <= mark <= "\u9fff" for mark in letters) / max(1, len(letters))
 
 
-def _answers(segments: Sequence[Segment], places: Sequence[RowPlace]) -> NDArray[np.int64]:
+def _answers(searched: SearchedRows, places: Sequence[RowPlace]) -> NDArray[np.int64]:
     """A number for each different answer; a row without one stands for itself."""
     known: dict[str | RowPlace, int] = {}
-    found = []
-    for place in places:
-        cells = segments[place.segment].cells
-        answer = cells.text(place.row, ANSWER) if ANSWER in cells.columns else ""
-        found.append(known.setdefault(answer or place, len(known)))
+    answers = zip(places, searched.texts(places, ANSWER), strict=True)
+    found = [known.setdefault(answer or place, len(known)) for place, answer in answers]
     return np.array(found, dtype=np.int64)

@@ -1,0 +1,102 @@
+"""The rows of an index as a search sees them, wherever they are stored.
+
+Recall finds places; everything else that a search needs to know of a row is asked for by its place.
+`SegmentRows` are those of folders; `softquery.search.stores` has those of databases.
+
+N rows, D width of a vector.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softquery.search.query.index_models import IndexModels
+from softquery.search.query.retrieval import (
+    RecallResult,
+    RowPlace,
+    SearchOptions,
+    allowed_rows,
+    recall,
+    stored_encodings,
+)
+from softquery.search.query.stages import Stages
+from softquery.search.storage.segment import Segment
+
+Floats = NDArray[np.float32]
+
+
+class SearchedRows(Protocol):
+    """What one search asks of the rows of an index."""
+
+    def recall(self, models: IndexModels, text: str, options: SearchOptions) -> RecallResult:
+        """The rows that are likeliest to answer a query, as many as the options ask for."""
+
+    def row(self, place: RowPlace) -> dict[str, str]:
+        """The columns that a row has, with their texts."""
+
+    def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
+        """One column of some rows; empty for a row that lacks it."""
+
+    def cosines(self, places: Sequence[RowPlace], vector: Floats) -> NDArray[np.float64]:
+        """Of the stored vector of each row and that of a query: [N]."""
+
+    def lengths(self, places: Sequence[RowPlace]) -> list[int | None]:
+        """How many tokens the stored encoding of each row has; None where none is stored."""
+
+    def encodings(self, places: Sequence[RowPlace]) -> list[Floats] | None:
+        """The stored encodings of some rows; None if the index stores none."""
+
+
+class SegmentRows:
+    """The rows of the segments of an index.
+
+    Args:
+        segments: The segments, as they are now.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.segments = segments
+
+    def recall(self, models: IndexModels, text: str, options: SearchOptions) -> RecallResult:
+        """See `SearchedRows`."""
+        allowed = allowed_rows(self.segments, options.where)
+        stages: Stages = options.stages
+        count = max(options.candidates, options.top_k)
+        return recall(self.segments, models, text, count, allowed, stages)
+
+    def row(self, place: RowPlace) -> dict[str, str]:
+        """See `SearchedRows`."""
+        return self.segments[place.segment].cells.row(place.row)
+
+    def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
+        """See `SearchedRows`."""
+        found = []
+        for place in places:
+            cells = self.segments[place.segment].cells
+            found.append(cells.text(place.row, column) if column in cells.columns else "")
+        return found
+
+    def cosines(self, places: Sequence[RowPlace], vector: Floats) -> NDArray[np.float64]:
+        """See `SearchedRows`."""
+        numbers = np.array([place.segment for place in places], dtype=np.int64)
+        rows = np.array([place.row for place in places], dtype=np.int64)
+        found = np.full(len(places), np.nan)
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            stored = self.segments[number].vectors.stored[rows[mine]]
+            found[mine] = stored.astype(np.float32) @ vector
+        return found
+
+    def lengths(self, places: Sequence[RowPlace]) -> list[int | None]:
+        """See `SearchedRows`."""
+        found: list[int | None] = []
+        for place in places:
+            encodings = self.segments[place.segment].encodings
+            found.append(None if encodings is None else encodings.lengths([place.row])[0])
+        return found
+
+    def encodings(self, places: Sequence[RowPlace]) -> list[Floats] | None:
+        """See `SearchedRows`."""
+        return stored_encodings(self.segments, places)
