@@ -1,6 +1,5 @@
 """`softquery search`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +25,11 @@ def search(
     query: Annotated[str, typer.Argument(help="What is asked.")],
     top_k: TopK = 5,
     where: Annotated[
-        list[str] | None, typer.Option(help="Only rows with column=value. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            help='Only rows with column=value, or < <= > >= !=: "price<20", "date>=2026-01-31". '
+            "Repeatable."
+        ),
     ] = None,
     min_score: Annotated[
         float | None, typer.Option(help="From which score on a hit is an answer.")
@@ -54,6 +57,7 @@ def search(
     """Find the stored questions that ask what is asked, with their answers."""
     from softquery.explain.write import require_place
     from softquery.search import Index
+    from softquery.search.query.filters import parse_conditions
     from softquery.search.query.stages import parse_stages
 
     if not query.strip():
@@ -67,7 +71,7 @@ def search(
     found = opened.find(
         query,
         top_k=top_k,
-        where=parse_where(where or []),
+        where=parse_conditions(where or []),
         min_score=min_score,
         candidates=candidates,
         stages=used,
@@ -91,21 +95,6 @@ def search(
         )
     else:
         _show(found)
-
-
-def parse_where(conditions: Sequence[str]) -> dict[str, list[str]]:
-    """Conditions as they are typed; of several values of one column, any will do.
-
-    >>> parse_where(["category=refunds", "category=payment"])
-    {'category': ['refunds', 'payment']}
-    """
-    found: dict[str, list[str]] = {}
-    for condition in conditions:
-        column, equals, value = condition.partition("=")
-        if not (column.strip() and equals):
-            raise ConfigError(f"--where takes column=value, got {condition!r:.60}")
-        found.setdefault(column.strip(), []).append(value)
-    return found
 
 
 def _show(found: "SearchResult") -> None:

@@ -9,8 +9,9 @@ from softquery.runtime import Matcher
 from softquery.runtime.given_texts import Texts
 from softquery.search.aims import DEFAULT_AIM
 from softquery.search.changes.duplicates import Duplicate, find_duplicates
+from softquery.search.query.filters import Where
 from softquery.search.query.index_models import IndexModels
-from softquery.search.query.retrieval import SearchOptions, SearchResult, Where
+from softquery.search.query.retrieval import SearchOptions, SearchResult
 from softquery.search.query.search_steps import SearchSteps, checked_queries, run_searches
 from softquery.search.query.searched_rows import SearchedRows, SegmentRows
 from softquery.search.query.stages import STAGES, Stages, checked_stages
@@ -145,7 +146,8 @@ class IndexView:
         Args:
             query: The question.
             top_k: The most hits to return.
-            where: Columns that must have a value, or one of several: `{"category": "refunds"}`.
+            where: Columns that must have a value, or one of several, or be within bounds:
+                `{"category": "refunds", "price": {"<": 20}}`; see `softquery.search.query.filters`.
             min_score: The score that a hit needs to be an answer; by default what the aim asks for.
                 Of a fused score it is the index's own, and none without `"rerank"`.
             candidates: How many rows are compared with the query.

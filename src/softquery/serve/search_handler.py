@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from softquery.errors import SoftqueryError
 from softquery.search import SearchResult
+from softquery.search.query.filters import Where
 from softquery.search.query.search_steps import SearchStep
 from softquery.search.query.stages import checked_stages
 from softquery.serve.queued_request import SplitRequest, TooManyWeights
@@ -24,7 +25,7 @@ class SearchRequest:
 
     query: str | Sequence[str]
     top_k: int = 5
-    where: Mapping[str, str | Sequence[str]] | None = None
+    where: Where | None = None
     min_score: float | None = None
     candidates: int = 50
     explain: bool = False
@@ -67,7 +68,7 @@ class SearchableIndex(Protocol):
         query: str,
         *,
         top_k: int,
-        where: Mapping[str, str | Sequence[str]] | None,
+        where: Where | None,
         min_score: float | None,
         candidates: int,
         explain: bool,

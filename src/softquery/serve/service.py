@@ -13,6 +13,7 @@ from softquery.answers import Filled, Generated, Match
 from softquery.errors import SoftqueryError, counted
 from softquery.measure.word_scores import unit_rows
 from softquery.search import Index, SearchResult
+from softquery.search.query.filters import Where
 from softquery.search.query.stages import RERANK
 from softquery.serve.catalogue import Catalogue, ServedModel, Verb
 from softquery.serve.engine import Engine, Overloaded
@@ -204,9 +205,13 @@ class Service:
             message = f"{every}; {most}; name words or vectors as well"
             raise Fault(FaultKind.VALIDATION, message)
 
-    def _check_conditions(self, where: Mapping[str, str | Sequence[str]]) -> None:
+    def _check_conditions(self, where: Where) -> None:
         """Refuse more values of conditions, or longer ones, than one request may hold."""
-        values = [each for value in where.values() for each in _strings(value)]
+        lists = [
+            list(map(str, value.values())) if isinstance(value, Mapping) else _strings(value)
+            for value in where.values()
+        ]
+        values = [each for found in lists for each in found]
         if len(values) > self.limits.max_texts:
             most = f"one request may hold {self.limits.max_texts:,}"
             raise Fault(FaultKind.VALIDATION, f"where: {len(values):,} values; {most}")

@@ -160,7 +160,7 @@ def test_alignment_on_request(index):
     (hit,) = index.search("w1 w41", top_k=1, explain=True)
     assert hit["alignment"]["first_tokens"] == ["w1", "w41"]
     assert hit["alignment"]["second"] == hit["question"]
-    assert hit["alignment"]["score"] == pytest.approx(hit["score"], abs=0.01)
+    assert hit["alignment"]["score"] == pytest.approx(hit["score"], abs=0.05)  # int3 is narrow
 
 
 @pytest.mark.parametrize(

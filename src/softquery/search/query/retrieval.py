@@ -5,7 +5,7 @@ matcher compares the query with the stored encoding of each. `search_steps` puts
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.errors import ConfigError, InputError, counted
+from softquery.errors import ConfigError, counted
 from softquery.explain.lettering import shortened
 from softquery.runtime.call_checks import whole_number
+from softquery.search.query.filters import Masks, Where, check_where
 from softquery.search.query.index_models import IndexModels, QueryWords
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.storage.entries import ANSWER, QUESTION
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from softquery.search.query.searched_rows import SearchedRows
 
 Floats = NDArray[np.float32]
-Masks = Sequence[NDArray[np.bool_]]
-"""Which rows of each segment may be found."""
-Where = Mapping[str, str | Sequence[str]]
-"""Columns, each with the value that it must have, or with several of which it must have one."""
 MOST_CANDIDATES = 10_000
 FUSION = 60
 """The constant k of reciprocal rank fusion (Cormack et al. 2009); larger means flatter."""
@@ -169,7 +166,7 @@ class SearchOptions:
             raise ConfigError(f"candidates must be {most}, got {self.candidates!r:.40}")
         if self.min_score is not None:
             (check_min_score if RERANK in self.stages else check_number)(self.min_score)
-        _check_where(self.where)
+        check_where(self.where)
 
 
 def recall(
@@ -357,26 +354,6 @@ def blended(probability: float, log_odds: float) -> float:
     return odds / (1 + odds)
 
 
-def allowed_rows(segments: Sequence[Segment], where: Where) -> list[NDArray[np.bool_]]:
-    """Which rows of each segment are not deleted and have the wanted values in their columns.
-
-    Raises:
-        InputError: No row has such a column.
-    """
-    known = dict.fromkeys(column for segment in segments for column in segment.shape.columns)
-    for column in where:
-        if segments and column not in known:
-            raise InputError(f"no column {column!r:.60} to filter by; found: {', '.join(known)}")
-    masks = []
-    for segment in segments:
-        mask = segment.live
-        for column, value in where.items():
-            values = [value] if isinstance(value, str) else value
-            mask = mask & segment.cells.holds(column, *values)
-        masks.append(mask)
-    return masks
-
-
 def stored_encodings(
     segments: Sequence[Segment], places: Sequence[RowPlace]
 ) -> list[Floats] | None:
@@ -414,20 +391,3 @@ def check_query(text: object) -> None:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _check_where(where: object) -> None:
-    """Refuse conditions that no text can meet."""
-    if not isinstance(where, Mapping):
-        message = f"where is of type {type(where).__name__}, expected columns with their values"
-        raise ConfigError(message)
-    for column, value in where.items():
-        if not isinstance(column, str):
-            raise ConfigError(f"where names a column {column!r:.40}, expected text")
-        is_one = isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Collection)
-        for each in [value] if is_one else value:
-            if not isinstance(each, str):
-                kind = type(each).__name__
-                raise ConfigError(
-                    f"where: the value of {column!r:.40} is of type {kind}, expected text"
-                )

@@ -6,7 +6,7 @@ complement, a negative number.
 """
 
 from codecs import getincrementaldecoder
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +64,7 @@ class Cells:
         self._present: NDArray[np.bool_] = stored >= 0
         ends = np.where(self._present, stored, ~stored)
         self._bounds = bounds(folder / ENDS, ends, len(self._texts))
+        self._measured: dict[tuple[str, str], NDArray[np.float64]] = {}
         self._check(folder)
 
     def _check(self, folder: Path) -> None:
@@ -117,6 +118,22 @@ class Cells:
         fitting = np.isin(lengths, list({len(value) for value in wanted}))
         for row in np.flatnonzero(fitting & self._present[first::step]).tolist():
             found[row] = self._slice(row * step + first) in wanted
+        return found
+
+    def measured(self, column: str, kind: str, read: Callable[[str], float]) -> NDArray[np.float64]:
+        """A column as numbers, read once; NaN where a row has none: [N].
+
+        Args:
+            column: Its name.
+            kind: What the numbers are.
+            read: Makes a number of a text, or NaN.
+        """
+        found = self._measured.get((column, kind))
+        if found is None:
+            found = np.full(len(self), np.nan)
+            if column in self.columns:
+                found = np.array([read(text) for text in self.column(column)], dtype=np.float64)
+            self._measured[column, kind] = found
         return found
 
     def _slice(self, place: int) -> bytes:

@@ -1,7 +1,7 @@
 """What no other dialect offers: `/v1/match`, `/v1/explain`, `/v1/search` and further tasks."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -33,6 +33,7 @@ from softquery.serve.prediction_handlers import FillingRequest
 from softquery.serve.search_handler import SearchRequest
 from softquery.serve.service import Service
 
+Operator = Literal["<", "<=", ">", ">=", "!="]
 Index = Annotated[
     str | None, Field(description="The name of an index from /info; by default the first.")
 ]
@@ -97,8 +98,11 @@ class SearchBody(RequestBody):
     query: TextOrTexts
     top_k: SmallCount = 5
     where: Annotated[
-        dict[str, str | list[str]] | None,
-        Field(description="Columns, each with the value it must have, or a list of allowed ones."),
+        dict[str, str | list[str] | dict[Operator, str | int | float]] | None,
+        Field(
+            description="Columns, each with the value it must have, a list of allowed ones, or "
+            'bounds such as `{"<": 20}` or `{">=": "2026-01-31"}`.'
+        ),
     ] = None
     min_score: Annotated[
         float | None,
