@@ -18,19 +18,20 @@ SearchAim = Annotated[
         help="What the threshold is for: precision=P or coverage=C; by default the index's own."
     ),
 ]
+Conditions = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='Only rows with column=value, or < <= > >= !=: "price<20", "date>=2026-01-31". '
+        "Repeatable."
+    ),
+]
 
 
 def search(
     index: Annotated[Path, typer.Argument(help="The index, a folder.")],
     query: Annotated[str, typer.Argument(help="What is asked.")],
     top_k: TopK = 5,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            help='Only rows with column=value, or < <= > >= !=: "price<20", "date>=2026-01-31". '
-            "Repeatable."
-        ),
-    ] = None,
+    where: Conditions = None,
     min_score: Annotated[
         float | None, typer.Option(help="From which score on a hit is an answer.")
     ] = None,
