@@ -19,7 +19,6 @@ from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
 from softquery.runtime.given_texts import Texts, given_items, text_of
 from softquery.runtime.match.backend import TOKENS, most_pairs
-from softquery.search.query.filters import allowed_rows
 from softquery.search.query.first_cut import filled, foretold, num_compared
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import (

@@ -12,12 +12,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.search.query.filters import allowed_rows
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import (
     RecallResult,
     RowPlace,
     SearchOptions,
-    allowed_rows,
     recall,
     stored_encodings,
 )
