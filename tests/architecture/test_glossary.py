@@ -1,9 +1,8 @@
-"""The glossary and the pages name what exists: verbs, classes, modules, files and headings."""
+"""The glossary and the pages name what exists: verbs, classes, modules and files."""
 
 import ast
 import importlib
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ DOTTED = re.compile(r"\bsoftquery(?:\.[A-Za-z_]\w*)+\b(?!/)")
 FILE = re.compile(
     r"(?<![\w./-])(?:(?:[\w-]+/)+[a-z]\w*\.py|(?:benchmarks|docs|shipped)/[\w/-]+\.md)\b"
 )
-ANCHOR = re.compile(r"\]\((?P<page>(?!https?:)[^)#\s]*)#(?P<anchor>[^)\s]+)\)")
 FOLDERS = (ROOT, ROOT / "src", SOURCE, DOCS)
 """Where a path on a page may begin."""
 NOT_OURS = {"softquery.service"}
@@ -90,23 +88,6 @@ def wrong_files(text: str) -> list[str]:
     return [path for path in found if not any((folder / path).exists() for folder in FOLDERS)]
 
 
-def headings(page: Path) -> set[str]:
-    """Anchors as GitHub and the site make them of headings."""
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    plain = (re.sub(r"[^\w\s-]", "", title.lower()).strip() for title in titles)
-    return {re.sub(r"[-\s]+", "-", title) for title in plain}
-
-
-def wrong_anchors(page: Path) -> list[str]:
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    links = [
-        ((page.parent / found["page"]).resolve() if found["page"] else page, found["anchor"])
-        for found in ANCHOR.finditer(text)
-    ]
-    return [f"{target.name}#{anchor}" for target, anchor in links if anchor not in headings(target)]
-
-
 def test_every_verb_is_in_the_glossary_and_no_other():
     tasks = [name for row in BUILT for name in codes(row[2])]
     (rows,) = tables(section("Other verbs"))
@@ -148,15 +129,11 @@ def test_pages_name_what_exists(page):
     text = page.read_text(encoding="utf-8")
     assert wrong_names(text) == []
     assert wrong_files(text) == []
-    assert wrong_anchors(page) == []
 
 
-def test_what_does_not_exist_is_noticed(tmp_path):
+def test_what_does_not_exist_is_noticed():
     assert wrong_names("`softquery.nn.LayerMix`, `softquery.nn.Nothing`, softquery.none.x") == [
         "softquery.nn.Nothing",
         "softquery.none.x",
     ]
     assert wrong_files("`models/esim.py`, `docs/index.md`, `models/none.py`") == ["models/none.py"]
-    page = tmp_path / "page.md"
-    page.write_text("# A `b`: c\n\n[x](#a-b-c) [y](page.md#none)\n")
-    assert wrong_anchors(page) == ["page.md#none"]

@@ -1,8 +1,8 @@
 """What a case of bad input is: the command, what was done to its input, what is said, what is left.
 
 Every case runs in a folder of its own, which holds `data/` with `train.tsv` and `dev.tsv`,
-`test.tsv`, and for the verbs that read a model also `model/`, a small bundle. The page
-`docs/errors.md` shows the same cases as tables.
+`test.tsv`, and for the verbs that read a model also `model/`, a small bundle. The pages
+of `docs/errors` show the same cases as tables.
 """
 
 import json
@@ -64,7 +64,7 @@ def table(cases: list[Case]) -> list[tuple[str, str, str]]:
 
 
 def markdown(cases: list[Case]) -> str:
-    """The table of the page, to be pasted there."""
+    """The table of the page, as `write_error_pages.py` puts it there."""
     rows = [("input", "what softquery says", "what is left"), ("---",) * 3, *table(cases)]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

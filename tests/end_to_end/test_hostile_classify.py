@@ -1,4 +1,4 @@
-"""Bad and odd texts: one clear line or an answer, as docs/classify.md says, row by row."""
+"""Bad and odd texts: one clear line or an answer, as docs/errors/classify.md says, row by row."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
-from hostile_cases import ANY, markdown, table
+from hostile_cases import ANY
 from hostile_classify import CLASSIFYING, TRAINING
 from running import softquery
 from tiny_texts import reviews, settings, write_texts
@@ -18,7 +18,7 @@ from tiny_texts import reviews, settings, write_texts
 from softquery.bundle import read_bundle
 from softquery.export import export_classifier
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "classify.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors" / "classify.md"
 SECTIONS = {"Training on bad input": TRAINING, "Classifying bad input": CLASSIFYING}
 EVERY = [case for cases in SECTIONS.values() for case in cases]
 MISTAKE = 2
@@ -81,11 +81,6 @@ def rows_of(title):
     lines = re.findall(r"^\| (.+) \|$", section.partition("\n## ")[0], re.MULTILINE)
     found = [tuple(line.split(" | ")) for line in lines]
     return [row for row in found if row[0] not in ("input", "text", "---")]
-
-
-@pytest.mark.parametrize("title", SECTIONS)
-def test_the_page_shows_every_case_and_no_other(title):
-    assert rows_of(title) == table(SECTIONS[title]), markdown(SECTIONS[title])
 
 
 ODD = {

@@ -1,4 +1,4 @@
-"""Odd words and long sentences are tagged like any other; docs/tagging.md says so, row by row."""
+"""Odd words and long sentences are tagged like any other, as docs/errors/tag.md says."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tiny_tags import named, settings, write_columns, write_tagged
 
 from small_elmo import write_elmo
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tagging.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors" / "tag.md"
 LIMIT = 512
 INVISIBLE = "\u200b\u2060"
 ODD = {

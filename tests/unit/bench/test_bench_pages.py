@@ -43,7 +43,7 @@ def test_the_page_on_couplets_shows_the_rows_of_true_lines(script):
         assert f"| {name} | {row['n']:,} | {cells} |" in page
     dev = [f"{100 * rows['dev'][rule]['share']:.1f}" for rule in script.RULES]
     assert f"| **true lower lines** | | | | | {' | '.join(dev)} |" in page
-    guide = (ROOT / "docs/generate.md").read_text("utf-8")
+    guide = (ROOT / "docs/couplets.md").read_text("utf-8")
     said = re.search(r"Of the true lower lines .*?tone", guide, re.DOTALL)
     assert said is not None
     assert all(f"{each} %" in said.group() for each in dev)
