@@ -1,5 +1,6 @@
 """`softquery explain`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,10 @@ def explain(
     backend: BackendName = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Show why: which words of two sentences looked at which, or which words of a text counted.
+    """Show why: what the answer owes to each word, and which words looked at which.
+
+    Each word of a pair or of a text is left out in turn; its change says by how much the log-odds
+    of the answer fall without it, so that a word above 0 speaks for the answer.
 
     Of an encoder, such as bert-mini-en, it shows self-attention: whom every piece of one text
     asked, as a picture of all layers and heads, or as a table of their mean, of one --layer, or of
@@ -76,9 +80,10 @@ def _pair(
     note_cuts(matcher, matcher.num_cut(pair))
     _write(alignment, output, as_json)
     if output is None and not as_json:
+        _print_reasons(alignment, ("first", "second"))
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
             rows = [(asking.token, _partners(asking)) for asking in side]
-            print_table(_title(alignment), (title, "answered by"), rows)
+            print_table("", (title, "answered by"), rows)
 
 
 def _text(bundle: "Bundle", text: str, output: Path | None, backend: str, as_json: bool) -> None:
@@ -89,8 +94,8 @@ def _text(bundle: "Bundle", text: str, output: Path | None, backend: str, as_jso
     note_cuts(classifier, classifier.num_cut([text]))
     _write(shown, output, as_json)
     if output is None and not as_json:
-        rows = [(heavy.word, heavy.sentence + 1, heavy.weight) for heavy in shown.heaviest()]
-        print_table(_title(shown), ("word", "sentence", "share"), rows)
+        _print_reasons(shown, [str(place + 1) for place in range(len(shown.sentences))])
+        _print_weights(shown)
 
 
 def _encoder(
@@ -124,6 +129,42 @@ def _write(
         note(f"written: {output}")
     if as_json:
         print_json(shown.to_dict())
+
+
+def _print_reasons(shown: "PairAlignment | TextWeights", sentences: Sequence[str]) -> None:
+    """The words that move the answer most, each with what becomes of it without the word."""
+    from softquery.explain.reasons import signed
+
+    if shown.reasons is None:
+        return
+    answer = shown.reasons.answer or "the share of the scale"
+    rows = [
+        (each.word, sentences[each.sentence], signed(each.change), _share(each.probability))
+        for each in shown.reasons.strongest()
+    ]
+    print_table(_title(shown), ("left out", "sentence", "change", f"{answer} without it"), rows)
+
+
+def _print_weights(shown: "TextWeights") -> None:
+    """The words with the most weight, and what their states add if that is known."""
+    from softquery.explain.reasons import signed
+
+    heaviest, added = shown.heaviest(), shown.contributions
+    columns, rows = (
+        ["word", "sentence", "share"],
+        [[each.word, each.sentence + 1, each.weight] for each in heaviest],
+    )
+    if added is not None:
+        columns.append(f"adds to {added.answer}")
+        for row, each in zip(rows, heaviest, strict=True):
+            row.append(signed(float(added.changes[each.sentence][each.position])))
+    print_table("where the model looked", columns, rows)
+
+
+def _share(probability: float | None) -> str:
+    from softquery.explain.layout import percent
+
+    return "" if probability is None else percent(probability)
 
 
 def _title(shown: "PairAlignment | TextWeights") -> str:

@@ -82,7 +82,9 @@ def search(
         best = (found.hits or found.others)[:1]
         if not best:
             raise InputError("holds nothing to explain: no row was found", source=index)
-        opened.matcher.explain(query, best[0]["question"]).plot(explain)
+        matcher = opened.matcher
+        label = matcher.labels[matcher.column()] if matcher.labels else None
+        matcher.explain(query, best[0]["question"], label=label).plot(explain)
         note(f"why: {explain}")
     if as_json:
         print_json(

@@ -7,6 +7,7 @@ from softquery.explain.alignment import PairAlignment, Partner, StrongestLinks, 
 from softquery.explain.generation import GenerationAlignment
 from softquery.explain.html import text_to_html, to_html
 from softquery.explain.png import text_to_png, to_png
+from softquery.explain.reasons import Method, Reasons, WordReason
 from softquery.explain.self_attention import SelfAttention
 from softquery.explain.svg import text_to_svg, to_svg
 from softquery.explain.text_weights import HeavyWord, TextWeights
@@ -18,6 +19,9 @@ __all__ = [
     "PairAlignment",
     "SelfAttention",
     "Partner",
+    "Method",
+    "Reasons",
+    "WordReason",
     "TextWeights",
     "GenerationAlignment",
     "from_json",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import InputError
 from softquery.explain.lettering import shortened
+from softquery.explain.reasons import Reasons
 
 
 class Partner(NamedTuple):
@@ -114,6 +115,8 @@ class PairAlignment:
     probabilities: dict[str, float] = field(default_factory=dict)
     """One for each label; empty for a grade."""
     model: str = ""
+    reasons: Reasons | None = None
+    """What the answer owes to each word of the two sentences; None where nobody asked."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # the way into a frozen dataclass
@@ -132,6 +135,8 @@ class PairAlignment:
             raise ValueError("score and probabilities must be finite, but hold NaN or infinity")
         if not all(0 <= chance <= 1 + _SLACK for chance in chances.values()):
             raise ValueError(f"probabilities must be in [0, 1], got {chances}")
+        if self.reasons is not None and len(self.reasons.words) != 2:
+            raise ValueError("reasons must be those of two sentences")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PairAlignment):
@@ -162,6 +167,7 @@ class PairAlignment:
         for name in ("first_to_second", "second_to_first"):
             values[name] = shortest_floats(values[name])
         values["probabilities"] = dict(self.probabilities)
+        values["reasons"] = None if self.reasons is None else self.reasons.to_dict()
         return values
 
     @classmethod
@@ -276,6 +282,9 @@ def _from_mapping(values: Mapping[str, Any]) -> PairAlignment:
             raise InputError(f"an alignment needs the field {name!r}")
     for name, value in values.items():
         _require_kind(name, value)
+    reasons = values.get("reasons")
+    if reasons is not None:
+        values = {**values, "reasons": Reasons.from_dict(reasons)}
     try:
         return PairAlignment(**values)
     except (TypeError, ValueError, OverflowError) as error:
@@ -290,6 +299,8 @@ def _require_kind(name: str, value: Any) -> None:
     elif name in ("first_tokens", "second_tokens"):
         fits = isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
         expected = "a list of strings"
+    elif name == "reasons":
+        fits, expected = value is None or isinstance(value, Mapping), "an object"
     elif name == "score":
         fits, expected = _is_number(value), "a number"
     elif name == "probabilities":

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from softquery.explain.alignment import shortest_floats
 from softquery.explain.lettering import shortened
+from softquery.explain.reasons import Reasons
 
 Weights = NDArray[np.float32]
 
@@ -56,6 +57,11 @@ class TextWeights:
     score: float
     probabilities: dict[str, float] = field(default_factory=dict)
     model: str = ""
+    reasons: Reasons | None = None
+    """What the answer owes to each word, by leaving it out; None where nobody asked."""
+    contributions: Reasons | None = None
+    """What the state of each word adds to the answer, exactly; None where the answer is not read
+    off a mixture of states alone."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # the way into a frozen dataclass
@@ -127,6 +133,8 @@ class TextWeights:
             "score": self.score,
             "probabilities": dict(self.probabilities),
             "model": self.model,
+            "reasons": None if self.reasons is None else self.reasons.to_dict(),
+            "contributions": None if self.contributions is None else self.contributions.to_dict(),
         }
 
     def plot(self, path: str | PathLike[str]) -> Path:

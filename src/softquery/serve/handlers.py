@@ -20,6 +20,7 @@ from softquery.runtime import (
     SentenceEncoder,
 )
 from softquery.runtime.embed.text_means import mean_in_context
+from softquery.runtime.leaving_out import MOST_PARTS
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.serve.queued_request import SplitRequest, one_answer_per_item
 
@@ -233,7 +234,7 @@ class WordVectorHandler:
 
 
 class ExplainHandler:
-    """A matcher's alignments of pairs, as plain values ready for JSON.
+    """A matcher's alignments and reasons of pairs, as plain values ready for JSON.
 
     Args:
         name: The name of the model.
@@ -246,8 +247,9 @@ class ExplainHandler:
     join = staticmethod(one_answer_per_item)
 
     def split(self, request: tuple[str, str]) -> Iterator[SplitRequest]:
-        """The pair is one item: it is aligned by itself."""
-        yield SplitRequest([request], [sum(map(len, request))])
+        """The pair is one item: it is aligned by itself, and compared again without each word."""
+        length = sum(map(len, self.matcher.read(request)[0]))
+        yield SplitRequest([request], [length * (1 + min(length, 2 * MOST_PARTS))], length)
 
     def compute(self, items: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
         """Align one pair after the other."""
@@ -266,6 +268,7 @@ class ExplainHandler:
             "score": found.score,
             "probabilities": found.probabilities,
             "model": self.name,
+            "reasons": None if found.reasons is None else found.reasons.to_dict(),
         }
 
 

@@ -19,6 +19,7 @@ from softquery.answers.read import NO_WORDS
 from softquery.errors import InputError
 from softquery.explain import TextWeights
 from softquery.runtime import FillRequest, PieceEmbedder, Reader, Tagger
+from softquery.runtime.classify.text_reasons import MOST_OF_DOCUMENT
 from softquery.runtime.fill.masked_texts import TextWithMasks
 from softquery.serve.handlers import num_characters, text_slices
 from softquery.serve.queued_request import SplitRequest, one_answer_per_item
@@ -63,12 +64,16 @@ class PredictHandler:
 class WeighingModel(Protocol):
     """A model that tells how much each word had to say."""
 
+    @property
+    def most_tokens(self) -> int:
+        """The most tokens that it reads of a text."""
+
     def explain(self, text: str, /) -> TextWeights:
         """The weights of the words of a text, with the answer that it led to."""
 
 
 class WeighHandler:
-    """A classifier's answers with the weight of each word: pairs of both.
+    """A classifier's answers with the weights of words, and what the answers owe to them.
 
     Args:
         name: The name of the model.
@@ -81,9 +86,11 @@ class WeighHandler:
     join = staticmethod(one_answer_per_item)
 
     def split(self, request: Sequence[str]) -> Iterator[SplitRequest]:
-        """An item is a text; its cost is estimated by its length."""
-        costs = [1 + num_characters(text) // 4 for text in request]
-        yield SplitRequest(list(request), costs, sum(costs))
+        """An item is a text; it costs its length, once more for each word that is left out."""
+        lengths = [1 + num_characters(text) // 4 for text in request]
+        read = [min(length, self.model.most_tokens) for length in lengths]
+        costs = [length * (1 + min(length, MOST_OF_DOCUMENT)) for length in read]
+        yield SplitRequest(list(request), costs, sum(lengths))
 
     def compute(self, items: Sequence[str]) -> list[TextWeights]:
         """Weigh one text after the other."""

@@ -115,6 +115,14 @@ def test_own_explain_gives_both_alignments(client):
     assert found["label"] == alignment.label
     np.testing.assert_allclose(found["first_to_second"], alignment.first_to_second, atol=1e-4)
     np.testing.assert_allclose(found["second_to_first"], alignment.second_to_first, atol=1e-4)
+    reasons = alignment.reasons.to_dict()
+    assert {name: found["reasons"][name] for name in ("answer", "method", "words")} == {
+        name: reasons[name] for name in ("answer", "method", "words")
+    }
+    for side in (0, 1):
+        np.testing.assert_allclose(
+            found["reasons"]["changes"][side], reasons["changes"][side], atol=1e-3
+        )
 
 
 @pytest.mark.parametrize(("model", "size"), [("match-en", 400), ("elmo-en", 384)])

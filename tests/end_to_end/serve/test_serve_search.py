@@ -122,6 +122,8 @@ def test_filters(asked):
 def test_alignments(asked):
     hit = asked.ask("/v1/search", {"query": ENGLISH, "explain": True}).json()["hits"][0]
     why = hit["alignment"]
+    assert why["reasons"]["answer"] == "1"
+    assert len(why["reasons"]["words"]) == 2
     assert (why["first"], why["second"]) == (ENGLISH, hit["question"])
     assert len(why["first_to_second"]) == len(why["first_tokens"])
     for row in why["first_to_second"]:

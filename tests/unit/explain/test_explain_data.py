@@ -51,6 +51,7 @@ def test_fields_are_named_as_in_the_class():
         "score",
         "probabilities",
         "model",
+        "reasons",
     ]
 
 

@@ -29,7 +29,7 @@ Weights = dict[str, NDArray[Any]]
 def classify_graph(
     weights: Weights, merge: str, limit: float, places: Collection[str] = ()
 ) -> Graph:
-    """Texts to logits [B, C] and weights [B, T].
+    """Texts to logits [B, C], weights [B, T], and the states that are mixed by them.
 
     Inputs are those of `sentence_steps`, and `at_output` [B, T, E] where a biLM's vectors are laid
     beside the states.
@@ -49,6 +49,7 @@ def classify_graph(
         graph.linear(summary, "output", limit=1), "logits", TensorProto.FLOAT, ["batch", "outputs"]
     )
     graph.output(shares, "weights", TensorProto.FLOAT, ["batch", "tokens"])
+    graph.output(states, "states", TensorProto.FLOAT, ["batch", "tokens", "state"])
     return graph
 
 

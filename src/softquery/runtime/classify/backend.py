@@ -25,6 +25,8 @@ class Weighed(NamedTuple):
     logits: Floats
     word_weights: list[Floats]
     sentence_weights: Floats | None
+    states: Floats | None = None
+    """[T, D]: what the weights mix, where the answer is read off their mixture alone."""
 
 
 class ClassifyBackend(Protocol):

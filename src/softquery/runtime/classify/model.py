@@ -1,5 +1,6 @@
 """A bundle that says what a text is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from softquery.runtime.classify.backend import (
     is_sentence_head,
     limit_of,
 )
+from softquery.runtime.classify.text_reasons import contributions, text_reasons
 from softquery.runtime.fit_checks import (
     fitting_calibration,
     fitting_pipeline,
@@ -27,7 +29,7 @@ from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
-from softquery.text import TextPipeline
+from softquery.text import TextPipeline, Tokens
 
 CHUNK = 256
 """Texts of a bulk call that are answered together; results depend on nothing outside of a chunk."""
@@ -71,6 +73,11 @@ class Classifier:
         """The length at which texts are cut, as it is told to people."""
         return limit_of(self.reading, self.pipeline)
 
+    @property
+    def most_tokens(self) -> int:
+        """The most tokens that it reads of a text."""
+        return self.pipeline.config.max_tokens * (self.reading.max_sentences or 1)
+
     def parse_label(self, text: str) -> int:
         """A gold label as a class id; `ValueError` where it is not known."""
         return parse_class(text, self.labels)
@@ -100,21 +107,35 @@ class Classifier:
         """An answer for each text."""
         return [self._answer(row) for row in self.probabilities(texts).tolist()]
 
-    def explain(self, text: str) -> TextWeights:
-        """How much each word, and each sentence, had to say, with the answer that it led to."""
+    def explain(self, text: str, *, label: str | None = None) -> TextWeights:
+        """How much each word had to say, and what the answer owes to it.
+
+        Args:
+            text: The text.
+            label: Whose `reasons` are given; by default those of the answer.
+        """
         read = self.reading.encode([one_text(text, "the text")], self.pipeline)[0]
         found = self.backend.weigh(read.sentences)
-        answer = self._answer(self.calibration.probabilities(found.logits[None])[0].tolist())
+        row = self.calibration.probabilities(found.logits[None])
+        answer = self._answer(row[0].tolist())
+        column = int(self.decide(row)[0]) if label is None else self.parse_label(label)
+        words = tuple(map(tuple, self.reading.shown(text, self.pipeline)))
         return TextWeights(
             text=text,
-            sentences=tuple(map(tuple, self.reading.shown(text, self.pipeline))),
+            sentences=words,
             word_weights=tuple(found.word_weights),
             sentence_weights=found.sentence_weights,
             label=answer.label,
             score=answer.score,
             probabilities=answer.probabilities,
             model=self.bundle.path.name,
+            reasons=text_reasons(self, text, read.sentences, column),
+            contributions=contributions(self, words, found, float(row[0, column]), column),
         )
+
+    def probabilities_of_read(self, texts: Sequence[Tokens]) -> NDArray[np.float64]:
+        """As `probabilities`, for texts that `reading` has cut already."""
+        return self.calibration.probabilities(self.backend.logits(texts))
 
     def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""

@@ -20,6 +20,8 @@ from softquery.text import Tokens
 
 GRAPHS = {"attentive": ("classify",), "hierarchical": ("read", "judge")}
 """The graphs of each model."""
+STATES = "states"
+"""An output of `classify`, which graphs from earlier exports lack."""
 BATCH = 32
 """The most sentences, or documents, that a graph sees at a time."""
 TOKENS = 2048
@@ -42,6 +44,7 @@ class OnnxClassifyBackend:
         self._graphs = OnnxGraphs.of(bundle, names, laid_out(bundle, stored), threads)
         self.name, self._first = self._graphs.name, names[0]
         self.is_hierarchical = "judge" in names
+        self._has_states = STATES in self._graphs.outputs(self._first)
         self._words = None
         if inner is not None:
             self._words = InnerSentences(bundle, stored, inner, self._graphs.inputs(names[0]))
@@ -67,8 +70,11 @@ class OnnxClassifyBackend:
     def weigh(self, text: Tokens) -> Weighed:
         """Logits and weights of one text, each sentence read by itself."""
         if not self.is_hierarchical:
-            logits, weights = self._run([tuple(text[0])], ["logits", "weights"])
-            return Weighed(logits[0], [weights[0, : len(text[0])]], None)
+            count = len(text[0])
+            outputs = ["logits", "weights", *([STATES] if self._has_states else [])]
+            logits, weights, *states = self._run([tuple(text[0])], outputs)
+            kept = states[0][0, :count] if states else None
+            return Weighed(logits[0], [weights[0, :count]], None, kept)
         vectors, words = [], []
         for sentence in text:
             vector, weights = self._run([tuple(sentence)], ["sentence", "weights"])

@@ -12,6 +12,7 @@ from softquery.data import (
     Documents,
     DocumentShape,
     Slot,
+    TextBatch,
     Texts,
     document_slots,
     encode_ids,
@@ -66,13 +67,18 @@ class TorchClassifyBackend:
             if isinstance(data, Texts)
             else DocumentShape(max(1, len(text)), longest).as_length
         )
-        output = self.model(data.batch(torch.tensor([0], device=self._torch.device), length))
+        batch = data.batch(torch.tensor([0], device=self._torch.device), length)
+        output = self.model(batch)
+        states = None
+        if isinstance(self.model, Attentive) and isinstance(batch, TextBatch):
+            states = self.model.states(batch)[0, : lengths[0]].float().cpu().numpy()
         words = output.word_weights[0].float().cpu().numpy().reshape(-1, longest)
         shares = output.sentence_weights
         return Weighed(
             output.logits[0].float().cpu().numpy(),
             [row[:count] for row, count in zip(words, lengths, strict=False)],
             None if shares is None else shares[0, : len(text)].float().cpu().numpy(),
+            states,
         )
 
     @torch.inference_mode()

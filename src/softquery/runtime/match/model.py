@@ -28,6 +28,7 @@ from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
+from softquery.runtime.match.pair_reasons import pair_reasons
 from softquery.runtime.model_repr import model_repr
 from softquery.runtime.ranking import best_documents
 from softquery.text import UNK, Encoded
@@ -121,15 +122,24 @@ class Matcher:
         """An answer for each pair."""
         return self.answers(self.probabilities(pairs))
 
-    def explain(self, first: str, second: str) -> PairAlignment:
-        """Which words of two sentences looked at which, with the answer they led to."""
+    def explain(self, first: str, second: str, *, label: str | None = None) -> PairAlignment:
+        """Which words of two sentences looked at which, and what the answer owes to each word.
+
+        Args:
+            first: The first sentence.
+            second: The second sentence.
+            label: Whose `reasons` are given; by default those of the answer.
+        """
         first, second = one_text(first, "the first text"), one_text(second, "the second text")
         sides = self.pipeline.encode([first, second])
-        encodings = [self._encoding(tuple(side)) for side in self.read([first, second])[0]]
+        read = self.read([first, second])[0]
+        encodings = [self._encoding(tuple(side)) for side in read]
         found = self.backend.align(encodings[0], encodings[1])
         if found is None:
             raise BundleError(f"{self.bundle.path}: this model aligns no words, so it shows none")
-        answer = self._answer(self._squashed(found.logits[None])[0].tolist())
+        row = self._squashed(found.logits[None])
+        answer = self._answer(row[0].tolist())
+        column = int(self.decide(row)[0]) if self.labels and label is None else self.column(label)
         tokens = [len(side.tokens) for side in sides]
         written = reads_words(self.bundle)
         return PairAlignment(
@@ -143,7 +153,12 @@ class Matcher:
             score=answer.score,
             probabilities=answer.probabilities,
             model=self.bundle.path.name,
+            reasons=pair_reasons(self, (first, second), read, column),
         )
+
+    def probabilities_of_read(self, first: Read, second: Read) -> NDArray[np.float64]:
+        """As `probabilities`, for sides that `read` has cut already."""
+        return self._squashed(self.backend.pair_logits(first, second))
 
     def num_cut(self, texts: Texts) -> int:
         """How many of the texts are longer than the model's limit, and are cut to it."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from softquery.errors import ConfigError
 from softquery.runtime.batches import even_batches
 from softquery.runtime.given_texts import Texts, given_items, text_of
+from softquery.runtime.leaving_out import MOST_PARTS
 from softquery.runtime.match.backend import TOKENS, most_pairs
 from softquery.search.query.first_cut import filled, foretold, num_compared
 from softquery.search.query.index_models import IndexModels
@@ -267,11 +268,17 @@ class SearchSteps:
 
     def _alignment(self, hit: dict[str, Any]) -> SearchStep:
         weights = self.num_weights // max(1, self._num_good)
-        return SearchStep(self.num_tokens + weights // WEIGHTS_PER_TOKEN, lambda: self._align(hit))
+        length = self.num_tokens + weights // max(1, 2 * self.num_tokens)  # of both sides
+        variants = 1 + min(length, 2 * MOST_PARTS)  # the pair, and the pair without each word
+        tokens = length * variants + weights // WEIGHTS_PER_TOKEN
+        return SearchStep(tokens, lambda: self._align(hit))
 
     def _align(self, hit: dict[str, Any]) -> None:
         began = perf_counter()
-        hit["alignment"] = self.models.matcher.explain(self.text, hit[QUESTION]).to_dict()
+        matcher = self.models.matcher
+        label = matcher.labels[matcher.column()] if matcher.labels else None
+        # Why this row, and not why the matcher might say that it is none.
+        hit["alignment"] = matcher.explain(self.text, hit[QUESTION], label=label).to_dict()
         self._spend("explain", began)
 
     def _spend(self, stage: str, began: float) -> None:

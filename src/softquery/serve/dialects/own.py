@@ -77,8 +77,29 @@ class ExplainBody(SentencePair):
     model: Model = None
 
 
+class GivenReasons(ResponseBody):
+    """What the answer owes to each word, by leaving it out; lists are by sentence."""
+
+    answer: str
+    method: str
+    score: Annotated[float, Field(description="The log-odds of the answer with all words.")]
+    probability: float
+    words: list[list[str]]
+    changes: Annotated[
+        list[list[float]],
+        Field(description="How much of `score` is lost without the word; below 0 it rises."),
+    ]
+    probabilities: Annotated[
+        list[list[float]], Field(description="Of the answer without the word.")
+    ]
+    base: float | None
+
+
 class Explained(ResponseBody):
-    """Which words attended to which: rows are the tokens that attend, columns those attended to."""
+    """Which words attended to which: rows are the tokens that attend, columns those attended to.
+
+    `reasons` say what the answer owes to each word.
+    """
 
     first: str
     second: str
@@ -90,6 +111,7 @@ class Explained(ResponseBody):
     score: float
     probabilities: dict[str, float]
     model: str
+    reasons: GivenReasons | None
 
 
 class SearchBody(RequestBody):
@@ -250,7 +272,8 @@ class ClassifyBody(TextsBody):
         bool,
         Field(
             description="Whether answers have the `sentences` that the model read, with "
-            "`word_weights` and, of documents, `sentence_weights`; only models that attend can."
+            "`word_weights` and, of documents, `sentence_weights`, and `reasons`: what the answer "
+            "owes to each word, by leaving it out."
         ),
     ] = False
 
