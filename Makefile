@@ -21,6 +21,9 @@ WHEEL_FILES := $(SOURCES) pyproject.toml README.md LICENSE NOTICE
 MODELS := packages/softquery-models
 MODEL_FILES := $(shell find $(MODELS) -name __pycache__ -prune -o -print)
 
+# Other people's frameworks, which `make integrations` installs, each beside its own file.
+FOREIGN := $(foreach each,langchain llamaindex haystack,--ignore-glob="*/integrations/$(each).py")
+
 # One thread a process: the processes share the cores already, and results depend on the number.
 export OMP_NUM_THREADS := 1
 # Every process of a test would compile anew what it imports.
@@ -38,7 +41,7 @@ demo: $(DEMO)/.installed ## install without torch, then show the main jobs on sa
 # torch for a GPU alone. The files of tests that take longest come first (tests/conftest.py).
 test: $(VENV)/.installed $(VENV)/.models ## run the doctests and the tests against the built wheels
 	@status=0; \
-	$(PYTEST) --doctest-modules --ignore-glob="*/fused_step.py" --pyargs softquery \
+	$(PYTEST) --doctest-modules --ignore-glob="*/fused_step.py" $(FOREIGN) --pyargs softquery \
 		> $(VENV)/doctests.log 2>&1 & doctests=$$!; \
 	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=1; \
 	wait $$doctests || status=1; \

@@ -64,6 +64,11 @@ OPTIONAL_PACKAGES = (
     "usearch",
     "bm25s",
     "huggingface_hub",
+    "langchain_core",
+    "llama_index",
+    "haystack",
+    "spacy",
+    "mcp",
 )
 """What only extras bring."""
 

@@ -62,6 +62,24 @@ TABLE = (
         tests=("tests/unit/integrations/test_integrations_sklearn.py",),
         doctests=("softquery.integrations.sklearn",),
     ),
+    Integration(
+        name="langchain",
+        extras=("langchain", "search"),
+        shown=("langchain-core",),
+        doctests=("softquery.integrations.langchain", "softquery.integrations.given_models"),
+    ),
+    Integration(
+        name="llamaindex",
+        extras=("llamaindex", "search"),
+        shown=("llama-index-core",),
+        doctests=("softquery.integrations.llamaindex",),
+    ),
+    Integration(
+        name="haystack",
+        extras=("haystack", "search"),
+        shown=("haystack-ai",),
+        doctests=("softquery.integrations.haystack",),
+    ),
 )
 
 

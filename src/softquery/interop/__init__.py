@@ -3,7 +3,7 @@
 from softquery.interop.bert import import_bert, publish_bert
 from softquery.interop.elmo import import_elmo, publish_elmo
 from softquery.interop.pooled_bert import import_pooled_bert
-from softquery.interop.sentence_transformers import import_sentence_transformers
+from softquery.interop.sentence_transformer_folders import import_sentence_transformers
 from softquery.interop.static_table import import_static
 
 __all__ = [

@@ -8,7 +8,12 @@ from softquery import __version__
 from softquery.bundle import BundleConfig, write_bundle
 from softquery.errors import InputError
 from softquery.interop.bert_folder import BertFolder, read_bert_folder
-from softquery.interop.sentence_transformers import ARCHITECTURES, ENCODER, KIND, encoder_card
+from softquery.interop.sentence_transformer_folders import (
+    ARCHITECTURES,
+    ENCODER,
+    KIND,
+    encoder_card,
+)
 
 POOLER: Final = "pooler"
 POOLS: Final = ("cls", "max", "mean", POOLER)
