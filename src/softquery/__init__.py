@@ -5,6 +5,7 @@
 '0.1.0'
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def __getattr__(name: str) -> Any:
         from softquery import search
 
         return search.Index
+    if name == "ray":
+        return import_module("softquery.ray")
     if name == "train":
         from softquery.running.spreadsheet import python_train
 
@@ -67,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public names, also those that have not been imported yet."""
-    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
+    return sorted({*globals(), *__all__, "ray"} - {"Any", "TYPE_CHECKING", "import_module"})

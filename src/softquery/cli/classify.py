@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.terminal import shared_options as options
-from softquery.cli.terminal.answer_file import answer_file, load_kind, note_cuts, prepare_run
+from softquery.cli.terminal.answer_file import (
+    BulkAsk,
+    ModelWords,
+    answer_in_bulk,
+    load_kind,
+    note_cuts,
+)
 from softquery.cli.terminal.console import print_json, print_table
+from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,9 +28,11 @@ def classify(
     texts: options.Texts = None,
     model: options.Model = "sentiment-en",
     source: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--input", help="Many texts: .txt (one a line) .tsv .csv .jsonl .parquet, .gz .xz."
+            "--input",
+            metavar="PATH",
+            help="Many texts: .txt (one a line) .tsv .csv .jsonl .parquet, .gz .xz.",
         ),
     ] = None,
     output: options.AnswersOutput = None,
@@ -35,6 +44,10 @@ def classify(
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,
+    engine: options.EngineName = "local",
+    num_actors: options.NumActors = None,
+    gpus: options.Gpus = 0,
+    form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Say what a text is: its sentiment, its topic, or whatever was learnt.
@@ -42,6 +55,7 @@ def classify(
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
     options.require_input(texts, source, "texts, or --input FILE", on_error)
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)
     if source is None:
         given = texts or []
         options.check_given(given, output, "text", printed="texts")
@@ -56,8 +70,8 @@ def classify(
         return
     if explain is not None:
         raise ConfigError("--explain shows one text; give it in quotes")
-    run = prepare_run(source, output, columns, on_error, as_json)
-    answer_file(load_kind("classifier", model, backend, threads), run)
+    ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
+    answer_in_bulk("classifier", ModelWords(model, backend, threads), ask)
 
 
 def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:

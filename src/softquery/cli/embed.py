@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.terminal.answer_file import tell_end
+from softquery.cli.terminal.answer_file import BulkAsk, ModelWords, tell_end
 from softquery.cli.terminal.bad_rows import BadRows
 from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import (
     AsJson,
     BackendName,
+    EngineName,
+    Gpus,
+    NumActors,
     OnError,
     Threads,
     parse_rename,
@@ -40,6 +44,24 @@ Cache = Annotated[
         min=0, help="Words: megabytes of words by themselves to keep; 0 for none; by default 64."
     ),
 ]
+VectorForm = Annotated[
+    str | None,
+    typer.Option(
+        help="Engine ray: form of the shards, parquet or npz; of a sentence encoder also npy."
+    ),
+]
+LinesFile = Annotated[
+    str | None,
+    typer.Argument(help="One text per line (.txt), or a column `text` or `tokens` of a table."),
+]
+VectorsOutput = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="A sentence encoder's matrix: .npy, .npz or .parquet. Words: one array per line, "
+        ".npz or .parquet. Engine ray: a folder of shards.",
+    ),
+]
 CACHE = 64
 MEGABYTE = 1024 * 1024
 SHOWN = 4
@@ -47,21 +69,12 @@ SHOWN = 4
 
 
 def embed(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="One text per line (.txt), or a column `text` or `tokens` of a table."),
-    ] = None,
+    file: LinesFile = None,
     text: Annotated[
         list[str] | None, typer.Option(help="A text in place of a file. Repeatable.")
     ] = None,
     model: EmbedModel = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            help="A sentence encoder's matrix: .npy, .npz or .parquet. Words: one array per line, "
-            ".npz or .parquet."
-        ),
-    ] = None,
+    output: VectorsOutput = None,
     dimensions: Annotated[
         int | None,
         typer.Option(min=1, help="Sentences: numbers of each vector to keep, the first ones."),
@@ -85,6 +98,10 @@ def embed(
     backend: BackendName = "auto",
     threads: Threads = None,
     cache: Cache = None,
+    engine: EngineName = "local",
+    num_actors: NumActors = None,
+    gpus: Gpus = 0,
+    form: VectorForm = None,
     as_json: AsJson = False,
 ) -> None:
     """Write vectors: of sentences, lines x width, or of words in their context, by the model.
@@ -96,10 +113,17 @@ def embed(
     from softquery.runtime.loading import opened
 
     require_choice("--on-error", on_error, ("stop", "skip"))
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=file)
+    if file is not None and runs_on.is_ray:
+        ask = BulkAsk(file, output, columns, on_error, as_json, runs_on)
+        _refuse({"--stateful": stateful or None, "--cache": cache}, "the engine local")
+        words = ModelWords(_named(model), backend, threads)
+        _embed_shards(words, ask, dimensions, layers, precision)
+        return
     wish = _Wish(
-        file=file,
+        file=None if file is None else Path(file),
         texts=text or [],
-        output=output,
+        output=None if output is None else Path(output),
         columns=columns,
         skips=on_error == "skip",
         precision=precision,
@@ -118,6 +142,35 @@ def embed(
         return
     _refuse({"--dimensions": dimensions}, f"sentences, and {model} gives vectors of words")
     _embed_words(bundle, wish, layers or "all", stateful, CACHE if cache is None else cache)
+
+
+def _named(model: str | None) -> str:
+    """With many files, nobody wants to guess a language from all of them."""
+    if model is None:
+        raise ConfigError("--engine ray needs --model, such as embed-en or embed-zh")
+    return model
+
+
+def _embed_shards(
+    words: ModelWords,
+    ask: BulkAsk,
+    dimensions: int | None,
+    layers: str | None,
+    precision: str,
+) -> None:
+    """Embed the rows of many files into a folder of shards."""
+    from softquery.cli.terminal.ray_files import embed_on_ray
+    from softquery.ray import VectorOptions
+    from softquery.runtime.embed.layer_choice import parse_layers
+    from softquery.runtime.loading import opened
+
+    require_choice("--precision", precision, ("float32", "float16"))
+    is_encoder = opened(words.name).config.kind == "sentence-encoder"
+    given = {"--layers": layers} if is_encoder else {"--dimensions": dimensions}
+    _refuse(given, "words in context" if is_encoder else "sentences")
+    chosen = parse_layers(layers or "all")
+    options = VectorOptions(layers=chosen, dimensions=dimensions, precision=precision)
+    embed_on_ray(words, ask, options)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

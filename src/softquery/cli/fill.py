@@ -1,15 +1,13 @@
 """`softquery fill`."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softquery.cli.terminal import shared_options as options
-from softquery.cli.terminal.answer_file import FileRun, answer_file, prepare_run
+from softquery.cli.terminal.answer_file import BulkAsk, ModelWords, answer_in_bulk
 from softquery.cli.terminal.console import print_json, print_table
-from softquery.errors import InputError
+from softquery.cli.terminal.engine_choice import chosen_engine
 
 if TYPE_CHECKING:
     from softquery.answers import Filled
@@ -27,9 +25,11 @@ def fill(
     ] = "",
     top_k: Annotated[int, typer.Option(min=1, help="Words for each mask.")] = 5,
     source: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--input", help="Many texts: .txt (one a line) .tsv .csv .jsonl .parquet, .gz .xz."
+            "--input",
+            metavar="PATH",
+            help="Many texts: .txt (one a line) .tsv .csv .jsonl .parquet, .gz .xz.",
         ),
     ] = None,
     output: options.AnswersOutput = None,
@@ -37,6 +37,10 @@ def fill(
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,
+    engine: options.EngineName = "local",
+    num_actors: options.NumActors = None,
+    gpus: options.Gpus = 0,
+    form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Say what may stand where a word was hidden, such as in "The capital of France is [MASK]".
@@ -48,6 +52,7 @@ def fill(
     right, so that longer words score lower. A text that is too long is refused.
     """
     options.require_input(texts, source, "texts, or --input FILE", on_error)
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)
     from softquery.runtime.fill.model import FillRequest, open_filler
 
     words = [word.strip() for word in candidates.split(",")] if candidates else None
@@ -58,31 +63,8 @@ def fill(
         options.check_given(given, output, "text", printed="words")
         _some(open_filler(model, **how), given, request, as_json)
         return
-    run = prepare_run(source, output, columns, on_error, as_json)
-    filler = open_filler(model, **how)
-    answer_file(
-        filler,
-        run,
-        request=request,
-        prepare=lambda rows: _fillable(rows, filler, request, run),
-    )
-
-
-def _fillable(
-    rows: Iterator[Any], filler: "MaskFiller", request: "FillRequest", run: FileRun
-) -> Iterator[Any]:
-    """Rows whose text can be filled; another one stops the run or is noted, as was asked."""
-    longest = max(map(len, filler.reader.spell(request.candidates)), default=1)
-    for row in rows:
-        try:
-            filler.reader.read(row.values["text"], longest=longest)
-        except InputError as error:
-            placed = InputError(error.message, source=row.source, row=row.number)
-            if run.bad is None:
-                raise placed from None
-            run.bad.add(placed)
-            continue
-        yield row
+    ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
+    answer_in_bulk("encoder", ModelWords(model, backend, threads), ask, request)
 
 
 def _some(filler: "MaskFiller", texts: list[str], request: "FillRequest", as_json: bool) -> None:

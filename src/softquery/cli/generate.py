@@ -7,13 +7,14 @@ import typer
 
 from softquery.cli.terminal import shared_options as options
 from softquery.cli.terminal.answer_file import (
-    FileRun,
-    answer_file,
+    BulkAsk,
+    ModelWords,
+    answer_in_bulk,
     load_kind,
     note_cuts,
-    prepare_run,
 )
 from softquery.cli.terminal.console import note, print_json, print_table, print_text
+from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
     from softquery.decoding import Strategy
     from softquery.runtime import GenerateRequest, Generator
 
+Input = Annotated[
+    str | None,
+    typer.Option(
+        "--input",
+        metavar="PATH",
+        help="Many texts: .txt .tsv .csv .jsonl .parquet, .gz .xz.",
+    ),
+]
 ONE_TEXT = "--stream and --explain show one text; give one"
 
 
 def generate(
     texts: options.Texts = None,
     model: options.Model = "translate-de-en",
-    source: Annotated[
-        Path | None,
-        typer.Option("--input", help="Many texts: .txt .tsv .csv .jsonl .parquet, .gz .xz."),
-    ] = None,
+    source: Input = None,
     output: options.AnswersOutput = None,
     columns: Annotated[str, typer.Option(help="Our column to the file's: source=text.")] = "",
     beam: Annotated[int, typer.Option(min=1, help="Texts that a search keeps; 1 is greedy.")] = 5,
@@ -66,6 +72,10 @@ def generate(
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,
+    engine: options.EngineName = "local",
+    num_actors: options.NumActors = None,
+    gpus: options.Gpus = 0,
+    form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write for each text: translate it, answer a couplet's upper line, whatever was learnt.
@@ -74,6 +84,7 @@ def generate(
     """
     drawn = (sample, top_k, top_p, temperature, seed)
     options.require_input(texts, source, "texts, or --input FILE", on_error)
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)
     strategy = _strategy(beam, n_best, (length_penalty, coverage), drawn)
     request = _request(
         strategy, prefix, (min_length, max_length), (ban or [], require or []), (rules, rank)
@@ -93,19 +104,8 @@ def generate(
         return
     if stream or explain is not None:
         raise ConfigError("--stream and --explain show one text; give it in quotes")
-    run = prepare_run(source, output, columns, on_error, as_json)
-    _many(load_kind("generator", model, backend, threads), run, request)
-
-
-def _many(generator: "Generator", run: FileRun, request: "GenerateRequest") -> None:
-    """Answer the rows of a file that can keep to what is asked."""
-    on_bad = None if run.bad is None else run.bad.add
-    answer_file(
-        generator,
-        run,
-        request=request,
-        prepare=lambda rows: generator.rows_within_rules(rows, request, on_bad),
-    )
+    ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
+    answer_in_bulk("generator", ModelWords(model, backend, threads), ask, request)
 
 
 def _strategy(

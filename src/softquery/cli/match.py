@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.terminal import shared_options as options
-from softquery.cli.terminal.answer_file import answer_file, load_kind, note_cuts, prepare_run
+from softquery.cli.terminal.answer_file import (
+    BulkAsk,
+    ModelWords,
+    answer_in_bulk,
+    load_kind,
+    note_cuts,
+)
 from softquery.cli.terminal.console import print_json, print_table
+from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -20,7 +27,10 @@ def match(
     sentence2: Annotated[str | None, typer.Argument(help="The second sentence.")] = None,
     model: options.Model = "match-en",
     pairs: Annotated[
-        Path | None, typer.Option(help="Many pairs: .tsv .csv .jsonl .parquet, plain or .gz .xz.")
+        str | None,
+        typer.Option(
+            metavar="PATH", help="Many pairs: .tsv .csv .jsonl .parquet, plain or .gz .xz."
+        ),
     ] = None,
     output: options.AnswersOutput = None,
     columns: options.PairColumns = "",
@@ -30,6 +40,10 @@ def match(
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,
+    engine: options.EngineName = "local",
+    num_actors: options.NumActors = None,
+    gpus: options.Gpus = 0,
+    form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Say what two sentences are to each other: one pair, or a file of any size.
@@ -37,6 +51,7 @@ def match(
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
     options.require_input(sentence1 is not None, pairs, "two sentences, or --pairs FILE", on_error)
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=pairs)
     if pairs is None:
         if sentence1 is None or sentence2 is None:
             raise ConfigError("give two sentences, each in quotes")
@@ -52,8 +67,8 @@ def match(
         return
     if explain is not None:
         raise ConfigError("--explain shows one pair; give two sentences")
-    run = prepare_run(pairs, output, columns, on_error, as_json)
-    answer_file(load_kind("matcher", model, backend, threads), run)
+    ask = BulkAsk(pairs, output, columns, on_error, as_json, runs_on)
+    answer_in_bulk("matcher", ModelWords(model, backend, threads), ask)
 
 
 def _refuse_empty(**texts: str) -> None:

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softquery.cli.terminal import shared_options as options
-from softquery.cli.terminal.answer_file import answer_file, load_kind, note_cuts, prepare_run
+from softquery.cli.terminal.answer_file import (
+    BulkAsk,
+    ModelWords,
+    answer_in_bulk,
+    load_kind,
+    note_cuts,
+)
 from softquery.cli.terminal.console import print_json, print_line
+from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,8 +35,12 @@ def read(
     ] = None,
     model: options.Model = "read-en",
     source: Annotated[
-        Path | None,
-        typer.Option("--input", help="Many questions: SQuAD's .json, or .jsonl, .gz .xz."),
+        str | None,
+        typer.Option(
+            "--input",
+            metavar="PATH",
+            help="Many questions: SQuAD's .json, or .jsonl, .gz .xz.",
+        ),
     ] = None,
     output: options.AnswersOutput = None,
     columns: Annotated[
@@ -41,6 +52,10 @@ def read(
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,
+    engine: options.EngineName = "local",
+    num_actors: options.NumActors = None,
+    gpus: options.Gpus = 0,
+    form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Find the answer to a question in a context of any length, or in many.
@@ -48,6 +63,7 @@ def read(
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
     options.require_input(questions, source, "questions with --context, or --input FILE", on_error)
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)
     if source is None:
         asked = questions or []
         text = _check_some(asked, context, output, explain)
@@ -60,12 +76,12 @@ def read(
     if context is not None or explain is not None:
         name = "--explain shows one question" if explain else "--context is for one question"
         raise ConfigError(f"{name}; give it in quotes")
-    run = prepare_run(source, output, columns, on_error, as_json)
-    answer_file(load_kind("reader", model, backend, threads), run)
+    ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
+    answer_in_bulk("reader", ModelWords(model, backend, threads), ask)
 
 
 def _check_some(
-    questions: list[str], context: str | None, output: Path | None, explain: Path | None
+    questions: list[str], context: str | None, output: str | None, explain: Path | None
 ) -> str:
     """Refuse, before a model is opened, what cannot be answered; else the text that is read."""
     options.check_given(questions, output, "question", printed="answers")

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softquery.cli.terminal import shared_options as options
-from softquery.cli.terminal.answer_file import answer_file, load_kind, note_cuts, prepare_run
+from softquery.cli.terminal.answer_file import (
+    BulkAsk,
+    ModelWords,
+    answer_in_bulk,
+    load_kind,
+    note_cuts,
+)
 from softquery.cli.terminal.console import print_json, print_line
+from softquery.cli.terminal.engine_choice import chosen_engine
 
 if TYPE_CHECKING:
     from softquery.answers import Tagged
@@ -23,9 +29,11 @@ def tag(
     texts: options.Texts = None,
     model: options.Model = "tagger-en",
     source: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--input", help="Many texts: .txt .tsv .csv .jsonl .parquet .conll .conllu, .gz .xz."
+            "--input",
+            metavar="PATH",
+            help="Many texts: .txt .tsv .csv .jsonl .parquet .conll .conllu, .gz .xz.",
         ),
     ] = None,
     output: options.AnswersOutput = None,
@@ -38,6 +46,10 @@ def tag(
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,
+    engine: options.EngineName = "local",
+    num_actors: options.NumActors = None,
+    gpus: options.Gpus = 0,
+    form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Say of every word what it is: names, parts of speech, or whatever was learnt.
@@ -45,14 +57,15 @@ def tag(
     An interrupted bulk run goes on where it stopped when the same command is given again.
     """
     options.require_input(texts, source, "texts, or --input FILE", on_error)
+    runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)
     options.require_choice("--split", split, ("words", "spaces"))
     if source is None:
         options.check_given(texts or (), output, "text", printed="texts")
         _some(load_kind("tagger", model, backend, threads), texts or [], split, as_json)
         return
-    run = prepare_run(source, output, columns, on_error, as_json)
+    ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
     prepare = at_spaces if split == "spaces" else iter
-    answer_file(load_kind("tagger", model, backend, threads), run, prepare=prepare)
+    answer_in_bulk("tagger", ModelWords(model, backend, threads), ask, prepare=prepare)
 
 
 def _some(tagger: "Tagger", texts: list[str], split: str, as_json: bool) -> None:

@@ -158,10 +158,7 @@ class BulkAnswers:
 
     def identity(self) -> dict[str, str]:
         """What the answers depend on besides the rows."""
-        if self.request is None:
-            return identity(self.model)
-        asked = hashlib.sha256(repr(self.request).encode()).hexdigest()[:16]
-        return {**identity(self.model), "request": asked}
+        return {**identity(self.model), **request_identity(self.request)}
 
     def lines(self, chunk: list[Any]) -> Iterator[str | Unanswered]:
         """A line of JSON for each row, or why it has none."""
@@ -181,6 +178,13 @@ class BulkAnswers:
         return self.bulk.num_cut(self.model, chunk)
 
 
+def request_identity(request: object | None) -> dict[str, str]:
+    """What the answers depend on of a request; nothing where there is none."""
+    if request is None:
+        return {}
+    return {"request": hashlib.sha256(repr(request).encode()).hexdigest()[:16]}
+
+
 class HasBackend(Protocol):
     """An opened model: its bundle, and the backend that computes for it."""
 
@@ -195,8 +199,18 @@ class HasBackend(Protocol):
 
 def identity(model: HasBackend) -> dict[str, str]:
     """What the answers depend on besides the rows: the model's files, and what computes."""
+    return content_identity(model.bundle, model.backend.name)
+
+
+def content_identity(bundle: Bundle, backend: str) -> dict[str, str]:
+    """The same for a bundle that is not open.
+
+    Args:
+        bundle: The model folder.
+        backend: The name of what computes.
+    """
     found = hashlib.sha256()
-    folder, base = model.bundle.path, model.bundle.config.base
+    folder, base = bundle.path, bundle.config.base
     names = ["config.json", "tokenizer.json", "source_tokenizer.json",
              "model.safetensors", "calibration.json"]  # fmt: skip
     paths = [*(folder / name for name in names), *sorted(folder.glob("onnx/*"))]
@@ -206,7 +220,7 @@ def identity(model: HasBackend) -> dict[str, str]:
     for path in paths:
         if path.is_file():
             found.update(path.name.encode() + _content_hash(path))
-    return {"model": found.hexdigest(), "backend": model.backend.name}
+    return {"model": found.hexdigest(), "backend": backend}
 
 
 def _content_hash(path: Path) -> bytes:

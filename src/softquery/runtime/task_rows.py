@@ -25,6 +25,7 @@ from softquery.files import (
 )
 
 Record = dict[str, Any]
+OnBad = Callable[[InputError], object] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +81,9 @@ class BulkRows:
         columns: What a row holds, as a user names it.
         noun: What a row is called.
         done: What was done with a row.
+        keep: Leaves out, before rows are put in chunks, those that cannot be answered as asked.
+            Takes the model, the rows, the request, and who is told of a bad row instead of its
+            error being raised. None where every row can.
     """
 
     parse: RowParser
@@ -90,6 +94,7 @@ class BulkRows:
     columns: tuple[str, ...] = ("text",)
     noun: str = "text"
     done: str = "answered"
+    keep: Callable[[Any, Iterator[Any], Any, OnBad], Iterator[Any]] | None = None
 
 
 def _table(*columns: str) -> RowParser:
@@ -193,6 +198,7 @@ TEXTS_TO_FILL = BulkRows(
     num_cut=lambda filler, rows: filler.num_cut(_texts(rows)),
     told_cut=lambda filler, count: _cut(count, "text", filler.pipeline),
     done="filled",
+    keep=lambda filler, rows, request, on_bad: filler.fillable_rows(rows, request, on_bad),
 )
 
 
@@ -254,6 +260,9 @@ SOURCES_TO_GENERATE_FROM = BulkRows(
     answer=_generated,
     num_cut=lambda generator, rows: generator.num_cut(_texts(rows, "source")),
     told_cut=lambda generator, count: _cut(count, "text", generator.source_pipeline),
+    keep=lambda generator, rows, request, on_bad: generator.rows_within_rules(
+        rows, request, on_bad
+    ),
 )
 
 

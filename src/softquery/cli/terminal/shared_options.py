@@ -29,7 +29,11 @@ Model = Annotated[
     typer.Option(help="A name from the zoo, or a bundle's folder.", autocompletion=model_names),
 ]
 AnswersOutput = Annotated[
-    Path | None, typer.Option(help="Answers as .jsonl; OUTPUT.partial until complete.")
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="Answers as .jsonl; OUTPUT.partial until complete. Engine ray: a folder of shards.",
+    ),
 ]
 Texts = Annotated[list[str] | None, typer.Argument(help="Texts, each in quotes.")]
 PairColumns = Annotated[
@@ -43,6 +47,20 @@ Threads = Annotated[
     int | None, typer.Option(min=1, help="Threads that one call may use; all cores by default.")
 ]
 AllThreads = Annotated[int | None, typer.Option(min=1, help="All cores by default.")]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        help="`local`, or `ray`: files, folders, patterns and object stores, by many processes."
+    ),
+]
+NumActors = Annotated[
+    int | None,
+    typer.Option(min=1, help="Engine ray: models open at once; by default one per GPU or CPU."),
+]
+Gpus = Annotated[int, typer.Option(min=0, help="Engine ray: GPUs of all actors together.")]
+Form = Annotated[
+    str | None, typer.Option(help="Engine ray: form of the shards, jsonl, parquet or csv.")
+]
 TopK = Annotated[int, typer.Option("--top-k", "--top", min=1, help="How many to show.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -62,7 +80,7 @@ def require_choice(option: str, value: str, known: Sequence[str]) -> None:
         raise ConfigError(f"{option} must be {' or '.join(known)}, got {value!r:.40}")
 
 
-def require_input(given: object, source: Path | None, told: str, on_error: str) -> None:
+def require_input(given: object, source: object, told: str, on_error: str) -> None:
     """Refuse neither or both of what is given in quotes and a file, and an unknown `--on-error`."""
     if (source is None) == (not given):
         raise ConfigError(f"give either {told}")
@@ -89,7 +107,7 @@ def columns_for(bundle: "Bundle", given: dict[str, str] | None, wanted: Sequence
     return {ours: theirs for ours, theirs in bundle.config.columns.items() if ours in wanted}
 
 
-def check_given(texts: Sequence[str], output: Path | None, noun: str, printed: str) -> None:
+def check_given(texts: Sequence[str], output: object, noun: str, printed: str) -> None:
     """Refuse, before a model is opened, texts on the command line that cannot be answered.
 
     Args:

@@ -3,7 +3,7 @@
 M masks, V pieces of the vocabulary.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from softquery.answers.fill import Filled
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError, InputError
+from softquery.files import Row
 from softquery.numpy_softmax import softmax
 from softquery.runtime.call_checks import TEXTS, listed_texts, whole_number
 from softquery.runtime.fill.backend import FillBackend, MaskedRow
@@ -116,6 +117,31 @@ class MaskFiller:
                 source = TEXTS if row else "the text"
                 raise InputError(error.message, source=source, row=row) from None
         return self.filled(read, request, pieces)
+
+    def fillable_rows(
+        self,
+        rows: Iterable[Row],
+        request: FillRequest,
+        on_bad: Callable[[InputError], object] | None = None,
+    ) -> Iterator[Row]:
+        """The rows whose text can be filled.
+
+        Args:
+            rows: With `text`.
+            request: What is wanted.
+            on_bad: Told of a row that is left out; without it, the first one is raised.
+        """
+        longest = max(map(len, self.reader.spell(request.candidates)), default=1)
+        for row in rows:
+            try:
+                self.reader.read(row.values["text"], longest=longest)
+            except InputError as error:
+                placed = InputError(error.message, source=row.source, row=row.number)
+                if on_bad is None:
+                    raise placed from None
+                on_bad(placed)
+            else:
+                yield row
 
     def filled(
         self,
