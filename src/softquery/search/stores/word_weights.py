@@ -1,0 +1,76 @@
+"""BM25 in a store: what is kept of a row's words, and what is computed from it.
+
+A store recalls rows by a sparse vector of the weights that BM25 gives their words, but for idf. Its
+components are numbered by a hash, so that writers need to agree on nothing. The weights assume a
+usual length, because the mean length of all rows changes with every row. That only decides what is
+recalled; the score itself is computed from counts and today's statistics.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+import numpy as np
+
+from softquery.search.storage.word_recall import B, K1
+from softquery.search.stores.row_store import WordStatistics
+
+COMPONENTS = 1_000_000_000
+"""Components of a sparse vector; the most that pgvector allows."""
+
+
+def component(word: str) -> int:
+    """The number of a word's component, from 0.
+
+    >>> component("refund")
+    655127189
+    """
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % COMPONENTS
+
+
+def saturated(count: int, length: int, mean_length: float) -> float:
+    """How much a word counts in a row, but for idf (Robertson & Zaragoza 2009, 3.4).
+
+    Args:
+        count: How often the row has it.
+        length: Words of the row.
+        mean_length: Words of a row on average.
+    """
+    return count / (count + K1 * (1 - B + B * length / mean_length))
+
+
+def sparse_weights(words: Mapping[str, int], usual_length: float) -> dict[int, float]:
+    """The sparse vector of a row: the weight of each word by its component."""
+    length = sum(words.values())
+    found: dict[int, float] = {}
+    for word, count in words.items():
+        place = component(word)
+        found[place] = found.get(place, 0.0) + saturated(count, length, usual_length)
+    return found
+
+
+def sparse_query(weights: Mapping[str, float]) -> dict[int, float]:
+    """The sparse vector of a query: the weight of each of its words by its component."""
+    found: dict[int, float] = {}
+    for word, weight in weights.items():
+        found[component(word)] = found.get(component(word), 0.0) + weight
+    return found
+
+
+def bm25(words: Mapping[str, int], weights: Mapping[str, float], known: WordStatistics) -> float:
+    """The score of a row, in the precision in which folders store it.
+
+    Args:
+        words: How often the row has each of its words.
+        weights: Those of the query's words, see `query_weights`.
+        known: Statistics of all rows.
+    """
+    length, mean = sum(words.values()), known.num_words / max(1, known.num_rows)
+    total = np.float32(0)
+    for word, weight in weights.items():
+        if word in words:
+            part = np.float32(saturated(words[word], length, mean))
+            total += np.float32(weight) * part
+    return float(total)
+
+
