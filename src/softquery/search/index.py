@@ -25,7 +25,6 @@ from softquery.search.changes.building import (
     build_rows,
     compact,
     delete_rows,
-    new_manifest,
     rebuild_rows,
 )
 from softquery.search.changes.index_checks import (
@@ -36,9 +35,10 @@ from softquery.search.changes.index_checks import (
     checked_ids,
     require_extra,
 )
+from softquery.search.changes.preparing import prepare
 from softquery.search.index_view import Advance, IndexView
-from softquery.search.query.index_languages import check_language, choose_matcher
-from softquery.search.query.index_models import NO_AIM, IndexModels, open_models, portable
+from softquery.search.query.index_languages import check_language
+from softquery.search.query.index_models import NO_AIM, IndexModels
 from softquery.search.storage.entries import Source, read_source, to_entries
 from softquery.search.storage.manifest import (
     AUTO,
@@ -62,6 +62,8 @@ class Index(IndexView):
         store: The folder.
         models: The models that encode rows and queries.
     """
+
+    _store: Store
 
     def __init__(self, store: Store, models: IndexModels) -> None:
         super().__init__(store, models)
@@ -104,19 +106,9 @@ class Index(IndexView):
         folder = Path(output)
         require_extra()
         check_place(folder)
-        if language is not None:
-            check_language(language)
-        settings, chosen = settings or IndexSettings(), ""
-        if model is None:
-            given = read_source(source, columns=columns, language=language)
-            choice = choose_matcher(given.languages, given.name)
-            model, chosen = choice.model, f"{choice.model} is chosen: {choice.reason}"
-            models = open_models(model, settings, threads)
-        else:
-            models = open_models(model, settings, threads)
-            given = read_source(source, columns=columns, language=language)
-        entries = to_entries(given, models.matcher.pipeline.config)
-        fresh = new_manifest(portable(model), models, entries)
+        models, entries, fresh, chosen = prepare(
+            source, model, language, columns, settings or IndexSettings(), threads
+        )
         if is_index(folder):
             check_same(folder, fresh)
         else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from softquery.errors import counted
 from softquery.runtime import Matcher
@@ -20,14 +20,39 @@ from softquery.search.query.waiting import all_awaited, awaited
 from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.storage.index_folder import folder_sizes
 from softquery.search.storage.manifest import LEARNED, Manifest, check_min_score
-from softquery.search.storage.segment import Segment
-from softquery.search.storage.store import Store
+from softquery.search.storage.segment import Segment, SegmentShape
 from softquery.search.storage.tuning_files import StoredTuning
 from softquery.search.tuning.stored_score import tuned_score_of
 from softquery.search.tuning.tune_report import TuneReport, report_of
 from softquery.search.tuning.tuned_score import TunedScore
 
 Advance = Callable[[int], object]
+
+
+class ReadableStore(Protocol):
+    """Where an index lies, as far as searching it asks."""
+
+    @property
+    def folder(self) -> Path:
+        """Its folder, or what stands for one."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """The state of the index as this process sees it."""
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments that hold the rows, if they are in folders."""
+
+    @property
+    def tuning(self) -> StoredTuning | None:
+        """What was learned from labelled queries, if anything was."""
+
+    def require_shape(self, shape: SegmentShape) -> None:
+        """Refuse segments, also later ones, that other models have written."""
+
+    def refresh(self) -> bool:
+        """Load what other processes have changed, and return whether there was anything."""
 
 
 class IndexView:
@@ -38,14 +63,15 @@ class IndexView:
         models: The models that encode rows and queries.
     """
 
-    def __init__(self, store: Store, models: IndexModels) -> None:
-        self._store, self._models = store, models
+    def __init__(self, store: ReadableStore, models: IndexModels) -> None:
+        self._store: ReadableStore = store
+        self._models = models
         self._store.require_shape(models.shape(store.manifest.columns))
         self._facts: tuple[tuple[Segment, ...], IndexFacts] | None = None
         self._tuned: tuple[StoredTuning, TunedScore] | None = None
 
     def __repr__(self) -> str:
-        name, model = str(self.path), Path(self._store.manifest.model).name
+        name, model = self.address, Path(self._store.manifest.model).name
         tuning = self.tuning
         shown = (
             ""
@@ -61,6 +87,11 @@ class IndexView:
     def path(self) -> Path:
         """The folder."""
         return self._store.folder
+
+    @property
+    def address(self) -> str:
+        """Where the index lies, as it is typed."""
+        return str(self.path)
 
     @property
     def manifest(self) -> Manifest:

@@ -55,7 +55,9 @@ def check_same(folder: Path, fresh: Manifest) -> None:
         raise InputError(message, source=folder)
 
 
-def check_matcher(folder: Path, manifest: Manifest, matcher: Matcher, chosen: str | None) -> None:
+def check_matcher(
+    folder: Path | str, manifest: Manifest, matcher: Matcher, chosen: str | None
+) -> None:
     """Refuse a matcher whose encodings are not those that an index stores.
 
     Args:
@@ -82,7 +84,7 @@ def _is_own(manifest: Manifest, chosen: str) -> bool:
     return False
 
 
-def check_vectors(folder: Path, manifest: Manifest, vectors: TextVectors) -> None:
+def check_vectors(folder: Path | str, manifest: Manifest, vectors: TextVectors) -> None:
     """Refuse a source of vectors that is not the one whose vectors an index stores."""
     found = vector_fingerprint(vectors)
     if found != manifest.vector_fingerprint:
@@ -90,7 +92,7 @@ def check_vectors(folder: Path, manifest: Manifest, vectors: TextVectors) -> Non
         raise _made_with_another(folder, source, manifest.vector_fingerprint, found)
 
 
-def _made_with_another(folder: Path, model: str, before: str, found: str) -> InputError:
+def _made_with_another(folder: Path | str, model: str, before: str, found: str) -> InputError:
     """The error for an index whose model was replaced under the same name."""
     marks = f"fingerprint {before[:8]}, today's is {found[:8]}"
     command = f"softquery index {quote(str(folder))} --rebuild"

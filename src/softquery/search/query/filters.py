@@ -61,7 +61,7 @@ def _within(segments: Sequence[Segment], column: str, bounds: Bounds) -> list[Ma
     masks = [np.ones(len(segment), dtype=np.bool_) for segment in segments]
     for operator, value in bounds.items():
         if operator == "!=":
-            each = [~segment.cells.holds(column, _as_text(value)) for segment in segments]
+            each = [~segment.cells.holds(column, as_text(value)) for segment in segments]
         else:
             each = _compared(segments, column, operator, value)
         masks = [mask & more for mask, more in zip(masks, each, strict=True)]
@@ -69,17 +69,27 @@ def _within(segments: Sequence[Segment], column: str, bounds: Bounds) -> list[Ma
 
 
 def _compared(segments: Sequence[Segment], column: str, operator: str, value: Bound) -> list[Mask]:
-    kind, least, is_day = parsed_bound(value)
-    if is_day and operator in ("<=", ">"):  # all of that day, whatever the time
-        operator, least = {"<=": "<", ">": ">="}[operator], least + DAY
+    kind, operator, least = bound_of(operator, value)
     compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[operator]
     read = number_of if kind == NUMBER else time_of
     values = [segment.cells.measured(column, kind, read) for segment in segments]
     if any(map(len, values)) and all(bool(np.isnan(each).all()) for each in values):
         what = "a number" if kind == NUMBER else "a date such as 2026-01-31"
-        message = f"column {column!r:.60} holds nowhere {what} to compare with {_as_text(value)!r}"
+        message = f"column {column!r:.60} holds nowhere {what} to compare with {as_text(value)!r}"
         raise InputError(message)
     return [compare(each, least) for each in values]  # NaN is within no bounds
+
+
+def bound_of(operator: str, value: Bound) -> tuple[str, str, float]:
+    """What a bound compares: whether numbers or times, by which operator, and with what.
+
+    >>> bound_of("<=", "1970-01-01"), bound_of("<=", 5)
+    (('time', '<', 86400.0), ('number', '<=', 5.0))
+    """
+    kind, least, is_day = parsed_bound(value)
+    if is_day and operator in ("<=", ">"):  # all of that day, whatever the time
+        return kind, {"<=": "<", ">": ">="}[operator], least + DAY
+    return kind, operator, least
 
 
 def parsed_bound(value: Bound) -> tuple[str, float, bool]:
@@ -91,7 +101,7 @@ def parsed_bound(value: Bound) -> tuple[str, float, bool]:
     >>> parsed_bound("20"), parsed_bound("1970-01-02")
     (('number', 20.0, False), ('time', 86400.0, True))
     """
-    text = _as_text(value).strip()
+    text = as_text(value).strip()
     if not math.isnan(number := number_of(text)):
         return NUMBER, number, False
     if not math.isnan(moment := time_of(text)):
@@ -168,7 +178,7 @@ def _check_bounds(column: str, bounds: Mapping[object, object]) -> None:
             parsed_bound(value)
 
 
-def _as_text(value: Bound) -> str:
+def as_text(value: Bound) -> str:
     """A bound as a cell would hold it."""
     return value.isoformat() if isinstance(value, date) else str(value)
 

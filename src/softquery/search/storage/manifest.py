@@ -222,16 +222,29 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError(_no_index(folder), source=folder) from None
     except ValueError:
         raise InputError("is damaged (expected JSON)", source=path) from None
+    return manifest_from(data, path)
+
+
+def manifest_from(data: object, source: str | Path) -> Manifest:
+    """The state of an index in the content of its JSON.
+
+    Args:
+        data: The content.
+        source: Where it was read, for errors.
+
+    Raises:
+        InputError: It is damaged, or newer than this version of softquery.
+    """
     if not isinstance(data, dict) or type(data.get("format")) is not int or data["format"] < 1:
-        raise InputError("is damaged (expected an index's manifest)", source=path)
+        raise InputError("is damaged (expected an index's manifest)", source=source)
     if data["format"] > FORMAT:
         message = f"was written by softquery {data.get('library_version')!s:.20}, "
         message += f"in a format ({data['format']}) that this version ({__version__}) does not know"
-        raise InputError(message, source=path)
+        raise InputError(message, source=source)
     try:
         return _parsed(data)
     except (ValueError, ConfigError) as error:
-        raise InputError(f"is damaged ({error})", source=path) from None
+        raise InputError(f"is damaged ({error})", source=source) from None
 
 
 def is_index(path: Path) -> bool:

@@ -9,6 +9,7 @@ T tokens of a row, D width.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,11 @@ from softquery.search.storage.encodings import (
 Floats = NDArray[np.float32]
 Stored = tuple[list[int], NDArray[np.generic], Floats | None]
 """Token counts, values and scales of some rows, as `Encodings.stored` gives them."""
-_DTYPES = {"int3": np.dtype("<u2"), "int8": np.dtype("i1"), "float16": np.dtype("<f2")}
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "int3": np.dtype("<u2"),
+    "int8": np.dtype("i1"),
+    "float16": np.dtype("<f2"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from softquery.search.query.retrieval import Where
+from softquery.search.query.filters import Where
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.storage.manifest import Manifest
 
@@ -134,6 +134,9 @@ class RowStore(Protocol):
     def state(self) -> StoreState:
         """The state of the index as it is now."""
 
+    def exists(self) -> bool:
+        """Whether there is such an index, finished or not."""
+
     def create(self, state: StoreState) -> None:
         """Make an index without rows."""
 
@@ -152,8 +155,8 @@ class RowStore(Protocol):
     def scan(self, *, with_encodings: bool = False) -> Iterator[StoredRow]:
         """All rows in the order of their numbers, a few at a time in memory."""
 
-    def sample(self, count: int) -> Halves:
-        """The vectors of some rows, evenly spread over all of them: [count, D]."""
+    def sample(self, count: int) -> list[StoredRow]:
+        """Some rows, evenly spread over all of them, always the same ones."""
 
     def size_bytes(self) -> dict[str, int]:
         """Bytes by what they hold, as far as the database tells."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import ConfigError
-from softquery.search.query.index_models import IndexModels
+from softquery.search.query.index_models import IndexModels, QueryWords
 from softquery.search.query.retrieval import (
     FUSION,
     MOST_CANDIDATES,
@@ -25,7 +25,7 @@ from softquery.search.query.stages import RERANK, VECTORS, WORDS
 from softquery.search.storage.packed_encodings import EncodingPacker
 from softquery.search.storage.word_recall import most_weight, query_weights
 from softquery.search.stores.row_store import RecallRequest, RowStore, StoredRow
-from softquery.search.stores.word_weights import bm25
+from softquery.search.stores.word_weights import bm25, kept_word
 
 Floats = NDArray[np.float32]
 
@@ -66,7 +66,7 @@ class StoreRows:
         times.append(perf_counter())
         if stages == (RERANK,):
             return RecallResult(self._every_row(options), seconds={"read": times[1] - times[0]})
-        query = models.query_words(text) if WORDS in stages else None
+        query = _kept(models.query_words(text)) if WORDS in stages else None
         known = self._store.statistics([] if query is None else dict.fromkeys(query.words))
         weights: dict[str, float] = {}
         words: FoundWordScores | None = None
@@ -105,9 +105,7 @@ class StoreRows:
         seconds = {"read": read, "store": engine, "scores": here}
         return RecallResult(places, unreranked, by_words, by_vectors, vector, words, seconds)
 
-    def _nearest(
-        self, numbers: Sequence[int], vector: Floats, count: int
-    ) -> dict[RowPlace, float]:
+    def _nearest(self, numbers: Sequence[int], vector: Floats, count: int) -> dict[RowPlace, float]:
         """Rows by their cosines, which folders compute from a query in half precision as well."""
         if not numbers:
             return {}
@@ -168,12 +166,16 @@ class StoreRows:
         if missing:
             found = self._store.encodings([place.row for place in missing])
             fitting = {row: each for row, each in found.items() if self._packer.fits(each)}
-            self._packed |= {
-                place: fitting[place.row] for place in missing if place.row in fitting
-            }
+            self._packed |= {place: fitting[place.row] for place in missing if place.row in fitting}
             others = [place for place in missing if place.row not in fitting]
             if others:
                 texts = [self._rows[place].columns["question"] for place in others]
                 made = self._packer.pack(self._models.matcher.encodings(texts))
                 self._packed |= dict(zip(others, made, strict=True))
         return self._packed
+
+
+def _kept(query: QueryWords) -> QueryWords:
+    """The words of a query as stores keep them."""
+    usual = {kept_word(word): share for word, share in query.usual.items()}
+    return QueryWords([kept_word(word) for word in query.words], usual)

@@ -11,11 +11,27 @@ from hashlib import blake2b
 
 import numpy as np
 
-from softquery.search.storage.word_recall import B, K1
+from softquery.search.storage.word_recall import K1, B
 from softquery.search.stores.row_store import WordStatistics
 
 COMPONENTS = 1_000_000_000
 """Components of a sparse vector; the most that pgvector allows."""
+
+
+LONGEST_WORD = 64
+"""Characters of a word that is kept as it is."""
+
+
+def kept_word(word: str) -> str:
+    """A word as stores keep it: long ones are cut and told apart by a hash.
+
+    >>> kept_word("refund"), len(kept_word("a" * 5000))
+    ('refund', 64)
+    """
+    if len(word) <= LONGEST_WORD:
+        return word
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return word[: LONGEST_WORD - len(digest)] + digest
 
 
 def component(word: str) -> int:
@@ -72,5 +88,3 @@ def bm25(words: Mapping[str, int], weights: Mapping[str, float], known: WordStat
             part = np.float32(saturated(words[word], length, mean))
             total += np.float32(weight) * part
     return float(total)
-
-

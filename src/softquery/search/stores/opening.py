@@ -1,0 +1,24 @@
+"""The store behind an address."""
+
+from pathlib import Path
+
+from softquery.search.stores.address import POSTGRES, StoreAddress
+from softquery.search.stores.row_store import RowStore
+
+
+def open_store(address: StoreAddress) -> RowStore:
+    """A store, whose index may not exist yet.
+
+    Raises:
+        MissingExtra: Its driver is not installed.
+    """
+    if address.engine == POSTGRES:
+        from softquery.search.stores.postgres.postgres_store import PostgresStore
+
+        return PostgresStore(address)
+    raise NotImplementedError
+
+
+def place_of(address: StoreAddress) -> Path:
+    """Something to name the index by where a path is expected."""
+    return Path(address.name)
