@@ -74,7 +74,7 @@ def evaluate(
     and which queries without an answer mean the same. With several `--stages`, one table compares
     them: metrics, milliseconds, and which stages pay.
     """
-    from softquery.search.storage.manifest import is_index
+    from softquery.search.any_index import can_be_index
 
     if errors is not None:
         _check_place(errors, data)
@@ -84,7 +84,7 @@ def evaluate(
     wish = _Wish(
         data, parse_rename(columns), slices or [], order, errors, cells, stages or [], html, as_json
     )
-    result = _of_index(model, wish) if is_index(Path(model)) else _of_bundle(model, wish)
+    result = _of_index(model, wish) if can_be_index(model) else _of_bundle(model, wish)
     _tell(result, f"{model} on {data}", wish, as_json)
 
 
@@ -158,7 +158,7 @@ def _of_text(bundle: "Bundle", noun: str, place: "Lazy", wish: _Wish) -> dict[st
 def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
     """How well an index finds what it should."""
     from softquery.files import read_rows
-    from softquery.search import Index, compare_stages, evaluate_index
+    from softquery.search import compare_stages, evaluate_index, open_index
     from softquery.search.query.stages import parse_stages
     from softquery.search.report.collect import collect
 
@@ -175,7 +175,7 @@ def _of_index(index: str, wish: _Wish) -> dict[str, Any]:
     )
     if not rows:
         raise InputError("holds no rows", source=wish.data)
-    opened = Index.open(index)
+    opened = open_index(index)
     compared: dict[str, Any] | None = None
     with counting("queries") as advance:
         if len(subsets) > 1:

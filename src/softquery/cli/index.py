@@ -13,7 +13,7 @@ from softquery.cli.terminal.shared_options import AllThreads, AsJson, parse_rena
 from softquery.errors import ConfigError, InputError, counted
 
 if TYPE_CHECKING:
-    from softquery.search import Changes, Index
+    from softquery.search import Changes, Index, IndexView, StoreIndex
 
 FORMS = (".tsv", ".jsonl")
 DUPLICATE = ("first", "second", "first_question", "second_question", "score", "is_exact")
@@ -66,17 +66,34 @@ Rebuild = Annotated[
 ]
 
 
+Add = Annotated[
+    bool, typer.Option("--add", help="Add rows to an index, replacing those of the same id.")
+]
+Delete = Annotated[
+    list[str] | None, typer.Option(help="Remove a row by its id or question. Repeatable.")
+]
+StorePlace = Annotated[
+    str | None,
+    typer.Option(
+        help="The index in a database: postgresql://HOST/DATABASE#NAME or milvus://HOST:PORT#NAME, "
+        "without a password (PGPASSWORD, MILVUS_TOKEN); a folder is taken as well."
+    ),
+]
+Origin = Annotated[
+    str | None,
+    typer.Option("--from", help="Copy this index, a folder or a database, to --output or --store."),
+]
+
+
 def index(
     source: Questions = None,
     output: Annotated[Path | None, typer.Option(help="The index, a folder.")] = None,
+    store: StorePlace = None,
+    origin: Origin = None,
     model: MatcherName = None,
     language: Language = None,
-    add: Annotated[
-        bool, typer.Option("--add", help="Add rows to an index, replacing those of the same id.")
-    ] = False,
-    delete: Annotated[
-        list[str] | None, typer.Option(help="Remove a row by its id or question. Repeatable.")
-    ] = None,
+    add: Add = False,
+    delete: Delete = None,
     columns: Annotated[
         str, typer.Option(help="Our column names to the file's: question=title,answer=body.")
     ] = "",
@@ -97,7 +114,7 @@ def index(
     threads: AllThreads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build an index of questions, or change one.
+    """Build an index of questions, or change one; in a folder (--output) or a database (--store).
 
     A first indexing that was interrupted goes on when the same command is given again. Without a
     file, an index is changed (--delete, --min-score, --aim, --compact), looked through
@@ -109,13 +126,20 @@ def index(
     if rebuild:
         if add or delete or compact or columns or encodings or words or language:
             raise ConfigError(f"--rebuild goes with {REBUILT_WITH} alone")
-        place = _place(_one_index(source, output), duplicates)
-        made = _rebuild(place, model, vectors, min_score, threads)
+        if store is not None or origin is not None:
+            raise ConfigError("--rebuild takes an index in a folder, without --store and --from")
+        place = _place(_one_index(source, output), None, duplicates)
+        made: Index | StoreIndex = _rebuild(Path(place), model, vectors, min_score, threads)
         if aim is not None:
             made.set_aim(aim)
         _tell(made, duplicates, as_json)
         return
-    place = _place(output, duplicates)
+    place = _place(output, store, duplicates)
+    if origin is not None:
+        if source is not None or add or delete or compact or model or columns or language:
+            raise ConfigError("--from goes with --output or --store, --threads and --json alone")
+        _tell(_copy(origin, place, threads), duplicates, as_json)
+        return
     rename = parse_rename(columns)
     if source is None and (add or language):
         raise ConfigError(f"{'--add' if add else '--language'} takes a file of questions")
@@ -144,18 +168,21 @@ def index(
 
 def _build(
     source: Path,
-    place: Path,
+    place: str,
     model: str | None,
     language: str | None,
     rename: dict[str, str] | None,
     settings: dict[str, Any],
     threads: int | None,
-) -> "Index":
-    from softquery.search import Index, IndexSettings
+) -> "Index | StoreIndex":
+    from softquery.search import Index, IndexSettings, StoreIndex
+    from softquery.search.stores.address import is_store
 
     chosen = IndexSettings(**settings)
+    build = StoreIndex.build if is_store(place) else Index.build
+    made: Index | StoreIndex
     with counting("rows") as advance:
-        made = Index.build(
+        made = build(
             source,
             place,
             model=model,
@@ -211,13 +238,30 @@ def _rebuild(
     return made
 
 
-def _open(place: Path, threads: int | None) -> "Index":
-    from softquery.search import Index
+def _open(place: str, threads: int | None) -> "Index | StoreIndex":
+    from softquery.search import Index, StoreIndex, open_index
 
-    return Index.open(place, threads=threads)
+    opened = open_index(place, threads=threads)
+    if isinstance(opened, (Index, StoreIndex)):
+        return opened
+    raise ConfigError(f"{place} stands for several indexes, each of which is changed by itself")
 
 
-def _tell(made: "Index", duplicates: Path | None, as_json: bool) -> None:
+def _copy(origin: str, place: str, threads: int | None) -> "IndexView":
+    from softquery.search import migrate, open_index
+
+    source = open_index(origin, threads=threads)
+    if source.manifest.unfinished:
+        raise InputError("indexing was interrupted; finish it before it is copied", source=origin)
+    with counting("rows") as advance:
+        made = migrate(source, place, advance=advance)
+    note(f"{counted(len(made), 'row')} copied from {source.address}")
+    if source.tuning is not None:
+        note("its tuning stays behind; softquery tune makes it anew in a folder")
+    return made
+
+
+def _tell(made: "IndexView", duplicates: Path | None, as_json: bool) -> None:
     report = _report(made)
     if duplicates is not None:
         report["duplicates"] = _write_duplicates(made, duplicates)
@@ -226,11 +270,11 @@ def _tell(made: "Index", duplicates: Path | None, as_json: bool) -> None:
     else:
         report["tuned"] = _shown_tuning(report["tuned"])
         shown = [(name, value) for name, value in report.items() if name != "changes"]
-        print_table(f"{made.path}", ("", ""), shown)
+        print_table(made.address, ("", ""), shown)
 
 
 def _change(
-    made: "Index",
+    made: "Index | StoreIndex",
     source: Path | None,
     delete: list[str],
     language: str | None,
@@ -244,12 +288,13 @@ def _change(
         _say(made.last_changes, made.manifest.model)
 
 
-def _place(output: Path | None, duplicates: Path | None) -> Path:
-    if output is None:
-        raise ConfigError("name the index with --output")
+def _place(output: Path | None, store: str | None, duplicates: Path | None) -> str:
+    """Where the index lies: a folder, or a database."""
+    if (output is None) == (store is None):
+        raise ConfigError("name the index with --output, or with --store")
     if duplicates is not None and duplicates.suffix not in FORMS:
         raise InputError(f"duplicates are written as {' or '.join(FORMS)}", source=duplicates)
-    return output
+    return str(output) if store is None else store
 
 
 def _say(changes: "Changes", model: str = "") -> None:
@@ -274,7 +319,9 @@ def _say(changes: "Changes", model: str = "") -> None:
         note(f"{more} a question")
 
 
-def _report(built: "Index") -> dict[str, Any]:
+def _report(built: "IndexView") -> dict[str, Any]:
+    from softquery.search import Changes, StoreIndex
+
     sizes = built.size_bytes()
     total = sum(sizes.values())
     report: dict[str, Any] = {
@@ -285,15 +332,15 @@ def _report(built: "Index") -> dict[str, Any]:
         "aim": built.aim,
         "min_score": built.min_score,
         "tuned": _tuning(built),
-        "segments": len(built.manifest.segments),
+        **({} if isinstance(built, StoreIndex) else {"segments": len(built.segments)}),
         "bytes": total,
         "bytes_per_row": total // max(1, len(built)),
-        "changes": asdict(built.last_changes),
+        "changes": asdict(getattr(built, "last_changes", None) or Changes()),
     }
     return report
 
 
-def _tuning(built: "Index") -> dict[str, Any] | None:
+def _tuning(built: "IndexView") -> dict[str, Any] | None:
     """What the index was tuned on, and what that gained."""
     tuning = built.tuning
     if tuning is None:
@@ -317,7 +364,7 @@ def _shown_tuning(tuned: dict[str, Any] | None) -> str:
     )
 
 
-def _write_duplicates(built: "Index", path: Path) -> int:
+def _write_duplicates(built: "IndexView", path: Path) -> int:
     from softquery.files import shown_cell, write_text
 
     with counting("rows compared") as advance:

@@ -12,6 +12,12 @@ from softquery.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from softquery.search import SearchResult
 
+IndexPlace = Annotated[
+    str,
+    typer.Argument(
+        help="The index: a folder, several ('shards/*.sq'), or a database (postgresql://…#NAME)."
+    ),
+]
 SearchAim = Annotated[
     str | None,
     typer.Option(
@@ -28,7 +34,7 @@ Conditions = Annotated[
 
 
 def search(
-    index: Annotated[Path, typer.Argument(help="The index, a folder.")],
+    index: IndexPlace,
     query: Annotated[str, typer.Argument(help="What is asked.")],
     top_k: TopK = 5,
     where: Conditions = None,
@@ -57,7 +63,7 @@ def search(
 ) -> None:
     """Find the stored questions that ask what is asked, with their answers."""
     from softquery.explain.write import require_place
-    from softquery.search import Index
+    from softquery.search import open_index
     from softquery.search.query.filters import parse_conditions
     from softquery.search.query.stages import parse_stages
 
@@ -66,7 +72,7 @@ def search(
     if explain is not None:
         require_place(explain)
     used = None if stages is None else parse_stages(stages)
-    opened = Index.open(index, model=model, threads=threads)
+    opened = open_index(index, model=model, threads=threads)
     if opened.manifest.unfinished:
         note(f"{index}: indexing was interrupted; give the same command again to go on")
     found = opened.find(

@@ -32,7 +32,10 @@ Models = Annotated[
     list[str] | None, _option("A name from the zoo, a folder, or NAME=MODEL. Repeatable.", "MODEL")
 ]
 Indexes = Annotated[
-    list[str] | None, _option("A folder of an index, or NAME=FOLDER. Repeatable.", "INDEX")
+    list[str] | None,
+    _option(
+        "An index, or NAME=INDEX: a folder, several (shards/*.sq), a database. Repeatable.", "INDEX"
+    ),
 ]
 Uploads = Annotated[
     Path | None,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
+from softquery import search
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime import Classifier, ContextEmbedder, Matcher, PieceEmbedder, load
@@ -15,8 +15,7 @@ from softquery.runtime.fill.model import can_fill
 from softquery.runtime.loading import opened
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
-from softquery.search import Index
-from softquery.search.storage.manifest import read_manifest
+from softquery.search.any_index import manifest_at
 from softquery.serve.faults import Fault, FaultKind
 from softquery.serve.handlers import (
     ContextVectorHandler,
@@ -282,17 +281,17 @@ def _served_kind(bundle: Bundle) -> ServedKind:
 
 
 def open_index(name: str, source: str, *, matchers: list[Matcher]) -> ServedModel:
-    """Open a folder that `softquery index` built.
+    """Open an index that `softquery index` built.
 
     Args:
         name: The name that requests give.
-        source: The folder.
+        source: The folder, several of them as a pattern, or a database.
         matchers: The matchers that are open already. If the index opens one, it is appended, so
             that models and indexes share it.
     """
-    place = resolve(read_manifest(Path(source)).model)
+    place = resolve(manifest_at(source).model)
     there = [each for each in matchers if each.bundle.path == place]
-    index = Index.open(source, model=there[0] if there else None, threads=1)
+    index = search.open_index(source, model=there[0] if there else None, threads=1)
     if not there:
         matchers.append(index.matcher)
     return served_index(name, index)

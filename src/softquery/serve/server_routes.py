@@ -20,7 +20,7 @@ from softquery.answers.tag_schemes import label_of
 from softquery.bundle import Bundle
 from softquery.explain.colours import ramp_css
 from softquery.runtime import Tagger
-from softquery.search import Index
+from softquery.search import IndexView
 from softquery.serve.bodies import ResponseBody, refusals
 from softquery.serve.catalogue import Catalogue, ServedModel
 from softquery.serve.faults import Dialect
@@ -76,7 +76,7 @@ def description(served: ServedModel) -> dict[str, Any]:
         found["max_tokens"] = served.max_tokens
     if served.vector_size:
         found |= {"vector_size": served.vector_size, "pooling": served.pooling}
-    if isinstance(served.model, Index):
+    if isinstance(served.model, IndexView):
         found |= index_facts(served.model)
     elif (bundle := getattr(served.model, "bundle", None)) is not None:
         found["language"] = language_of_bundle(bundle)

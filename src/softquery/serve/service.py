@@ -12,7 +12,7 @@ import numpy as np
 from softquery.answers import Filled, Generated, Match
 from softquery.errors import SoftqueryError, counted
 from softquery.measure.word_scores import unit_rows
-from softquery.search import Index, SearchResult
+from softquery.search import IndexView, SearchResult
 from softquery.search.query.filters import Where
 from softquery.search.query.stages import RERANK
 from softquery.serve.catalogue import Catalogue, ServedModel, Verb
@@ -199,7 +199,7 @@ class Service:
         times = "" if count == 1 else f" for each of {count:,} queries"
         if request.candidates * count > self.limits.max_texts:
             raise Fault(FaultKind.VALIDATION, f"{request.candidates:,} candidates{times}; {most}")
-        is_alone = request.stages == (RERANK,) and isinstance(served.model, Index)
+        is_alone = request.stages == (RERANK,) and isinstance(served.model, IndexView)
         if is_alone and len(served.model) * count > self.limits.max_texts:
             every = f"rerank alone compares all {len(served.model):,} rows{times}"
             message = f"{every}; {most}; name words or vectors as well"

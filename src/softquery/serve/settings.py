@@ -122,12 +122,33 @@ class Settings:
         return cls(**{**values, "limits": Limits(**values["limits"])})
 
 
+def _last_name(address: str, noun: str) -> str:
+    """What an address is called if nobody says so.
+
+    >>> _last_name("models/mine", "model"), _last_name("shards/*.sq", "index")
+    ('mine', 'shards')
+    >>> _last_name("postgresql:///shop?host=/run#faq", "index")
+    'faq'
+    """
+    place = os.path.normpath(address)
+    if noun != "index":
+        return os.path.basename(place)
+    from softquery.search.stores.address import is_store, parse_store
+    from softquery.search.stores.shards import is_pattern
+
+    if is_store(address):
+        return parse_store(address).name
+    if is_pattern(place):
+        place = os.path.dirname(os.path.abspath(place))
+    return os.path.basename(place)
+
+
 def _named(given: tuple[str, ...], noun: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in given:
         name, mark, source = each.partition("=")
         if not mark or os.sep in name:
-            name, source = os.path.basename(os.path.normpath(each)), each
+            name, source = _last_name(each, noun), each
         name = name.removesuffix(".sq") if noun == "index" and not mark else name
         if not name or not source:
             raise ConfigError(f"--{noun} takes NAME or NAME=FOLDER, got {each!r}")

@@ -13,8 +13,8 @@ from softquery.errors import BundleError, InputError
 from softquery.explain import PairAlignment
 from softquery.files import Row
 from softquery.measure import mean_interval
-from softquery.search.index import Index
 from softquery.search.index_evaluation import SearchEvaluation, evaluate_index
+from softquery.search.index_view import IndexView
 from softquery.search.query.stages import RERANK, score_name
 from softquery.search.report.curves import (
     at_threshold,
@@ -78,7 +78,7 @@ def check_html_place(path: str | PathLike[str]) -> None:
 
 
 def report_index(
-    index: Index,
+    index: IndexView,
     rows: Iterable[Row | Mapping[str, object]],
     *,
     candidates: int = 50,
@@ -111,7 +111,7 @@ def _row(each: Row | Mapping[str, object], number: int) -> Row:
 
 
 def collect(
-    index: Index,
+    index: IndexView,
     evaluation: SearchEvaluation,
     *,
     slices: Sequence[str] = (),
@@ -245,7 +245,9 @@ def _shown(row: Mapping[str, str]) -> dict[str, Any]:
     return {"id": row[ID], "question": row[QUESTION], "answer": row.get(ANSWER, "")[:300]}
 
 
-def _alignments(index: Index, mistakes: Sequence[Mapping[str, Any]]) -> dict[int, PairAlignment]:
+def _alignments(
+    index: IndexView, mistakes: Sequence[Mapping[str, Any]]
+) -> dict[int, PairAlignment]:
     """The alignments of the first mistakes with what was shown, if they are not too large."""
     found: dict[int, PairAlignment] = {}
     for place, each in enumerate(mistakes[:MOST_ALIGNMENTS]):
@@ -261,7 +263,7 @@ def _alignments(index: Index, mistakes: Sequence[Mapping[str, Any]]) -> dict[int
 
 
 def _gaps(
-    index: Index, evaluation: SearchEvaluation, stored: Mapping[str, Mapping[str, str]]
+    index: IndexView, evaluation: SearchEvaluation, stored: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
     """Queries without an answer that cluster: those that are labelled so; of a log, unanswered."""
     answered = evaluation.answered()
@@ -300,6 +302,6 @@ def _gaps(
     return result
 
 
-def _vector(index: Index, evaluation: SearchEvaluation, place: int) -> Any:
+def _vector(index: IndexView, evaluation: SearchEvaluation, place: int) -> Any:
     known = evaluation.details.vectors[place]
     return index.models.vector(evaluation.queries[place].query) if known is None else known

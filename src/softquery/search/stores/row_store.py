@@ -42,7 +42,7 @@ class StoredRow:
 
 
 @dataclass(frozen=True, slots=True)
-class WordStatistics:
+class RowStatistics:
     """What BM25 needs to know of all rows.
 
     Attributes:
@@ -128,7 +128,7 @@ class RowStore(Protocol):
     def encodings(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """The stored encodings of some rows; those of rows that are gone are missing."""
 
-    def statistics(self, words: Iterable[str]) -> WordStatistics:
+    def statistics(self, words: Iterable[str]) -> RowStatistics:
         """How many rows there are, and how many have each of some words."""
 
     def state(self) -> StoreState:

@@ -37,10 +37,10 @@ from softquery.search.storage.segment import Segment, SegmentShape
 from softquery.search.storage.tuning_files import StoredTuning
 from softquery.search.stores.address import StoreAddress, parse_store
 from softquery.search.stores.encoded import encoded_rows, packer_of
-from softquery.search.stores.opening import open_store
+from softquery.search.stores.open_store import open_store
 from softquery.search.stores.row_store import RowStore, StoreState
 from softquery.search.stores.store_facts import current_facts, is_outdated, measure_store
-from softquery.search.stores.store_rows import StoreRows
+from softquery.search.stores.store_rows import StoreRows, in_order
 
 COMMIT_ROWS = 5000
 """Rows that the first indexing commits together."""
@@ -241,7 +241,7 @@ class StoreIndex(IndexView):
     def rows(self) -> Iterator[dict[str, str]]:
         """Every row of the index, with its columns."""
         for row in self.store.scan():
-            yield dict(row.columns)
+            yield in_order(row.columns, self.manifest.columns)
 
     def duplicates(
         self, *, min_score: float = 0.9, advance: Advance = lambda done: None
@@ -266,13 +266,18 @@ class StoreIndex(IndexView):
         self.store.commit(replace(state, manifest=manifest, facts=measure_store(self.store)))
         self.refresh()
 
+    def compact(self) -> None:
+        """Make searching fast again after many changes, and measure the rows anew."""
+        self.complete()
+
     def close(self) -> None:
         """Give connections back."""
         self.store.close()
 
     def _searched(self) -> tuple[SearchedRows, Callable[[], IndexFacts]]:
         state = self._store.state
-        return StoreRows(self.store, self._packer, self._models), lambda: current_facts(state)
+        rows = StoreRows(self.store, self._packer, self._models, state.manifest.columns)
+        return rows, lambda: current_facts(state)
 
     def _set(self, settings: IndexSettings) -> None:
         state = self.store.state()

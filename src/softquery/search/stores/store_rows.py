@@ -49,10 +49,18 @@ class StoreRows:
         store: Recalls rows.
         packer: Reads their encodings; None if the index stores none.
         models: The models of the index.
+        columns: All columns, in their order; engines keep none.
     """
 
-    def __init__(self, store: RowStore, packer: EncodingPacker | None, models: IndexModels) -> None:
+    def __init__(
+        self,
+        store: RowStore,
+        packer: EncodingPacker | None,
+        models: IndexModels,
+        columns: Sequence[str],
+    ) -> None:
         self._store, self._packer, self._models = store, packer, models
+        self._columns = columns
         self._rows: dict[RowPlace, StoredRow] = {}
         self._packed: dict[RowPlace, bytes] = {}
 
@@ -131,7 +139,7 @@ class StoreRows:
 
     def row(self, place: RowPlace) -> dict[str, str]:
         """See `SearchedRows`."""
-        return dict(self._rows[place].columns)
+        return in_order(self._rows[place].columns, self._columns)
 
     def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
         """See `SearchedRows`."""
@@ -173,6 +181,16 @@ class StoreRows:
                 made = self._packer.pack(self._models.matcher.encodings(texts))
                 self._packed |= dict(zip(others, made, strict=True))
         return self._packed
+
+
+def in_order(values: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+    """The columns of a row in the order of the index.
+
+    >>> in_order({"size": "M", "id": "a"}, ["id", "question", "size"])
+    {'id': 'a', 'size': 'M'}
+    """
+    known = {column: values[column] for column in columns if column in values}
+    return {**known, **values}
 
 
 def _kept(query: QueryWords) -> QueryWords:

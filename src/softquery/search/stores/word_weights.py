@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 
 from softquery.search.storage.word_recall import K1, B
-from softquery.search.stores.row_store import WordStatistics
+from softquery.search.stores.row_store import RowStatistics
 
 COMPONENTS = 1_000_000_000
 """Components of a sparse vector; the most that pgvector allows."""
@@ -73,7 +73,7 @@ def sparse_query(weights: Mapping[str, float]) -> dict[int, float]:
     return found
 
 
-def bm25(words: Mapping[str, int], weights: Mapping[str, float], known: WordStatistics) -> float:
+def bm25(words: Mapping[str, int], weights: Mapping[str, float], known: RowStatistics) -> float:
     """The score of a row, in the precision in which folders store it.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from softquery.search import Index
+from softquery.search import IndexView
 from softquery.serve.bodies import RequestBody, ResponseBody, refusals
 from softquery.serve.catalogue import ServedModel
 from softquery.serve.faults import Dialect
@@ -60,7 +60,7 @@ class IndexSummary(ResponseBody):
 def _summary(served: ServedModel) -> dict[str, Any]:
     empty = {"rows": 0, "columns": [], "min_score": 0.0, "language": "en", "explains": True}
     found = {**empty, "examples": [], "filters": {}}
-    if isinstance(served.model, Index):
+    if isinstance(served.model, IndexView):
         found = index_summary(served.model)
     return {"name": served.name, **found}
 

@@ -12,7 +12,7 @@ from softquery.bundle import Bundle
 from softquery.bundle.card import card_languages
 from softquery.bundle.config import CARD, read_text
 from softquery.runtime.vectors.text_vectors import own_vectors
-from softquery.search import Index
+from softquery.search import IndexView, StoreIndex
 
 NUM_EXAMPLES = 4
 """How many of its questions an index shows."""
@@ -27,7 +27,7 @@ OWN = ("id", "question", "answer")
 """Columns that are no filters, whatever they hold."""
 
 
-def index_facts(index: Index) -> dict[str, Any]:
+def index_facts(index: IndexView) -> dict[str, Any]:
     """What is known of an index without looking at its rows."""
     return {
         "rows": len(index),
@@ -50,13 +50,17 @@ def _first_of_card(card: Path) -> str:
     return next(iter(card_languages(read_text(card))), "en")
 
 
-def index_summary(index: Index) -> dict[str, Any]:
+def index_summary(index: IndexView) -> dict[str, Any]:
     """The facts of an index, some of its questions, and the columns that can filter it."""
     return {**index_facts(index), "examples": _examples(index), "filters": _filters(index)}
 
 
-def _examples(index: Index) -> list[str]:
+def _examples(index: IndexView) -> list[str]:
     """Short questions from all over the index, always the same ones."""
+    if isinstance(index, StoreIndex):
+        drawn = [row.columns["question"].strip() for row in index.store.sample(4 * NUM_EXAMPLES)]
+        short = dict.fromkeys(each for each in drawn if len(each) <= LONGEST_EXAMPLE)
+        return list(short)[:NUM_EXAMPLES]
     places = [(segment, row) for segment in index.segments for row in segment.live_rows]
     step = max(1, len(places) // NUM_EXAMPLES)
     found: list[str] = []
@@ -69,15 +73,15 @@ def _examples(index: Index) -> list[str]:
     return found[:NUM_EXAMPLES]
 
 
-def _filters(index: Index) -> dict[str, list[str]]:
-    """Columns with few values, each with its values; none of a very large index."""
-    if len(index) > MOST_ROWS:
+def _filters(index: IndexView) -> dict[str, list[str]]:
+    """Columns with few values, each with its values; none of a very large index or a database."""
+    if len(index) > MOST_ROWS or isinstance(index, StoreIndex):
         return {}
     found = {name: _values(index, name) for name in index.manifest.columns if name not in OWN}
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
-def _values(index: Index, column: str) -> list[str]:
+def _values(index: IndexView, column: str) -> list[str]:
     """The values of a column in alphabetical order; none if they are many, long, or missing."""
     counts: Counter[str] = Counter()
     for segment in index.segments:

@@ -15,15 +15,15 @@ from softquery.errors import InputError
 from softquery.search.storage.entries import ID, QUESTION, ordered_columns
 from softquery.search.stores.address import StoreAddress
 from softquery.search.stores.conditions import measured, parsed_conditions
-from softquery.search.stores.postgres import binary_copy, tables
+from softquery.search.stores.postgres import binary_copy, postgres_tables
 from softquery.search.stores.postgres.connections import Connections
 from softquery.search.stores.postgres.recall_queries import ROW, recalled, stored_row
 from softquery.search.stores.row_store import (
     RecalledRows,
     RecallRequest,
+    RowStatistics,
     StoredRow,
     StoreState,
-    WordStatistics,
 )
 from softquery.search.stores.state_json import state_from_json, state_to_json
 from softquery.search.stores.word_weights import sparse_weights
@@ -42,7 +42,7 @@ class PostgresStore:
     def __init__(self, address: StoreAddress) -> None:
         self.address = str(address)
         self._connections = Connections(address.location, self.address)
-        self._schema = tables.schema_of(address.name)
+        self._schema = postgres_tables.schema_of(address.name)
 
     def exists(self) -> bool:
         """See `RowStore`."""
@@ -66,7 +66,7 @@ class PostgresStore:
         with self._connections.connection() as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
             with connection.transaction():
-                for statement in tables.creation(self._schema, width):
+                for statement in postgres_tables.creation(self._schema, width):
                     connection.execute(statement)
                 connection.execute(
                     f"INSERT INTO {self._schema}.state (content) VALUES (%s::jsonb)",
@@ -106,7 +106,7 @@ class PostgresStore:
         with self._connections.connection() as connection:
             connection.execute(f"DELETE FROM {self._schema}.word_counts WHERE num_rows = 0")
             connection.execute("SET maintenance_work_mem = '512MB'")
-            for statement in tables.indexing(self._schema, width):
+            for statement in postgres_tables.indexing(self._schema, width):
                 connection.execute(statement)
             connection.execute("RESET maintenance_work_mem")
 
@@ -115,7 +115,7 @@ class PostgresStore:
         before = self.state()
         with self._connections.connection() as connection:
             connection.execute("DROP TABLE IF EXISTS pg_temp.incoming")
-            fields = tables.entry_fields(before.manifest.vector_size)
+            fields = postgres_tables.entry_fields(before.manifest.vector_size)
             connection.execute(f"CREATE TEMPORARY TABLE incoming (place bigint, {fields})")
             cursor = connection.cursor()
             self._send(cursor, rows, before.usual_length)
@@ -127,7 +127,7 @@ class PostgresStore:
                 given = ordered_columns(state.manifest.columns, [dict.fromkeys(columns, "")])
                 manifest = replace(state.manifest, columns=given)
                 self._replace(cursor)
-                names = ", ".join(tables.FIELDS)
+                names = ", ".join(postgres_tables.FIELDS)
                 cursor.execute(
                     f"INSERT INTO {self._schema}.entries ({names}) "
                     f"SELECT {names} FROM incoming ORDER BY place"
@@ -137,7 +137,7 @@ class PostgresStore:
 
     def _send(self, cursor: Any, rows: Iterable[StoredRow], usual_length: float) -> None:
         """Send rows to the temporary table as they arrive."""
-        names = ", ".join(("place", *tables.FIELDS))
+        names = ", ".join(("place", *postgres_tables.FIELDS))
         with cursor.copy(f"COPY incoming ({names}) FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(binary_copy.HEADER)
             for place, row in enumerate(rows):
@@ -220,17 +220,17 @@ class PostgresStore:
 
         return self._connections.read(work)
 
-    def statistics(self, words: Iterable[str]) -> WordStatistics:
+    def statistics(self, words: Iterable[str]) -> RowStatistics:
         """See `RowStore`."""
 
-        def work(cursor: Any) -> WordStatistics:
+        def work(cursor: Any) -> RowStatistics:
             cursor.execute(f"SELECT num_rows, num_words FROM {self._schema}.state")
             num_rows, num_words = cursor.fetchone()
             cursor.execute(
                 f"SELECT word, num_rows FROM {self._schema}.word_counts WHERE word = ANY(%s)",
                 ([word for word in words if "\0" not in word],),
             )
-            return WordStatistics(num_rows, num_words, dict(cursor.fetchall()))
+            return RowStatistics(num_rows, num_words, dict(cursor.fetchall()))
 
         return self._connections.read(work)
 
@@ -311,8 +311,8 @@ def _copied(place: int, row: StoredRow, usual_length: float, address: str) -> by
         message = f"row {row.columns[ID]!a:.60} holds a NUL character, which PostgreSQL has not"
         raise InputError(message, source=address)
     key = row.columns[ID].encode()
-    if len(key) > tables.LONGEST_ID:
-        message = f"an id has {len(key):,} bytes, and may have {tables.LONGEST_ID:,} in PostgreSQL"
+    if len(key) > postgres_tables.LONGEST_ID:
+        message = f"an id has {len(key):,} bytes, and may have {postgres_tables.LONGEST_ID:,} in PostgreSQL"
         raise InputError(message, source=address)
     return binary_copy.copy_row(
         [

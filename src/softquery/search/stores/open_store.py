@@ -1,7 +1,6 @@
 """The store behind an address."""
 
-from pathlib import Path
-
+from softquery.errors import ConfigError
 from softquery.search.stores.address import POSTGRES, StoreAddress
 from softquery.search.stores.row_store import RowStore
 
@@ -16,9 +15,4 @@ def open_store(address: StoreAddress) -> RowStore:
         from softquery.search.stores.postgres.postgres_store import PostgresStore
 
         return PostgresStore(address)
-    raise NotImplementedError
-
-
-def place_of(address: StoreAddress) -> Path:
-    """Something to name the index by where a path is expected."""
-    return Path(address.name)
+    raise ConfigError(f"no store is called {address.engine}")
