@@ -312,7 +312,8 @@ def _copied(place: int, row: StoredRow, usual_length: float, address: str) -> by
         raise InputError(message, source=address)
     key = row.columns[ID].encode()
     if len(key) > postgres_tables.LONGEST_ID:
-        message = f"an id has {len(key):,} bytes, and may have {postgres_tables.LONGEST_ID:,} in PostgreSQL"
+        most = f"{postgres_tables.LONGEST_ID:,} in PostgreSQL"
+        message = f"an id has {len(key):,} bytes, and may have {most}"
         raise InputError(message, source=address)
     return binary_copy.copy_row(
         [
