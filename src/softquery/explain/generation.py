@@ -56,8 +56,8 @@ class GenerationAlignment:
 
     def _repr_html_(self) -> str:
         """The picture of `plot`, as notebooks show it."""
+        from softquery.explain.maps.maps_svg import generation_svg  # imports this module
         from softquery.explain.notebook import picture_html
-        from softquery.explain.svg import generation_svg  # imports this module
 
         return picture_html(generation_svg(self), f"Where “{self.text}” looked in “{self.source}”")
 

@@ -16,6 +16,7 @@ from softquery.explain.lettering import (
     visible_token,
 )
 
+TitleParts = tuple[str, str, str, str]
 LEGEND_WIDTH = 120.0
 LEGEND_TICKS = (0.0, 0.1, 0.25, 0.5, 1.0)
 
@@ -51,11 +52,18 @@ class HeatMap:
     asked: Sequence[str]
     weights: NDArray[np.float32]
     cell: float
+    title: TitleParts | None = None
+    """Where the texts are not two sentences of a pair."""
 
     @property
-    def title_parts(self) -> tuple[str, str, str, str]:
+    def title_parts(self) -> TitleParts:
         """The title in four parts; the second and the fourth name the sentences."""
-        return ("Each word of the ", f"{self.side} sentence", " asks the ", self.other)
+        return self.title or (
+            "Each word of the ",
+            f"{self.side} sentence",
+            " asks the ",
+            self.other,
+        )
 
     @property
     def nothing(self) -> str:

@@ -1,11 +1,9 @@
-"""Pages that stand alone: a pair to explore, the words of a text, every head of a model.
+"""Pages that stand alone: a pair to explore, and the words of a text; each with its reasons.
 
 Styles and the one script are inside the page, and its security policy allows those, by their
 hashes, and nothing else. Users' text only ever becomes text or JSON in it.
 """
 
-import base64
-import hashlib
 import math
 from string import Template
 
@@ -14,38 +12,27 @@ from numpy.typing import NDArray
 
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.colours import EXPONENT, NUM_LEVELS, Side, level_class
-from softquery.explain.generation import GenerationAlignment
+from softquery.explain.frame import chances_markup, page
 from softquery.explain.heat_map import LEGEND_WIDTH, HeatMap
 from softquery.explain.layout import (
     NOTE,
     TITLE,
-    Chance,
-    HasAnswer,
     answer_kind,
-    chances,
     headline,
     heat_maps,
-    percent,
+    text_question,
 )
 from softquery.explain.lettering import (
     direction,
     escaped,
-    isolated,
     json_for_script,
     language,
     shortened,
-    visible,
     visible_token,
 )
-from softquery.explain.self_attention import SelfAttention
-from softquery.explain.svg import generation_svg, picture_css, read_resource, self_svg
+from softquery.explain.reason_html import reasons_css, reasons_panel
+from softquery.explain.svg import picture_css, read_resource
 from softquery.explain.text_weights import TextWeights
-
-_GENERATION_STYLE = (
-    "body{margin:0;font-family:system-ui,sans-serif;background:#f4f4f8}"
-    "main{padding:24px;overflow-x:auto}"
-    "@media (prefers-color-scheme:dark){body{background:#15141f}}"
-)
 
 
 def to_html(alignment: PairAlignment) -> str:
@@ -68,72 +55,16 @@ def to_html(alignment: PairAlignment) -> str:
         second=_sentence("second", alignment.second, alignment.second_tokens),
         maps=_maps(alignment),
     )
-    return _page(
-        alignment,
+    return page(
+        headline(alignment),
+        kind=answer_kind(alignment),
         question="who asked whom?",
-        style=read_resource("page.css") + picture_css(),
-        panels=panels,
+        model=alignment.model,
+        aside=chances_markup(alignment),
+        style=read_resource("page.css") + picture_css() + reasons_css(alignment.reasons),
+        panels=reasons_panel(alignment.reasons, is_pair=True) + panels,
         script=read_resource("page.js"),
         data=_data(alignment),
-    )
-
-
-def _page(
-    shown: PairAlignment | TextWeights,
-    *,
-    question: str,
-    style: str,
-    panels: str,
-    script: str = "",
-    data: str = "",
-) -> str:
-    """Answer, panels (markup) and footer in one frame; `data` is JSON for the script."""
-    scripts = (
-        f'<script type="application/json" id="weights">{data}</script>\n<script>{script}</script>\n'
-    )
-    # What was substituted is not scanned again, so that a sentence with "$maps" stays a sentence.
-    return Template(read_resource("page.html")).substitute(
-        policy=policy(style, script),
-        title=f"{escaped(isolated(visible(headline(shown))))} · {question}",
-        style=style,
-        kind=answer_kind(shown),
-        headline=escaped(headline(shown)),
-        chances=chances_markup(shown),
-        panels=panels.rstrip("\n"),
-        footer=escaped(" · ".join(filter(None, ("softquery", shown.model)))),
-        scripts=scripts if script else "",
-    )
-
-
-def policy(style: str, script: str = "") -> str:
-    """A content security policy that allows this style and this script and nothing else."""
-    scripts = f"'{_hash(script)}'" if script else "'none'"
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src {scripts}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-def chances_markup(alignment: HasAnswer) -> str:
-    """The labels with their probabilities as a list of bars."""
-    rows = "\n".join(_chance(each) for each in chances(alignment))
-    return f'<ul class="chances" aria-label="Probabilities">\n{rows}\n</ul>' if rows else ""
-
-
-def _chance(chance: Chance) -> str:
-    chosen = " chosen" if chance.chosen else ""
-    length = max(100 * min(chance.probability, 1.0), 1.0)
-    return (
-        f'<li class="{chosen.strip()}"><bdi>{escaped(chance.label)}</bdi>'
-        '<svg aria-hidden="true" viewBox="0 0 100 10" preserveAspectRatio="none">'
-        f'<rect class="track" width="100" height="10"/>'
-        f'<rect class="bar{chosen}" width="{length:.2f}" height="10"/></svg>'
-        f'<span class="value">{escaped(percent(chance.probability))}</span></li>'
     )
 
 
@@ -161,10 +92,11 @@ def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
 def _maps(alignment: PairAlignment) -> str:
     forth, back = heat_maps(alignment)
     top = max(forth.top, back.top)
-    return f"{_figure(forth, top)}\n{_figure(back, top)}"
+    return f"{figure(forth, top)}\n{figure(back, top)}"
 
 
-def _figure(drawing: HeatMap, top: float) -> str:
+def figure(drawing: HeatMap, top: float) -> str:
+    """A map with its title and legend, of a size of its own."""
     before, own, between, other = drawing.title_parts
     title = (
         f'{before}<span class="{drawing.side}-ink">{own}</span>'
@@ -218,7 +150,16 @@ def text_to_html(shown: TextWeights) -> str:
         key=_key(shown),
     )
     style = read_resource("page.css") + read_resource("text_page.css") + picture_css()
-    return _page(shown, question=TITLE.lower(), style=style, panels=panels)
+    reasons = (shown.reasons, shown.contributions)
+    return page(
+        headline(shown),
+        kind=answer_kind(shown),
+        question=text_question(shown).lower(),
+        model=shown.model,
+        aside=chances_markup(shown),
+        style=style + reasons_css(*reasons),
+        panels="".join(reasons_panel(each, is_pair=False) for each in reasons) + panels,
+    )
 
 
 def _body(shown: TextWeights) -> str:
@@ -252,26 +193,3 @@ def _key(shown: TextWeights) -> str:
     if shown.sentence_weights is None:
         return f"{words}; point at it for its weight."
     return f"{words}; the numbers are the weights of the sentences, a word's is told on pointing."
-
-
-def generation_html(alignment: GenerationAlignment) -> str:
-    """The drawing of `generation_svg` as a page without a script."""
-    return _page_of_maps(generation_svg(alignment), alignment.text)
-
-
-def self_html(shown: SelfAttention) -> str:
-    """The drawing of `self_svg` as a page without a script."""
-    return _page_of_maps(self_svg(shown), shown.text)
-
-
-def _page_of_maps(svg: str, text: str) -> str:
-    inner = svg[svg.index("<style>") + 7 : svg.index("</style>")]
-    hashes = " ".join(f"'{_hash(style)}'" for style in (_GENERATION_STYLE, inner))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"style-src {hashes}; base-uri 'none'; form-action 'none'\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(isolated(visible(text)))} · who asked whom?</title>\n"
-        f"<style>{_GENERATION_STYLE}</style>\n</head>\n<body>\n<main>\n{svg}</main>\n</body>\n</html>\n"
-    )

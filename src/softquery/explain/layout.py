@@ -3,6 +3,7 @@
 Lengths are in CSS pixels (96 to the inch), from the upper left corner.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -17,6 +18,8 @@ from softquery.explain.lettering import (
     visible_token,
     wrapped,
 )
+from softquery.explain.reason_layout import ReasonLayout, arrange_reasons
+from softquery.explain.reasons import Reasons
 from softquery.explain.text_weights import TextWeights
 
 _MOST_LABELS = 5
@@ -96,8 +99,10 @@ BAR_AT, BAR_WIDTH = 96.0, 118.0
 """Where the bars begin within the answer, and the length of a bar for probability 1."""
 
 _GAP = 44.0
-_HEADING = 50.0
+HEADING = 50.0
 """The height of title and legend above a map."""
+REASONS_GAP = 22.0
+"""The room above and below the words of reasons."""
 _SMALLEST_WIDTH = 720.0
 _FIRST_LINE, _LINE, _BETWEEN = 40.0, 22.0, 8.0
 _FIRST_BAR, _BAR_LINE = 64.0, 20.0
@@ -110,6 +115,25 @@ class SentenceLine(NamedTuple):
     text: str
     y: float
     is_first: bool
+
+
+class PlacedReasons(NamedTuple):
+    """Reasons, the height of their upper end, and that of the line below them."""
+
+    layout: ReasonLayout
+    y: float
+    rule_at: float
+
+
+def placed_reasons(
+    reasons: Reasons | None, rule_at: float, width: float, *, is_pair: bool
+) -> PlacedReasons | None:
+    """The place of reasons below a line, in a picture of this width; none without reasons."""
+    if reasons is None:
+        return None
+    arranged = arrange_reasons(reasons, width - 2 * PADDING, is_pair=is_pair)
+    y = rule_at + REASONS_GAP
+    return PlacedReasons(arranged, y, y + arranged.height + REASONS_GAP - 6)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,18 +152,20 @@ class PairLayout:
     """The upper left corner of each map; its title and legend stand above it."""
     top: float
     """The height that both maps give to column labels, so that their cells begin in line."""
+    reasons: PlacedReasons | None
 
 
 def arrange(alignment: PairAlignment) -> PairLayout:
     """Lay out a pair: sentences and answer above, the two maps side by side below."""
     left, right = heat_maps(alignment)
     top = max(left.top, right.top)
-    left_width, right_width = _map_width(left), _map_width(right)
+    left_width, right_width = map_width(left), map_width(right)
     width = max(2 * PADDING + left_width + _GAP + right_width, _SMALLEST_WIDTH)
     answer_at = width - PADDING - ANSWER_WIDTH
     lines = _lines(alignment, answer_at - PADDING - 62)
     rule_at = PADDING + max(lines[-1].y, bar_at(len(chances(alignment)) - 1)) + 26
-    maps_y = rule_at + 24 + _HEADING
+    reasons = placed_reasons(alignment.reasons, rule_at, width, is_pair=True)
+    maps_y = (reasons.rule_at if reasons else rule_at) + 24 + HEADING
     # In the right half where there is room, close to the first map where there is none.
     right_x = max(PADDING + left_width + _GAP, min(width / 2, width - PADDING - right_width))
     return PairLayout(
@@ -151,6 +177,7 @@ def arrange(alignment: PairAlignment) -> PairLayout:
         maps=(left, right),
         maps_at=((PADDING, maps_y), (right_x, maps_y)),
         top=top,
+        reasons=reasons,
     )
 
 
@@ -169,7 +196,7 @@ def heat_maps(alignment: PairAlignment) -> tuple[HeatMap, HeatMap]:
 
 def heading_at(corner: tuple[float, float]) -> tuple[float, float]:
     """The upper left corner of the heading above a map."""
-    return corner[0], corner[1] - _HEADING
+    return corner[0], corner[1] - HEADING
 
 
 def bar_at(row: int) -> float:
@@ -177,27 +204,31 @@ def bar_at(row: int) -> float:
     return _FIRST_BAR + row * _BAR_LINE
 
 
-def _map_width(each: HeatMap) -> float:
+def map_width(each: HeatMap) -> float:
+    """The width of a map, or of its title where that is wider."""
     bold = 1.12  # titles are set in bold
     return max(each.width, bold * text_width("".join(each.title_parts), TITLE_SIZE))
 
 
 def _lines(alignment: PairAlignment, width: float) -> list[SentenceLine]:
-    sides: tuple[tuple[Side, str], ...] = (
-        ("first", alignment.first),
-        ("second", alignment.second),
-    )
+    return sentence_lines((("first", alignment.first), ("second", alignment.second)), width)
+
+
+def sentence_lines(texts: Sequence[tuple[Side, str]], width: float) -> list[SentenceLine]:
+    """The lines of texts below each other, each of at most three lines."""
     lines: list[SentenceLine] = []
     y = _FIRST_LINE
-    for side, sentence in sides:
-        texts = wrapped(visible(sentence), SENTENCE_SIZE, width, max_lines=3) or ["∅"]
-        for place, text in enumerate(texts):
+    for side, sentence in texts:
+        shown = wrapped(visible(sentence), SENTENCE_SIZE, width, max_lines=3) or ["∅"]
+        for place, text in enumerate(shown):
             lines.append(SentenceLine(side, text, y + place * _LINE, place == 0))
-        y += len(texts) * _LINE + _BETWEEN
+        y += len(shown) * _LINE + _BETWEEN
     return lines
 
 
 TITLE = "Which words was the answer read off?"
+WHY = "Why this answer?"
+"""Stands above texts whose reasons are shown, too."""
 WORD_SIZE = 15.0
 WORD_HEIGHT, WORD_PAD = 26.0, 6.0
 SHARE_SIZE = 12.0
@@ -206,7 +237,7 @@ SHARE_WIDTH = 56.0
 
 _WIDTH = 860.0
 _WORD_GAP, _WORD_LINE, _SENTENCE_GAP = 3.0, 30.0, 8.0
-_TEXT_LINE = 20.0
+_TEXT_LINE, _TEXT_HEADING = 20.0, 28.0
 _LONGEST_WORD = 300.0
 
 
@@ -239,6 +270,10 @@ class TextLayout:
     shares: tuple[Share, ...]
     lines: tuple[str, ...]
     """The lines of the text that are shown above; long texts are cut."""
+    reasons: tuple[PlacedReasons, ...]
+    """What was left out, and what adds up, as far as they are known."""
+    title_at: float | None
+    """Of the title above the weights, where reasons stand above it."""
     width: float
     height: float
     answer_at: float
@@ -251,16 +286,31 @@ def arrange_text(shown: TextWeights) -> TextLayout:
     lines = wrapped(visible(shown.text), WORD_SIZE, answer_at - 2 * PADDING, max_lines=4) or ["∅"]
     lowest = max(40 + (len(lines) - 1) * _TEXT_LINE, bar_at(len(chances(shown)) - 1))
     rule_at = PADDING + lowest + 22
-    words, shares, bottom = _flow(shown, rule_at + 22)
+    reasons: list[PlacedReasons] = []
+    below = rule_at
+    for each in (shown.reasons, shown.contributions):
+        placed = placed_reasons(each, below, _WIDTH, is_pair=False)
+        if placed is not None:
+            reasons.append(placed)
+            below = placed.rule_at
+    title_at = below + REASONS_GAP + TITLE_AT if reasons else None
+    words, shares, bottom = _flow(shown, below + 22 + (_TEXT_HEADING if reasons else 0.0))
     return TextLayout(
         words=tuple(words),
         shares=tuple(shares),
         lines=tuple(lines),
+        reasons=tuple(reasons),
+        title_at=title_at,
         width=_WIDTH,
         height=bottom + PADDING,
         answer_at=answer_at,
         rule_at=rule_at,
     )
+
+
+def text_question(shown: TextWeights) -> str:
+    """What a picture of a text answers."""
+    return TITLE if shown.reasons is None else WHY
 
 
 def line_at(place: int) -> float:

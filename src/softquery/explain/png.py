@@ -1,32 +1,29 @@
 """PNG drawings by matplotlib (extra `[plot]`), laid out like those in SVG."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from io import BytesIO
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from softquery.atomic import write_bytes
-from softquery.errors import MissingExtra
 from softquery.explain import layout as measures
 from softquery.explain.alignment import PairAlignment
+from softquery.explain.canvas import (
+    BAR,
+    CHOSEN,
+    INK,
+    QUIET,
+    TRACK,
+    Canvas,
+    new_canvas,
+    require_matplotlib,
+    write_canvas,
+)
 from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
-from softquery.explain.fonts import Fonts, choose_fonts
-from softquery.explain.generation import GenerationAlignment, Weights
 from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
-from softquery.explain.lettering import fitted, visible, visible_token
-from softquery.explain.self_attention import SelfAttention
+from softquery.explain.lettering import fitted, visible
+from softquery.explain.reason_png import draw_reasons, reason_texts
 from softquery.explain.text_weights import TextWeights
-
-_UNITS_PER_INCH, _POINTS_PER_INCH = 96, 72
-_DOTS_PER_INCH = 192
-_MOST_DOTS = 40e6
-"""A larger picture gets fewer dots per inch: 400 words per side would take gigabytes."""
-_TEXT, _QUIET, _CHOSEN, _BAR, _TRACK = "#1b1a2b", "#6a6a80", "#1f8a5b", "#a9abc0", "#eeeff6"
-_INK: dict[Side, str] = {"first": "#4038b4", "second": "#a14b10"}
 
 
 def to_png(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
@@ -43,91 +40,12 @@ def to_png(alignment: PairAlignment, path: str | PathLike[str]) -> Path:
     canvas = new_canvas(layout.width, layout.height, _texts(alignment, layout))
     _draw_sentences(canvas, alignment, layout)
     draw_answer(canvas.moved(layout.answer_at, measures.PADDING), alignment)
+    if layout.reasons is not None:
+        _draw_reasons(canvas, layout.reasons, layout.width)
     for each, corner in zip(layout.maps, layout.maps_at, strict=True):
-        _draw_heading(canvas.moved(*measures.heading_at(corner)), each)
-        _draw_map(canvas.moved(corner[0] + each.left, corner[1] + layout.top), each)
+        draw_heading(canvas.moved(*measures.heading_at(corner)), each)
+        draw_map(canvas.moved(corner[0] + each.left, corner[1] + layout.top), each)
     return write_canvas(canvas, path)
-
-
-def require_matplotlib() -> None:
-    """Raise `MissingExtra` where matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("plot", needed_for="drawing a PNG") from error
-
-
-def new_canvas(width: float, height: float, texts: Iterable[str]) -> "Canvas":
-    """A white canvas of this size, with fonts that can draw the texts."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width / _UNITS_PER_INCH, height / _UNITS_PER_INCH), facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, width), ylim=(height, 0))
-    axes.set_axis_off()
-    return Canvas(axes=axes, fonts=choose_fonts(texts))
-
-
-def write_canvas(canvas: "Canvas", path: str | PathLike[str]) -> Path:
-    """Write the drawing to a file, atomically."""
-    figure = canvas.axes.figure
-    width, height = figure.get_size_inches()
-    contents = BytesIO()
-    dots = min(_DOTS_PER_INCH, (_MOST_DOTS / (width * height)) ** 0.5)
-    figure.savefig(contents, format="png", dpi=dots)
-    write_bytes(path, contents.getvalue())
-    return Path(path)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Canvas:
-    """matplotlib's axes in the units of the layout, with an origin that can be moved."""
-
-    axes: Any
-    fonts: Fonts
-    x: float = 0.0
-    y: float = 0.0
-
-    def moved(self, x: float, y: float) -> "Canvas":
-        """The same canvas with its origin moved by (x, y)."""
-        return Canvas(axes=self.axes, fonts=self.fonts, x=self.x + x, y=self.y + y)
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        *,
-        size: float,
-        colour: str = _TEXT,
-        anchor: str = "left",
-        weight: str = "normal",
-        angle: float = 0.0,
-    ) -> None:
-        """Draw text on a baseline, as SVG does; dollar signs do not start formulas."""
-        drawable = self.fonts.drawable(text)
-        families = self.fonts.families_for(drawable)
-        self.axes.text(
-            self.x + x,
-            self.y + y,
-            drawable,
-            fontsize=size * _POINTS_PER_INCH / _UNITS_PER_INCH,
-            color=colour,
-            ha=anchor,
-            va="baseline",
-            weight=weight if len(families) == 1 else "normal",  # few other fonts have a bold face
-            rotation=angle,
-            rotation_mode="anchor",
-            family=families,
-            parse_math=False,
-        )
-
-    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        """Draw a filled rectangle."""
-        from matplotlib.patches import Rectangle
-
-        corner = (self.x + x, self.y + y)
-        self.axes.add_patch(Rectangle(corner, width, height, color=colour, linewidth=0))
 
 
 def _texts(alignment: PairAlignment, layout: measures.PairLayout) -> list[str]:
@@ -138,6 +56,7 @@ def _texts(alignment: PairAlignment, layout: measures.PairLayout) -> list[str]:
         [line.text for line in layout.lines]
         + labels
         + named
+        + ([] if layout.reasons is None else reason_texts(layout.reasons.layout))
         + [visible(measures.headline(alignment))]
     )
 
@@ -146,18 +65,32 @@ def _draw_sentences(canvas: Canvas, alignment: PairAlignment, layout: measures.P
     corner = canvas.moved(measures.PADDING, measures.PADDING)
     model = f" · {visible(alignment.model)}" if alignment.model else ""
     note = fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - measures.PADDING - 40)
-    corner.text(0, 11, note, size=12, colour=_QUIET)
-    for line in layout.lines:
+    corner.text(0, 11, note, size=12, colour=QUIET)
+    draw_lines(corner, layout.lines)
+    draw_rule(canvas, layout.rule_at, layout.width)
+
+
+def draw_lines(corner: Canvas, lines: Sequence[measures.SentenceLine]) -> None:
+    """Draw sentences, each with its mark."""
+    for line in lines:
         if line.is_first:
-            corner.text(0, line.y, "●", size=measures.SENTENCE_SIZE, colour=_INK[line.side])
-        corner.text(20, line.y, line.text, size=measures.SENTENCE_SIZE, colour=_INK[line.side])
-    rule = canvas.moved(measures.PADDING, layout.rule_at)
-    rule.box(0, 0, layout.width - 2 * measures.PADDING, 1, _TRACK)
+            corner.text(0, line.y, "●", size=measures.SENTENCE_SIZE, colour=INK[line.side])
+        corner.text(20, line.y, line.text, size=measures.SENTENCE_SIZE, colour=INK[line.side])
+
+
+def draw_rule(canvas: Canvas, y: float, width: float) -> None:
+    """Draw a line across a picture of this width."""
+    canvas.box(measures.PADDING, y, width - 2 * measures.PADDING, 1, TRACK)
+
+
+def _draw_reasons(canvas: Canvas, placed: measures.PlacedReasons, width: float) -> None:
+    draw_reasons(canvas.moved(measures.PADDING, placed.y), placed.layout)
+    draw_rule(canvas, placed.rule_at, width)
 
 
 def draw_answer(corner: Canvas, alignment: measures.HasAnswer) -> None:
     """Draw the answer and a bar per label."""
-    corner.text(0, 11, measures.answer_kind(alignment), size=12, colour=_QUIET)
+    corner.text(0, 11, measures.answer_kind(alignment), size=12, colour=QUIET)
     word = fitted(visible(measures.headline(alignment)), 22.0, measures.ANSWER_WIDTH)
     corner.text(0, 37, word, size=22, weight="bold")
     for row, chance in enumerate(measures.chances(alignment)):
@@ -165,29 +98,30 @@ def draw_answer(corner: Canvas, alignment: measures.HasAnswer) -> None:
         label = fitted(visible(chance.label), 12.5, measures.BAR_AT - 8)
         length = max(measures.BAR_WIDTH * min(chance.probability, 1.0), 2.0)
         corner.text(0, y, label, size=12, weight=weight)
-        corner.box(measures.BAR_AT, y - 9, measures.BAR_WIDTH, 9, _TRACK)
-        corner.box(measures.BAR_AT, y - 9, length, 9, _CHOSEN if chance.chosen else _BAR)
+        corner.box(measures.BAR_AT, y - 9, measures.BAR_WIDTH, 9, TRACK)
+        corner.box(measures.BAR_AT, y - 9, length, 9, CHOSEN if chance.chosen else BAR)
         chance_text = measures.percent(chance.probability)
         corner.text(measures.ANSWER_WIDTH, y, chance_text, size=12, anchor="right", weight=weight)
 
 
-def _draw_heading(canvas: Canvas, drawing: HeatMap) -> None:
+def draw_heading(canvas: Canvas, drawing: HeatMap) -> None:
+    """Draw the title of a map, and its legend."""
     title = "".join(drawing.title_parts)
-    canvas.text(0, measures.TITLE_AT, title, size=measures.TITLE_SIZE, colour=_INK[drawing.side])
-    canvas.text(0, measures.NOTE_AT, measures.NOTE, size=12, colour=_QUIET)
+    canvas.text(0, measures.TITLE_AT, title, size=measures.TITLE_SIZE, colour=INK[drawing.side])
+    canvas.text(0, measures.NOTE_AT, measures.NOTE, size=12, colour=QUIET)
     legend = canvas.moved(*measures.LEGEND_AT)
     step = LEGEND_WIDTH / (NUM_LEVELS + 1)
     for level, colour in enumerate(ramp(drawing.side, "light")):
         legend.box(level * step, 0, step + 0.3, 8, colour)
     for weight in LEGEND_TICKS:
         x = (level_of(weight) + 0.5) * step
-        legend.text(x, 18, f"{weight:g}", size=9.5, colour=_QUIET, anchor="center")
+        legend.text(x, 18, f"{weight:g}", size=9.5, colour=QUIET, anchor="center")
 
 
-def _draw_map(grid: Canvas, drawing: HeatMap) -> None:
+def draw_map(grid: Canvas, drawing: HeatMap) -> None:
     """Draw labels and cells; the origin of `grid` is the corner of the first cell."""
     if drawing.weights.size == 0:
-        grid.text(0, drawing.cell / 2, drawing.nothing, size=12, colour=_QUIET)
+        grid.text(0, drawing.cell / 2, drawing.nothing, size=12, colour=QUIET)
         return
     _draw_labels(grid, drawing)
     _draw_cells(grid, drawing)
@@ -198,13 +132,13 @@ def _draw_labels(grid: Canvas, drawing: HeatMap) -> None:
     size = drawing.font_size
     for row, label in enumerate(drawing.row_labels):
         y = (row + 0.5) * drawing.cell + size * 0.35
-        grid.text(-9, y, label, size=size, colour=_INK[drawing.side], anchor="right")
+        grid.text(-9, y, label, size=size, colour=INK[drawing.side], anchor="right")
     turned = drawing.angle > 0
     for column, label in enumerate(drawing.column_labels):
         x = (column + 0.5) * drawing.cell + (3 if turned else 0)
         anchor = "left" if turned else "center"
         angle = float(drawing.angle)
-        grid.text(x, -8, label, size=size, colour=_INK[other], anchor=anchor, angle=angle)
+        grid.text(x, -8, label, size=size, colour=INK[other], anchor=anchor, angle=angle)
 
 
 def _draw_cells(grid: Canvas, drawing: HeatMap) -> None:
@@ -241,10 +175,16 @@ def text_to_png(shown: TextWeights, path: str | PathLike[str]) -> Path:
     named = [
         visible(each) for each in (shown.model, measures.headline(shown), *shown.probabilities)
     ]
-    texts = [*layout.lines, *(word.text for word in layout.words), *named]
+    reasons = [text for placed in layout.reasons for text in reason_texts(placed.layout)]
+    texts = [*layout.lines, *(word.text for word in layout.words), *named, *reasons]
     canvas = new_canvas(layout.width, layout.height, texts)
     _draw_text(canvas, shown, layout)
     draw_answer(canvas.moved(layout.answer_at, measures.PADDING), shown)
+    for placed in layout.reasons:
+        _draw_reasons(canvas, placed, layout.width)
+    if layout.title_at is not None:
+        place = (measures.PADDING, layout.title_at)
+        canvas.text(*place, measures.TITLE, size=measures.TITLE_SIZE, weight="bold")
     _draw_words(canvas, layout)
     return write_canvas(canvas, path)
 
@@ -252,11 +192,13 @@ def text_to_png(shown: TextWeights, path: str | PathLike[str]) -> Path:
 def _draw_text(canvas: Canvas, shown: TextWeights, layout: measures.TextLayout) -> None:
     corner = canvas.moved(measures.PADDING, measures.PADDING)
     model = f" · {visible(shown.model)}" if shown.model else ""
-    note = fitted(f"{measures.TITLE}{model}", 12.0, layout.answer_at - 2 * measures.PADDING)
-    corner.text(0, 11, note, size=12, colour=_QUIET)
+    note = fitted(
+        f"{measures.text_question(shown)}{model}", 12.0, layout.answer_at - 2 * measures.PADDING
+    )
+    corner.text(0, 11, note, size=12, colour=QUIET)
     for place, line in enumerate(layout.lines):
         corner.text(0, measures.line_at(place), line, size=measures.WORD_SIZE)
-    canvas.box(measures.PADDING, layout.rule_at, layout.width - 2 * measures.PADDING, 1, _TRACK)
+    draw_rule(canvas, layout.rule_at, layout.width)
 
 
 def _draw_words(canvas: Canvas, layout: measures.TextLayout) -> None:
@@ -265,9 +207,8 @@ def _draw_words(canvas: Canvas, layout: measures.TextLayout) -> None:
         "second": ramp("second", "light"),
     }
     if not layout.words:
-        canvas.text(
-            measures.PADDING, layout.rule_at + 40, "there is no word", size=12, colour=_QUIET
-        )
+        below = layout.rule_at if layout.title_at is None else layout.title_at
+        canvas.text(measures.PADDING, below + 40, "there is no word", size=12, colour=QUIET)
     for word in layout.words:
         colour = colours["first"][level_of(word.strength)]
         canvas.box(word.x, word.y, word.width, measures.WORD_HEIGHT, colour)
@@ -281,40 +222,3 @@ def _draw_words(canvas: Canvas, layout: measures.TextLayout) -> None:
         canvas.text(
             middle, share.y + 17, number, size=measures.SHARE_SIZE, colour=ink, anchor="center"
         )
-
-
-def generation_png(alignment: GenerationAlignment, path: Path) -> None:
-    """Draw where an answer looked as a PNG: the mean first, then every layer and head."""
-    _maps_png(alignment, [alignment.source, alignment.text], path)
-
-
-def self_png(shown: SelfAttention, path: Path) -> None:
-    """Draw whom the tokens of a text asked as a PNG: the mean first, then every head."""
-    _maps_png(shown, [shown.text], path)
-
-
-def _maps_png(alignment: GenerationAlignment | SelfAttention, texts: list[str], path: Path) -> None:
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    heads = alignment.heads()
-    maps: list[tuple[str, Weights]] = [("mean", alignment.mean), *heads] if heads else [
-        ("", alignment.mean)
-    ]  # fmt: skip
-    columns = 1 if not heads else alignment.weights.shape[1]
-    rows = 1 if not heads else 1 + alignment.weights.shape[0]
-    size = max(3.0, 0.28 * max(alignment.weights.shape[-2:]))
-    figure = Figure(figsize=(size * columns + 1, size * rows + 0.6), layout="constrained")
-    fonts = choose_fonts(texts)
-    for place, (title, weights) in enumerate(maps):
-        at = 1 if place == 0 else columns + place
-        axes = figure.add_subplot(rows, columns, at)
-        axes.imshow(weights, vmin=0, vmax=1, cmap="Purples", aspect="auto")
-        axes.set_title(title, fontsize=8)
-        asked = [visible_token(each) for each in alignment.source_tokens]
-        askers = [visible_token(each) for each in alignment.tokens]
-        axes.set_xticks(range(len(asked)), asked, rotation=60, fontsize=7, family=fonts.families)
-        axes.set_yticks(range(len(askers)), askers, fontsize=7, family=fonts.families)
-    made = BytesIO()
-    figure.savefig(made, format="png", dpi=120)
-    write_bytes(path, made.getvalue())

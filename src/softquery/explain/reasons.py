@@ -132,14 +132,14 @@ class Reasons:
         """The words that move the answer most, in either direction, the strongest first."""
         return sorted(self.listed(), key=lambda each: -abs(each.change))[:top]
 
-    def strengths(self) -> tuple[Numbers, ...]:
-        """How strongly each word is drawn: from -1, against the answer, to 1, for it.
+    @property
+    def scale(self) -> float:
+        """The change that is drawn with full strength: the largest one, unless it is small."""
+        return max(LEAST_SCALE, *(float(np.abs(each).max(initial=0)) for each in self.changes), 0.0)
 
-        The largest change of the texts has the full strength, unless it is a small one itself.
-        """
-        largest = [float(np.abs(each).max(initial=0)) for each in self.changes]
-        scale = max(LEAST_SCALE, *largest, 0.0)
-        return tuple(each / scale for each in self.changes)
+    def strengths(self) -> tuple[Numbers, ...]:
+        """How strongly each word is drawn: from -1, against the answer, to 1, for it."""
+        return tuple(each / self.scale for each in self.changes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, floats and strings under the names of the fields, ready for JSON."""

@@ -54,8 +54,8 @@ class SelfAttention:
 
     def _repr_html_(self) -> str:
         """The picture of `plot`, as notebooks show it."""
+        from softquery.explain.maps.maps_svg import self_svg  # imports this module
         from softquery.explain.notebook import picture_html
-        from softquery.explain.svg import self_svg  # imports this module
 
         return picture_html(self_svg(self), f"Whom the tokens of “{self.text}” asked")
 

@@ -1,4 +1,4 @@
-"""SVG drawings: a pair in both directions, the words of a text, and every head of a model.
+"""SVG drawings: a pair in both directions, and the words of a text; each with its reasons.
 
 They follow the viewer's light or dark scheme and show text in the viewer's own fonts.
 """
@@ -8,12 +8,12 @@ from functools import lru_cache
 from softquery.explain import layout as measures
 from softquery.explain.alignment import PairAlignment
 from softquery.explain.colours import level_class, ramp_css
-from softquery.explain.generation import GenerationAlignment, Weights
-from softquery.explain.heat_map import HeatMap, cell_size
+from softquery.explain.heat_map import HeatMap
 from softquery.explain.layout import (
     Chance,
     HasAnswer,
     PairLayout,
+    PlacedReasons,
     PlacedWord,
     SentenceLine,
     Share,
@@ -27,14 +27,11 @@ from softquery.explain.layout import (
     headline,
     line_at,
     percent,
+    text_question,
 )
 from softquery.explain.lettering import escaped, fitted, isolated, visible
-from softquery.explain.self_attention import SelfAttention
+from softquery.explain.reason_svg import reasons_markup
 from softquery.explain.text_weights import TextWeights
-
-_MAPS_GAP, _MAPS_HEADING, _MAP_TITLE = 30.0, 96.0, 40.0
-_SMALL_CELL = 14.0
-"""The cell of the maps of single heads."""
 
 
 @lru_cache(maxsize=8)
@@ -62,12 +59,13 @@ def to_svg(alignment: PairAlignment) -> str:
     """
     layout = arrange(alignment)
     first, second = (isolated(visible(each)) for each in (alignment.first, alignment.second))
+    reasons = "" if layout.reasons is None else _reasons(layout.reasons, layout.width)
     maps = "".join(
-        moved(*heading_at(corner), _heading(each)) + moved(*corner, each.markup(layout.top))
+        moved(*heading_at(corner), map_heading(each)) + moved(*corner, each.markup(layout.top))
         for each, corner in zip(layout.maps, layout.maps_at, strict=True)
     )
     return (
-        _opening(
+        opening(
             round(layout.width),
             round(layout.height),
             title=f"Who asked whom: {escaped(headline(alignment))}",
@@ -76,9 +74,21 @@ def to_svg(alignment: PairAlignment) -> str:
         )
         + moved(measures.PADDING, measures.PADDING, _sentences(alignment, layout))
         + moved(layout.answer_at, measures.PADDING, answer_markup(alignment))
-        + f'<line class="line" x1="{measures.PADDING:g}" x2="{layout.width - measures.PADDING:.1f}"'
-        f' y1="{layout.rule_at:.1f}" y2="{layout.rule_at:.1f}"/>\n{maps}</svg>\n'
+        + f"{rule(layout.rule_at, layout.width)}{reasons}{maps}</svg>\n"
     )
+
+
+def rule(y: float, width: float) -> str:
+    """A line across a picture of this width."""
+    return (
+        f'<line class="line" x1="{measures.PADDING:g}" x2="{width - measures.PADDING:.1f}"'
+        f' y1="{y:.1f}" y2="{y:.1f}"/>\n'
+    )
+
+
+def _reasons(placed: PlacedReasons, width: float) -> str:
+    drawn = moved(measures.PADDING, placed.y, reasons_markup(placed.layout))
+    return f"{drawn}{rule(placed.rule_at, width)}"
 
 
 def picture_css() -> str:
@@ -86,7 +96,7 @@ def picture_css() -> str:
     return read_resource("picture.css") + ramp_css()
 
 
-def _opening(width: float, height: float, *, title: str, description: str) -> str:
+def opening(width: float, height: float, *, title: str, description: str) -> str:
     """The start of a drawing, its styles and the card behind it; both texts are escaped already."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
@@ -108,10 +118,11 @@ def _sentences(alignment: PairAlignment, layout: PairLayout) -> str:
     note = escaped(
         fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - measures.PADDING - 40)
     )
-    return f'<text class="note" y="11">{note}</text>\n' + "".join(map(_line, layout.lines))
+    return f'<text class="note" y="11">{note}</text>\n' + "".join(map(line_markup, layout.lines))
 
 
-def _line(line: SentenceLine) -> str:
+def line_markup(line: SentenceLine) -> str:
+    """A line of a sentence, the first of them with its mark."""
     mark = f'<circle class="{line.side}" cx="5" cy="{line.y - 5.5:g}" r="5"/>'
     return (
         f'{mark if line.is_first else ""}<text class="{line.side}" x="20" y="{line.y:g}"'
@@ -119,7 +130,8 @@ def _line(line: SentenceLine) -> str:
     )
 
 
-def _heading(drawing: HeatMap) -> str:
+def map_heading(drawing: HeatMap) -> str:
+    """The title of a map, and its legend."""
     before, own, between, other = drawing.title_parts
     return (
         f'<text class="title" y="{measures.TITLE_AT:g}">'
@@ -169,28 +181,37 @@ def text_to_svg(shown: TextWeights) -> str:
     layout = arrange_text(shown)
     text = escaped(isolated(visible(shown.text[:400])))
     body = "".join(map(_share, layout.shares)) + "".join(map(_word, layout.words))
+    reasons = "".join(_reasons(each, layout.width) for each in layout.reasons)
+    below = layout.reasons[-1].rule_at if layout.reasons else layout.rule_at
+    title = ""
+    if layout.title_at is not None:
+        title = (
+            f'<text class="title" x="{measures.PADDING:g}" y="{layout.title_at:.1f}">'
+            f"{measures.TITLE}</text>\n"
+        )
     if not layout.words:
         body = moved(
-            measures.PADDING, layout.rule_at + 40, '<text class="note">there is no word</text>\n'
+            measures.PADDING,
+            below + 40 + (28 if title else 0),
+            '<text class="note">there is no word</text>\n',
         )
     return (
-        _opening(
+        opening(
             round(layout.width),
             round(layout.height),
-            title=f"{measures.TITLE} {escaped(headline(shown))}",
+            title=f"{text_question(shown)} {escaped(headline(shown))}",
             description=f"Attention weights of the words of “{text}”.",
         )
         + moved(measures.PADDING, measures.PADDING, _text(shown, layout))
         + moved(layout.answer_at, measures.PADDING, answer_markup(shown))
-        + f'<line class="line" x1="{measures.PADDING:g}" x2="{layout.width - measures.PADDING:g}"'
-        f' y1="{layout.rule_at:g}" y2="{layout.rule_at:g}"/>\n{body}</svg>\n'
+        + f"{rule(layout.rule_at, layout.width)}{reasons}{title}{body}</svg>\n"
     )
 
 
 def _text(shown: TextWeights, layout: TextLayout) -> str:
     model = f" · {visible(shown.model)}" if shown.model else ""
     note = escaped(
-        fitted(f"{measures.TITLE}{model}", 12.0, layout.answer_at - 2 * measures.PADDING)
+        fitted(f"{text_question(shown)}{model}", 12.0, layout.answer_at - 2 * measures.PADDING)
     )
     lines = "".join(
         f'<text class="text" y="{line_at(place):g}" font-size="{measures.WORD_SIZE:g}">'
@@ -221,127 +242,3 @@ def _share(share: Share) -> str:
         f' y="{share.y + 17:.1f}" font-size="{measures.SHARE_SIZE:g}" text-anchor="middle">'
         f"{share.weight:.2f}</text></g>\n"
     )
-
-
-def generation_svg(alignment: GenerationAlignment) -> str:
-    """Draw where an answer looked: the mean first, then every layer and head.
-
-    >>> import numpy as np
-    >>> svg = generation_svg(GenerationAlignment(
-    ...     source="ja", text="yes", source_tokens=("ja",), tokens=("yes",),
-    ...     weights=np.ones((1, 1)), score=0.0))
-    >>> "<title>yes → ja: 1.00</title>" in svg
-    True
-    """
-    source, text = (isolated(visible(each)) for each in (alignment.source, alignment.text))
-    title = f"Where “{escaped(text)}” looked"
-    description = f"Attention weights from the answer to “{escaped(source)}”."
-    lines = (
-        (
-            "note",
-            11.0,
-            12.0,
-            f"Who asked whom?{_of_model(alignment)} · score {alignment.score:.2f}",
-        ),
-        ("first", 38.0, 16.0, visible(alignment.source)),
-        ("second", 64.0, 16.0, visible(alignment.text)),
-    )
-    first = "Each token of the answer asks the source"
-    return _drawn_maps(alignment, first, lines, title=title, description=description)
-
-
-def self_svg(shown: SelfAttention) -> str:
-    """Draw whom the tokens of a text asked: the mean first, then every layer and head.
-
-    >>> import numpy as np
-    >>> svg = self_svg(SelfAttention(text="ja", tokens=("ja",), weights=np.ones((1, 1, 1, 1))))
-    >>> "<title>ja → ja: 1.00</title>" in svg
-    True
-    """
-    text = isolated(visible(shown.text))
-    lines = (
-        ("note", 11.0, 12.0, f"Who asked whom?{_of_model(shown)} · a row asks, a column is asked"),
-        ("second", 38.0, 16.0, visible(shown.text)),
-    )
-    title = f"Whom the tokens of “{escaped(text)}” asked"
-    description = f"Attention weights of every layer and head within “{escaped(text)}”."
-    return _drawn_maps(shown, "", lines, title=title, description=description)
-
-
-_Line = tuple[str, float, float, str]
-
-
-def _drawn_maps(
-    shown: GenerationAlignment | SelfAttention,
-    first: str,
-    lines: tuple[_Line, ...],
-    *,
-    title: str,
-    description: str,
-) -> str:
-    panels = _panels(shown, first)
-    columns = 1 if shown.weights.ndim == 2 else shown.weights.shape[1]
-    places, width, height = _places(panels, columns)
-    width = max(width, 720.0)
-    body = "".join(
-        f'<g transform="translate({x:.1f} {y:.1f})">\n'
-        f'<text class="title" y="14">{escaped(title)}</text>\n'
-        f'<g transform="translate(0 {_MAP_TITLE - 14:.1f})">{drawing.markup(drawing.top)}</g></g>\n'
-        for (title, drawing), (x, y) in zip(panels, places, strict=True)
-    )
-    opening = _opening(width, height, title=title, description=description)
-    return f"{opening}{_maps_heading(lines, width)}{body}</svg>\n"
-
-
-def _panels(
-    alignment: GenerationAlignment | SelfAttention, first: str
-) -> list[tuple[str, HeatMap]]:
-    longest = max(alignment.weights.shape[-2:])
-    heads = alignment.heads()
-    first = "Mean of all layers and heads" if heads else first
-    found = [(first, _map(alignment, alignment.mean, cell_size(longest)))]
-    return [*found, *((name, _map(alignment, each, _SMALL_CELL)) for name, each in heads)]
-
-
-def _map(alignment: GenerationAlignment | SelfAttention, weights: Weights, cell: float) -> HeatMap:
-    return HeatMap(
-        side="second",
-        askers=alignment.tokens,
-        asked=alignment.source_tokens,
-        weights=weights,
-        cell=cell,
-    )
-
-
-def _places(
-    panels: list[tuple[str, HeatMap]], columns: int
-) -> tuple[list[tuple[float, float]], float, float]:
-    """Corners of the maps, and the size of the whole: the first map alone, the others in a grid."""
-    sizes = [(each.width, each.height(each.top) + _MAP_TITLE) for _, each in panels]
-    places = [(measures.PADDING, measures.PADDING + _MAPS_HEADING)]
-    y = measures.PADDING + _MAPS_HEADING + sizes[0][1] + _MAPS_GAP
-    width = sizes[0][0]
-    for start in range(1, len(panels), columns):
-        x, row = measures.PADDING, sizes[start : start + columns]
-        for wide, _ in row:
-            places.append((x, y))
-            x += wide + _MAPS_GAP
-        width, y = (
-            max(width, x - _MAPS_GAP - measures.PADDING),
-            y + max(high for _, high in row) + _MAPS_GAP,
-        )
-    return places, width + 2 * measures.PADDING, y - _MAPS_GAP + measures.PADDING
-
-
-def _of_model(shown: GenerationAlignment | SelfAttention) -> str:
-    return f" · {visible(shown.model)}" if shown.model else ""
-
-
-def _maps_heading(lines: tuple[_Line, ...], width: float) -> str:
-    room = width - 2 * measures.PADDING
-    drawn = "".join(
-        f'<text class="{kind}" y="{y:g}" font-size="{size:g}">'
-        f"{escaped(fitted(text, size, room))}</text>\n"
-        for kind, y, size, text in lines
-    )
-    return f'<g transform="translate({measures.PADDING:g} {measures.PADDING:g})">\n{drawn}</g>\n'

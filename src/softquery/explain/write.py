@@ -9,11 +9,15 @@ from typing import Any, NamedTuple, TypeAlias
 from softquery.atomic import write_text
 from softquery.errors import InputError
 from softquery.explain.alignment import PairAlignment, one_line_json, to_json
+from softquery.explain.canvas import require_matplotlib
 from softquery.explain.generation import GenerationAlignment
-from softquery.explain.html import generation_html, self_html, text_to_html, to_html
-from softquery.explain.png import generation_png, require_matplotlib, self_png, text_to_png, to_png
+from softquery.explain.html import text_to_html, to_html
+from softquery.explain.maps.maps_html import generation_html, self_html
+from softquery.explain.maps.maps_png import generation_png, self_png
+from softquery.explain.maps.maps_svg import generation_svg, self_svg
+from softquery.explain.png import text_to_png, to_png
 from softquery.explain.self_attention import SelfAttention
-from softquery.explain.svg import generation_svg, self_svg, text_to_svg, to_svg
+from softquery.explain.svg import text_to_svg, to_svg
 from softquery.explain.text_weights import TextWeights
 
 Explanation: TypeAlias = PairAlignment | TextWeights | GenerationAlignment | SelfAttention

@@ -11,7 +11,8 @@ from softquery.explain.colours import (
     ramp_css,
 )
 
-RAMPS = [(side, scheme) for side in ("first", "second") for scheme in ("light", "dark")]
+HUES = ("first", "second", "for", "against")
+RAMPS = [(hue, scheme) for hue in HUES for scheme in ("light", "dark")]
 
 
 @pytest.mark.parametrize(("side", "scheme"), RAMPS)
@@ -46,7 +47,7 @@ def test_contrast_agrees_with_known_ratios():
 def test_css_has_every_class_once_for_each_scheme():
     light, dark = ramp_css().split("@media (prefers-color-scheme: dark)")
     for rules in (light, dark):
-        for prefix in "ab":
+        for prefix in "abpc":
             for level in range(NUM_LEVELS + 1):
                 assert rules.count(f".{prefix}{level}{{") == 1
                 assert rules.count(f".ink-{prefix}{level}{{") == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 from softquery import __version__
 from softquery.explain import PairAlignment
-from softquery.explain.html import policy
+from softquery.explain.frame import policy
 from softquery.explain.layout import heat_maps
 from softquery.explain.lettering import escaped, isolated, visible
 from softquery.explain.svg import picture_css, read_resource
