@@ -50,6 +50,16 @@ EncodingForm = Annotated[
 WordColumns = Annotated[
     str | None, typer.Option(help="Columns in which words are looked up, `question` by default.")
 ]
+TextColumns = Annotated[
+    str | None,
+    typer.Option(help="Columns beside the question by which rows are found, such as answer."),
+]
+SynonymFile = Annotated[
+    Path | None, typer.Option(help="Words that mean the same: a line each, commas between them.")
+]
+PassageWords = Annotated[
+    int | None, typer.Option(help="Cut longer texts into passages of so many words (48); 0: none.")
+]
 AimOption = Annotated[
     str | None,
     typer.Option(
@@ -100,6 +110,9 @@ def index(
     vectors: VectorSource = None,
     encodings: EncodingForm = None,
     words: WordColumns = None,
+    texts: TextColumns = None,
+    synonyms: SynonymFile = None,
+    passages: PassageWords = None,
     min_score: Annotated[
         float | None, typer.Option(help="Hits below it are no answer; by default what --aim needs.")
     ] = None,
@@ -152,6 +165,7 @@ def index(
             "word_columns": _names("question" if words is None else words),
             "min_score": min_score,
             "aim": aim,
+            **_text_settings(texts, synonyms, passages),
         }
         made = _build(source, place, model, language, rename, settings, threads)
     else:
@@ -196,6 +210,22 @@ def _build(
         note(made.last_changes.chosen)
     _say(made.last_changes, made.manifest.model)
     return made
+
+
+def _text_settings(
+    texts: str | None, synonyms: Path | None, passages: int | None
+) -> dict[str, Any]:
+    """By which texts rows are found, as far as that was given."""
+    from softquery.search.changes.synonyms import read_synonyms
+
+    found: dict[str, Any] = {}
+    if texts is not None:
+        found["text_columns"] = _names(texts)
+    if synonyms is not None:
+        found["synonyms"] = read_synonyms(synonyms)
+    if passages is not None:
+        found["passage_words"] = passages
+    return found
 
 
 def _names(words: str) -> tuple[str, ...]:
@@ -310,6 +340,9 @@ def _say(changes: "Changes", model: str = "") -> None:
     note(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no change")
     if changes.unread:
         note(f"{counted_languages(changes.unread)}, which {Path(model).name} does not read")
+    if changes.num_weighted:
+        what = counted(changes.num_weighted, "row has", "rows have")
+        note(f"{what} a weight, by which the odds of the score are multiplied")
     if changes.num_cut:
         note(f"{counted(changes.num_cut, 'question')} cut: longer than the model reads")
     for repeat in changes.repeats[:SHOWN]:

@@ -1,7 +1,8 @@
 """`softquery search`."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,8 @@ from softquery.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from softquery.search import SearchResult
 
+SHOWN = 80
+"""Characters of a question that was found by another text."""
 IndexPlace = Annotated[
     str,
     typer.Argument(
@@ -65,6 +68,7 @@ def search(
     from softquery.explain.write import require_place
     from softquery.search import open_index
     from softquery.search.query.filters import parse_conditions
+    from softquery.search.query.retrieval import found_by
     from softquery.search.query.stages import parse_stages
 
     if not query.strip():
@@ -90,7 +94,7 @@ def search(
             raise InputError("holds nothing to explain: no row was found", source=index)
         matcher = opened.matcher
         label = matcher.labels[matcher.column()] if matcher.labels else None
-        matcher.explain(query, best[0]["question"], label=label).plot(explain)
+        matcher.explain(query, found_by(best[0]), label=label).plot(explain)
         note(f"why: {explain}")
     if as_json:
         print_json(
@@ -114,9 +118,19 @@ def _show(found: "SearchResult") -> None:
     if found.stages != STAGES:
         note(f"by {shown_stages(found.stages)}; the score is {found.score}")
     if found.hits:
-        table = [(hit["score"], hit["question"], hit["answer"]) for hit in found.hits]
+        table = [(hit["score"], _asked(hit), hit["answer"]) for hit in found.hits]
         print_table(found.query, ("score", "question", "answer"), table)
         return
-    nearest = [(hit["score"], hit["question"]) for hit in found.nearest]
+    nearest = [(hit["score"], _asked(hit)) for hit in found.nearest]
     title = "no good answer; nearest:" if nearest else "no good answer"
     print_table(title, ("score", "nearest question"), nearest)
+
+
+def _asked(hit: Mapping[str, Any]) -> str:
+    """The question of a hit, and what it was found by if that is another text."""
+    found, question = hit.get("matched"), str(hit["question"])
+    if found is None:
+        return question
+    if len(question) > SHOWN:
+        question = f"{question[:SHOWN].rstrip()} …"
+    return f"{question}\n{found['column']}: {found['text']}"

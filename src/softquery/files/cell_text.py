@@ -34,6 +34,15 @@ def to_text_or_json(value: object, name: str) -> str:
     return to_text(value, name)
 
 
+def to_text_or_texts(value: object, name: str) -> str:
+    """Like `to_text`, for columns that may hold a list of texts, which becomes JSON."""
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
+        return json.dumps([sound_text(each, name) for each in value], ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        raise InputError(f"{name} is a list of something else than texts")
+    return to_text(value, name)
+
+
 def refuse_empty(values: Mapping[str, str], required: Sequence[str]) -> None:
     """Refuse a row whose required values are not all there."""
     for name in required:

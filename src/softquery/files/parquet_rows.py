@@ -5,7 +5,7 @@ rows are read at a time that even the largest value of a dictionary would fit th
 becomes a Python object only when its row is made, and only where it is not too large.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import InputError, MissingExtra
-from softquery.files.cell_text import refuse_empty, to_text, to_text_or_json, too_long
+from softquery.files.cell_text import (
+    refuse_empty,
+    to_text,
+    to_text_or_json,
+    to_text_or_texts,
+    too_long,
+)
 from softquery.files.row import ColumnLayout, Report, Row, WantedColumns
 from softquery.files.row_formats import placed
 from softquery.files.text_lines import (
@@ -135,21 +141,27 @@ def _batch(
     columns: Sequence[Any], layout: ColumnLayout, path: str, before: int, report: Report
 ) -> Iterator[Row]:
     cells = [_Cells(column) for column in columns]
+    reads = [_reader(layout, place) for place in range(len(layout.names))]
     num_rows = len(columns[0]) if columns else 0
     for index in range(num_rows):
         number = before + index + 1
         try:
             values = {
-                name: (to_text if place < layout.num_required else to_text_or_json)(
-                    cells[place].value(index, name), name
-                )
-                for place, name in enumerate(layout.names)
+                name: read(cells[place].value(index, name), name)
+                for place, (name, read) in enumerate(zip(layout.names, reads, strict=True))
             }
             refuse_empty(values, layout.names[: layout.num_required])
         except InputError as error:
             report(placed(error, path, number))
         else:
             yield Row(values, number, path)
+
+
+def _reader(layout: ColumnLayout, place: int) -> Callable[[object, str], str]:
+    """What makes text of the cells of a column."""
+    if place >= layout.num_required:
+        return to_text_or_json
+    return to_text_or_texts if layout.names[place] in layout.lists else to_text
 
 
 class _Cells:

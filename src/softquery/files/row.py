@@ -93,12 +93,14 @@ class ColumnLayout:
         indices: Their indices in a row of the file.
         num_required: How many of them must not be empty.
         header: All column names of the file.
+        lists: Required columns that may hold a list of texts.
     """
 
     names: tuple[str, ...]
     indices: tuple[int, ...]
     num_required: int
     header: tuple[str, ...]
+    lists: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,6 +113,8 @@ class WantedColumns:
     """Our name to the file's name."""
     keep_others: bool = False
     """Whether other columns of the file are read, too, under the file's names."""
+    lists: tuple[str, ...] = ()
+    """Required columns that may hold a list of texts, which becomes JSON."""
 
     def __post_init__(self) -> None:
         known = [*self.required, *self.optional]
@@ -152,7 +156,7 @@ class WantedColumns:
                 raise InputError(f'column "{name}" appears twice', source=source, row=row)
         chosen |= {name: places[name] for name in others}
         return ColumnLayout(
-            tuple(chosen), tuple(chosen.values()), len(self.required), tuple(header)
+            tuple(chosen), tuple(chosen.values()), len(self.required), tuple(header), self.lists
         )
 
     def others(self, header: Mapping[str, object]) -> list[str]:

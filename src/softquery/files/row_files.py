@@ -35,6 +35,7 @@ def read_rows(
     optional: Sequence[str] = (),
     rename: Mapping[str, str] | None = None,
     keep_others: bool = False,
+    lists: Sequence[str] = (),
     on_bad: Callable[[InputError], None] | None = None,
 ) -> Iterator[Row]:
     r"""Stream rows from .tsv, .csv, .jsonl, .parquet or .txt, each also .gz, .xz or .bz2.
@@ -52,6 +53,7 @@ def read_rows(
         rename: Our name to the file's name, as `parse_columns` reads it; `#1` is the first column
             of a table without a header.
         keep_others: Whether other columns are read, too, under the file's names.
+        lists: Those of `columns` that may hold a list of texts, which becomes JSON.
         on_bad: Called with the error of each bad row, which is then skipped. Faults of the whole
             file (a truncated archive, a missing column) are raised in any case.
 
@@ -66,6 +68,7 @@ def read_rows(
         optional=tuple(optional),
         rename=dict(rename or {}),
         keep_others=keep_others,
+        lists=tuple(lists),
     )
     report = _raise if on_bad is None else on_bad
     if not isinstance(source, (str, PathLike)):

@@ -7,7 +7,13 @@ from itertools import chain
 from operator import itemgetter
 
 from softquery.errors import InputError, counted
-from softquery.files.cell_text import kind_of_value, refuse_empty, to_text, to_text_or_json
+from softquery.files.cell_text import (
+    kind_of_value,
+    refuse_empty,
+    to_text,
+    to_text_or_json,
+    to_text_or_texts,
+)
 from softquery.files.delimiters import delimiter_of
 from softquery.files.row import ColumnLayout, Report, Row, WantedColumns, listed
 from softquery.files.text_lines import (
@@ -254,7 +260,8 @@ def _pick(mapping: Mapping[str, object], wanted: WantedColumns) -> dict[str, str
     for name in wanted.required:
         if wanted.theirs(name) not in mapping:
             raise InputError(wanted.missing([name], list(map(str, mapping))))
-        values[name] = to_text(mapping[wanted.theirs(name)], name)
+        read = to_text_or_texts if name in wanted.lists else to_text
+        values[name] = read(mapping[wanted.theirs(name)], name)
     for name in wanted.optional:
         if wanted.theirs(name) in mapping:
             values[name] = to_text_or_json(mapping[wanted.theirs(name)], name)

@@ -27,6 +27,7 @@ from softquery.search.changes.building import (
     delete_rows,
     rebuild_rows,
 )
+from softquery.search.changes.further_texts import FurtherTexts
 from softquery.search.changes.index_checks import (
     check_matcher,
     check_place,
@@ -214,7 +215,8 @@ class Index(IndexView):
         if language is not None:
             check_language(language)
         given = read_source(source, columns=columns, language=language)
-        entries = to_entries(given, self.matcher.pipeline.config)
+        texts = FurtherTexts(self.manifest.settings)
+        entries = to_entries(given, self.matcher.pipeline.config, texts.expand)
         with self._store.writing():
             self.last_changes = add_rows(self._store, self._models, entries, advance=advance)
         return self.last_changes

@@ -23,7 +23,7 @@ from softquery.search.index_view import IndexView
 from softquery.search.query.retrieval import RowPlace
 from softquery.search.query.search_steps import SearchSteps
 from softquery.search.query.stages import RERANK, VECTORS, WORDS, Stages, checked_stages
-from softquery.search.storage.entries import ID, QUESTION
+from softquery.search.storage.entries import ID, QUESTION, phrasings_of
 
 CUTOFFS = (1, 3, 10)
 """Ranks at which recall is reported, besides the number of candidates."""
@@ -303,7 +303,8 @@ def evaluate_index(
     for done, each in enumerate(queries, start=1):
         search, times = _search(index, each.query, candidates, used)
         for stage, places in _rankings(search).items():
-            ranked.setdefault(stage, []).append(search.searched.texts(places, ID))
+            named = list(dict.fromkeys(search.ids(places)))
+            ranked.setdefault(stage, []).append(named)
         for name, value in times.items():
             seconds.setdefault(name, []).append(value)
         scores.append(search.ranked[0][1] if search.ranked else 0.0)
@@ -359,9 +360,9 @@ def gather_queries(index: IndexView, rows: Sequence[Row]) -> list[LabelledQuery]
     """The queries, each with all rows that answer it; every answer must be in the index."""
     if not rows:
         raise InputError("there are no queries to evaluate on")
-    stored = [(row[ID], row[QUESTION]) for row in index.rows()]
+    stored = [(row[ID], [row[QUESTION], *phrasings_of(row)]) for row in index.rows()]
     ids = {key for key, _ in stored}
-    by_question = {question: key for key, question in stored}
+    by_question = {question: key for key, questions in stored for question in questions}
     found: dict[str, dict[str, float]] = {}
     others: dict[str, dict[str, str]] = {}
     for row in rows:

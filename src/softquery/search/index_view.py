@@ -18,6 +18,7 @@ from softquery.search.query.stages import STAGES, Stages, checked_stages
 from softquery.search.query.thresholds import least_score
 from softquery.search.query.waiting import all_awaited, awaited
 from softquery.search.score.index_facts import IndexFacts, measure_facts
+from softquery.search.storage.entries import MATCHED
 from softquery.search.storage.index_folder import folder_sizes
 from softquery.search.storage.manifest import LEARNED, Manifest, check_min_score
 from softquery.search.storage.segment import Segment, SegmentShape
@@ -81,7 +82,9 @@ class IndexView:
         return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r}{shown})"
 
     def __len__(self) -> int:
-        return self._store.manifest.num_rows
+        if MATCHED not in self._store.manifest.columns:
+            return self._store.manifest.num_rows
+        return sum(len(segment.given_rows) for segment in self._store.segments)
 
     @property
     def path(self) -> Path:
@@ -414,7 +417,7 @@ class IndexView:
     def rows(self) -> Iterator[dict[str, str]]:
         """Every row of the index, with its columns."""
         for segment in self._store.segments:
-            for row in segment.live_rows:
+            for row in segment.given_rows:
                 yield segment.cells.row(row)
 
     def duplicates(

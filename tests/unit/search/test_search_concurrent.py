@@ -12,7 +12,7 @@ import pytest
 
 from softquery import Index
 from softquery.errors import InputError
-from softquery.search.changes import building
+from softquery.search.changes import merging
 
 WRITER = """
 import sys
@@ -111,7 +111,7 @@ def test_rest_of_a_crash_is_swept_away(index):
 
 
 def test_segments_that_are_mostly_deleted_are_rewritten(index, rows, monkeypatch):
-    monkeypatch.setattr(building, "WASTED", 5)
+    monkeypatch.setattr(merging, "WASTED", 5)
     index.delete([row["id"] for row in rows[:8]])
     (entry,) = index.manifest.segments
     assert (entry.num_rows, entry.num_deleted) == (4, 0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from softquery import Index
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
 from softquery.search import IndexSettings, Repeat
-from softquery.search.changes import building
+from softquery.search.changes import merging
 
 KEYS = st.sampled_from([f"k{number}" for number in range(8)])
 ROW = st.tuples(KEYS, st.integers(0, 30), st.sampled_from(["x", "y", None]))
@@ -192,7 +192,7 @@ def test_rows_without_ids_are_known_by_their_questions(model, tmp_path):
 def test_many_small_changes_are_merged(index, rows):
     for number in range(18):
         index.add([{"id": "x", "question": f"w{number}", "answer": str(number)}])
-    assert len(index.manifest.segments) <= building.MOST_SEGMENTS
+    assert len(index.manifest.segments) <= merging.MOST_SEGMENTS
     assert contents(index) == {row["id"]: row for row in rows} | {
         "x": {"id": "x", "question": "w17", "answer": "17"}
     }

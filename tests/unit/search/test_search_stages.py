@@ -10,7 +10,8 @@ from softquery.errors import ConfigError
 from softquery.files import Row
 from softquery.search import STAGES, Index, IndexSettings, compare_stages, evaluate_index
 from softquery.search.query import retrieval
-from softquery.search.query.retrieval import FUSION, allowed_rows, recall
+from softquery.search.query.filters import allowed_rows
+from softquery.search.query.retrieval import FUSION, recall
 from softquery.search.query.stages import checked_stages
 
 SUBSETS = [each for count in (1, 2, 3) for each in combinations(STAGES, count)]

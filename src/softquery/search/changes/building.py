@@ -8,16 +8,16 @@ Rebuilding encodes all rows again with other models, as one new segment beside t
 When it is complete, one new manifest names it together with the models that made it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
-from softquery.atomic import atomic_folder
 from softquery.errors import InputError
 from softquery.runtime.vectors.text_vectors import ENCODING, STATES
+from softquery.search.changes.further_texts import FurtherTexts
+from softquery.search.changes.merging import merge_segments, mergeable
 from softquery.search.query.index_languages import languages_read, unread_rows
 from softquery.search.query.index_models import (
     IndexModels,
@@ -26,32 +26,30 @@ from softquery.search.query.index_models import (
     portable,
     vector_fingerprint,
 )
-from softquery.search.storage.encodings import EncodingWriter
-from softquery.search.storage.entries import ID, QUESTION, Entries, Repeat, ordered_columns
-from softquery.search.storage.index_files import FolderWriter
+from softquery.search.storage.entries import (
+    ID,
+    MATCHED,
+    QUESTION,
+    WEIGHT,
+    Entries,
+    Repeat,
+    ordered_columns,
+)
 from softquery.search.storage.manifest import AUTO, LEARNED, Manifest, Score, SegmentEntry
+from softquery.search.storage.searched_texts import SEPARATOR, groups, read_text
 from softquery.search.storage.segment import (
     EncodedRows,
     Segment,
-    SegmentShape,
-    write_cells_and_words,
-    write_facts,
     write_segment,
 )
 from softquery.search.storage.store import Store
-from softquery.search.storage.vector_recall import write_vectors
 
 Advance = Callable[[int], object]
 Values = Mapping[str, str]
+Group = list[Values]
+"""A row with its further texts."""
 COMMIT_ROWS = 20_000
 """Rows that the first indexing commits together."""
-MOST_SEGMENTS = 8
-RATIO = 4
-"""A segment this many times larger than all smaller ones together is not merged with them."""
-WASTED = 1000
-"""A segment with more deleted rows than this, and more deleted than live ones, is rewritten."""
-COPIED = 512
-"""Rows whose encodings are copied at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +64,8 @@ class Changes:
     """Questions longer than the model's limit, of which it reads the beginning."""
     repeats: list[Repeat] = field(default_factory=list)
     """Rows whose question occurs more than once."""
+    num_weighted: int = 0
+    """Rows with a weight, by which the odds of their score are multiplied."""
     unread: dict[str, int] = field(default_factory=dict)
     """How many of the rows are in each language that the matcher does not read."""
     chosen: str = ""
@@ -82,9 +82,10 @@ def new_manifest(model: str, models: IndexModels, entries: Entries) -> Manifest:
     """The manifest of an index without rows."""
     settings = models.settings
     columns = ordered_columns((ID, QUESTION), entries.rows.values())
-    for name in settings.word_columns:
+    for name in (*settings.word_columns, *settings.text_columns):
         if name not in columns:
-            message = f"no column {name!r:.60} to look words up in; found: {', '.join(columns)}"
+            what = "look words up in" if name in settings.word_columns else "search as text"
+            message = f"no column {name!r:.60} to {what}; found: {', '.join(columns)}"
             raise InputError(message)
     return Manifest(
         generation=0,
@@ -102,14 +103,13 @@ def new_manifest(model: str, models: IndexModels, entries: Entries) -> Manifest:
 def build_rows(store: Store, models: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
     """Fill a new index; rows that an interrupted run has stored are not encoded again."""
     comparison = _compare(store, entries)
-    rows, before = comparison.rows, len(comparison.unchanged)
-    for start in range(0, len(rows), COMMIT_ROWS):
-        part = rows[start : start + COMMIT_ROWS]
-        is_temporary = len(rows) > COMMIT_ROWS
-        entry = _write(
-            store, models, part, advance, before=before + start, is_temporary=is_temporary
-        )
+    before = len(comparison.unchanged)
+    parts = _parts(comparison.groups)
+    for part in parts:
+        rows = [row for group in part for row in group]
+        entry = _write(store, models, rows, advance, before=before, is_temporary=len(parts) > 1)
         store.commit(new=[entry], gone=comparison.replaced_by(part))
+        before += len(rows)
     if len(store.segments) > 1:
         compact(store, models)
     store.commit(unfinished=False)
@@ -119,10 +119,10 @@ def build_rows(store: Store, models: IndexModels, entries: Entries, *, advance: 
 def add_rows(store: Store, models: IndexModels, entries: Entries, *, advance: Advance) -> Changes:
     """Add and replace rows in one commit."""
     comparison = _compare(store, entries)
-    if comparison.rows:
+    if comparison.groups:
         columns = ordered_columns(store.manifest.columns, comparison.rows)
         entry = _write(store, models, comparison.rows, advance, columns=columns)
-        store.commit(new=[entry], gone=comparison.replaced_by(comparison.rows), columns=columns)
+        store.commit(new=[entry], gone=comparison.replaced_by(comparison.groups), columns=columns)
         _merge_if_due(store, models)
     return comparison.summary(entries, models)
 
@@ -154,8 +154,8 @@ def rebuild_rows(
         raise InputError(f"{message}start over if its model was replaced", source=store.folder)
     name = before.model if model is None else portable(model)
     source = vectors or _kept_source(before)
-    given = replace(before.settings, vectors=source, score=score, aim=None)
-    models = open_models(name, given, threads)
+    wanted = replace(before.settings, vectors=source, score=score, aim=None)
+    models = open_models(name, wanted, threads)
     mark = fingerprint(models.matcher.bundle)
     dropped: dict[str, float] = {}
     if min_score is None:
@@ -179,12 +179,17 @@ def rebuild_rows(
         after = replace(after, tuning=None)
     if after.settings.score == LEARNED or after.tuning is not None:  # others have no aim
         after = replace(after, settings=replace(after.settings, aim=before.settings.aim))
-    rows = [segment.cells.row(row) for segment in store.segments for row in segment.live_rows]
+    texts = FurtherTexts(after.settings)
+    given = [segment.cells.row(row) for segment in store.segments for row in segment.given_rows]
+    rows = [each for row in given for each in texts.expand(row)]
+    after = replace(after, columns=ordered_columns(after.columns, rows))
     if rows:
-        after = replace(after, segments=(_write(store, models, rows, advance),))
+        after = replace(
+            after, segments=(_write(store, models, rows, advance, columns=after.columns),)
+        )
     store.become(after)
-    num_cut = models.matcher.num_cut([row[QUESTION] for row in rows])
-    return models, Changes(rebuilt=len(rows), num_cut=num_cut, dropped=dropped, untuned=untuned)
+    num_cut = num_cut_of(models, rows)
+    return models, Changes(rebuilt=len(given), num_cut=num_cut, dropped=dropped, untuned=untuned)
 
 
 def _kept_source(manifest: Manifest) -> str:
@@ -196,18 +201,22 @@ def _kept_source(manifest: Manifest) -> str:
 def delete_rows(store: Store, models: IndexModels, names: Sequence[str]) -> Changes:
     """Delete rows by id or question in one commit."""
     places = _places(store)
+    further = _further(places)
     gone: dict[str, set[int]] = {}
+    owners: set[str] = set()
     for name in names:
-        found = [places[name]] if name in places else _places_of_question(store, name)
-        if not found:
+        keys = [name] if name in places else _ids_of_question(store, name)
+        if not keys or SEPARATOR in name:
             message = f"no row has the id or the question {name!r:.80}"
             raise InputError(message, source=store.folder)
-        for segment, row in found:
+        owners.update(keys)
+        for key in [each for own in keys for each in (own, *further.get(own, ()))]:
+            segment, row = places[key]
             gone.setdefault(segment, set()).add(row)
     if gone:
         store.commit(gone=gone)
         _merge_if_due(store, models)
-    return Changes(deleted=sum(map(len, gone.values())))
+    return Changes(deleted=len(owners))
 
 
 def compact(store: Store, models: IndexModels) -> None:
@@ -222,54 +231,90 @@ def compact(store: Store, models: IndexModels) -> None:
 class _Comparison:
     """Given rows compared with those that are stored."""
 
-    rows: list[Values]
-    """Rows that are to be written: new ones, and those that differ from the stored row."""
+    groups: list[Group]
+    """Rows that are to be written, each with its further texts: new ones, and those that differ
+    from what is stored."""
     unchanged: list[str]
     """Ids of rows that are stored already, word for word."""
-    replaced: dict[str, tuple[str, int]]
-    """Ids of stored rows that are to be replaced, with segment and row."""
+    replaced: dict[str, list[tuple[str, int]]]
+    """Ids of stored rows that are to be replaced, with segment and row of each of their texts."""
 
-    def replaced_by(self, rows: Sequence[Values]) -> dict[str, list[int]]:
-        """The stored rows that the given ones replace, by segment."""
+    @property
+    def rows(self) -> list[Values]:
+        """All that is to be written."""
+        return [row for group in self.groups for row in group]
+
+    def replaced_by(self, groups: Sequence[Group]) -> dict[str, list[int]]:
+        """What the given rows replace, by segment."""
         gone: dict[str, list[int]] = {}
-        for row in rows:
-            if row[ID] in self.replaced:
-                segment, place = self.replaced[row[ID]]
+        for first, *_ in groups:
+            for segment, place in self.replaced.get(first[ID], ()):
                 gone.setdefault(segment, []).append(place)
         return gone
 
     def summary(self, entries: Entries, models: IndexModels) -> Changes:
         """What became of all rows."""
-        questions = [row[QUESTION] for row in self.rows]
         return Changes(
-            added=len(self.rows) - len(self.replaced),
+            added=len(self.groups) - len(self.replaced),
             updated=len(self.replaced),
             unchanged=len(self.unchanged),
-            num_cut=models.matcher.num_cut(questions),
+            num_cut=num_cut_of(models, self.rows),
+            num_weighted=sum(bool(group[0].get(WEIGHT)) for group in self.groups),
             repeats=entries.repeats,
             unread=unread_rows(entries.languages, languages_read(models.matcher.bundle)),
         )
 
 
+def num_cut_of(models: IndexModels, rows: Sequence[Values]) -> int:
+    """How many texts are longer than the matcher reads; a row that has passages is not."""
+    whole = [group for group in groups(rows) if not any(_is_passage(row) for row in group)]
+    return models.matcher.num_cut([row[QUESTION] for group in whole for row in group])
+
+
+def _is_passage(row: Values) -> bool:
+    found = read_text(row.get(MATCHED, ""), "")
+    return found is not None and found.column == QUESTION
+
+
+def _parts(found: Sequence[Group]) -> list[list[Group]]:
+    """Rows in parts of some thousands, which are committed together."""
+    parts: list[list[Group]] = []
+    held = COMMIT_ROWS
+    for group in found:
+        if held >= COMMIT_ROWS:
+            parts.append([])
+            held = 0
+        parts[-1].append(group)
+        held += len(group)
+    return parts
+
+
 def _compare(store: Store, entries: Entries) -> _Comparison:
     places = _places(store)
+    further = _further(places)
     cells = {segment.entry.name: segment.cells for segment in store.segments}
-    rows: list[Values] = []
+    changed: list[Group] = []
     unchanged: list[str] = []
-    replaced: dict[str, tuple[str, int]] = {}
-    for key, row in entries.rows.items():
-        found = places.get(key)
-        if found is not None and cells[found[0]].row(found[1]) == row:
-            unchanged.append(key)
-            continue
-        if found is not None:
+    replaced: dict[str, list[tuple[str, int]]] = {}
+    for group in groups(list(entries.rows.values())):
+        key = group[0][ID]
+        if key in places:
+            found = [places[each] for each in (key, *further.get(key, ()))]
+            stored = [cells[segment].row(row) for segment, row in found]
+            if _by_id(stored) == _by_id(group):
+                unchanged.append(key)
+                continue
             replaced[key] = found
-        rows.append(row)
-    return _Comparison(rows, unchanged, replaced)
+        changed.append(group)
+    return _Comparison(changed, unchanged, replaced)
+
+
+def _by_id(rows: Sequence[Values]) -> dict[str, Values]:
+    return {row[ID]: row for row in rows}
 
 
 def _places(store: Store) -> dict[str, tuple[str, int]]:
-    """Segment and row of every live row, by id."""
+    """Segment and row of everything that is stored and not deleted, by id."""
     return {
         segment.ids[row]: (segment.entry.name, row)
         for segment in store.segments
@@ -277,12 +322,24 @@ def _places(store: Store) -> dict[str, tuple[str, int]]:
     }
 
 
-def _places_of_question(store: Store, question: str) -> list[tuple[str, int]]:
-    """Segment and row of the live rows with exactly this question."""
+def _further(places: Iterable[str]) -> dict[str, list[str]]:
+    """The ids of further texts by that of their row."""
+    found: dict[str, list[str]] = {}
+    for key in places:
+        own, separator, _ = key.partition(SEPARATOR)
+        if separator:
+            found.setdefault(own, []).append(key)
+    return found
+
+
+def _ids_of_question(store: Store, question: str) -> list[str]:
+    """The ids of the rows with exactly this question."""
     return [
-        (segment.entry.name, row)
+        segment.ids[row]
         for segment in store.segments
-        for row in np.flatnonzero(segment.cells.holds(QUESTION, question) & segment.live).tolist()
+        for row in np.flatnonzero(
+            segment.cells.holds(QUESTION, question) & segment.live & ~segment.further
+        ).tolist()
     ]
 
 
@@ -328,65 +385,3 @@ def _merge(store: Store, models: IndexModels, segments: Sequence[Segment]) -> No
         threads=models.threads,
     )
     store.commit(new=[entry], dropped=[segment.entry.name for segment in segments])
-
-
-def mergeable(segments: Sequence[Segment]) -> list[Segment]:
-    """The segments that should be merged: mostly deleted ones, or small ones if there are too many.
-
-    The cost is that of a merge sort: a row is copied again only after its segment has grown several
-    times larger.
-    """
-    if len(segments) <= MOST_SEGMENTS:
-        return [each for each in segments if _is_wasted(each.entry)]
-    order = sorted(segments, key=lambda segment: int(segment.live.sum()))
-    chosen, total = order[:2], sum(int(segment.live.sum()) for segment in order[:2])
-    for segment in order[2:]:
-        size = int(segment.live.sum())
-        if size > RATIO * total:
-            break
-        chosen.append(segment)
-        total += size
-    return chosen
-
-
-def _is_wasted(entry: SegmentEntry) -> bool:
-    return entry.num_deleted > max(WASTED, entry.num_rows // 2)
-
-
-def merge_segments(
-    segments: Sequence[Segment],
-    folder: Path,
-    *,
-    columns: Sequence[str],
-    words: Callable[[Mapping[str, str]], list[str]],
-    threads: int,
-) -> SegmentEntry:
-    """Write the live rows of several segments as one segment.
-
-    Args:
-        segments: The segments to merge.
-        folder: Does not exist yet.
-        columns: All columns of the index.
-        words: Gives the words of a row.
-        threads: Threads that build the graph of vectors.
-    """
-    shape = replace(segments[0].shape, columns=tuple(columns))
-    values = [segment.cells.row(row) for segment in segments for row in segment.live_rows]
-    with atomic_folder(folder) as place:
-        writer = FolderWriter(place)
-        _copy_encodings(writer, shape, segments)
-        write_cells_and_words(writer, shape, values, [words(row) for row in values])
-        vectors = [segment.vectors.stored[segment.live] for segment in segments]
-        write_vectors(writer, np.concatenate(vectors), threads=threads)
-        crc = write_facts(writer, shape, len(values))
-    return SegmentEntry(name=folder.name, num_rows=len(values), crc=crc)
-
-
-def _copy_encodings(writer: FolderWriter, shape: SegmentShape, segments: Sequence[Segment]) -> None:
-    with EncodingWriter(writer, shape.precision) as stored:
-        for segment in segments:
-            if segment.encodings is None:
-                continue
-            rows = segment.live_rows
-            for start in range(0, len(rows), COPIED):
-                stored.add_stored(*segment.encodings.stored(rows[start : start + COPIED]))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import RowPlace, compared, nearest_vectors, question_at
 from softquery.search.query.searched_rows import SegmentRows
-from softquery.search.storage.entries import ID
+from softquery.search.storage.entries import ID, MATCHED
+from softquery.search.storage.searched_texts import owner_of
 from softquery.search.storage.segment import Segment
 from softquery.text import normalise
 
@@ -47,7 +48,7 @@ def find_duplicates(
     for done, place in enumerate(places, start=1):
         question = question_at(segments, place)
         earlier = seen.setdefault(normalise(question, config), place)
-        if earlier != place:
+        if earlier != place and not _is_one_row(segments, earlier, place):
             found[frozenset((earlier, place))] = _duplicate(segments, earlier, place, 1.0, True)
         vector = segments[place.segment].vectors.stored[place.row].astype("float32")
         near = [
@@ -56,6 +57,7 @@ def find_duplicates(
             if each > place
             and frozenset((place, each)) not in found
             and _cosine(segments, place, each) >= LEAST_COSINE
+            and not _is_one_row(segments, place, each)
         ]
         for other, score in compared(searched, models, question, near).items():
             if score >= min_score:
@@ -63,6 +65,17 @@ def find_duplicates(
                 found[pair] = _duplicate(segments, place, other, score, False)
         advance(done)
     return sorted(found.values(), key=lambda each: (not each.is_exact, -each.score))
+
+
+def _id(segments: Sequence[Segment], place: RowPlace) -> str:
+    cells = segments[place.segment].cells
+    cell = cells.text(place.row, MATCHED) if MATCHED in cells.columns else ""
+    return owner_of(cells.text(place.row, ID), cell)
+
+
+def _is_one_row(segments: Sequence[Segment], first: RowPlace, second: RowPlace) -> bool:
+    """Whether two texts are those of one row."""
+    return _id(segments, first) == _id(segments, second)
 
 
 def _cosine(segments: Sequence[Segment], first: RowPlace, second: RowPlace) -> float:
@@ -77,8 +90,8 @@ def _duplicate(
     segments: Sequence[Segment], first: RowPlace, second: RowPlace, score: float, is_exact: bool
 ) -> Duplicate:
     return Duplicate(
-        first=segments[first.segment].cells.text(first.row, ID),
-        second=segments[second.segment].cells.text(second.row, ID),
+        first=_id(segments, first),
+        second=_id(segments, second),
         first_question=question_at(segments, first),
         second_question=question_at(segments, second),
         score=score,

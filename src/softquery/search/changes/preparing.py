@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from os import PathLike
 
 from softquery.search.changes.building import new_manifest
+from softquery.search.changes.further_texts import FurtherTexts
 from softquery.search.query.index_languages import check_language, choose_matcher
 from softquery.search.query.index_models import IndexModels, open_models, portable
 from softquery.search.storage.entries import Entries, Source, read_source, to_entries
@@ -39,5 +40,6 @@ def prepare(
     else:
         models = open_models(model, settings, threads)
         given = read_source(source, columns=columns, language=language)
-    entries = to_entries(given, models.matcher.pipeline.config)
+    texts = FurtherTexts(models.settings)
+    entries = to_entries(given, models.matcher.pipeline.config, texts.expand)
     return models, entries, new_manifest(portable(model), models, entries), chosen

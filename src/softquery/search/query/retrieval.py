@@ -20,8 +20,16 @@ from softquery.runtime.call_checks import whole_number
 from softquery.search.query.filters import Masks, Where, check_where
 from softquery.search.query.index_models import IndexModels, QueryWords
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
-from softquery.search.storage.entries import ANSWER, QUESTION
+from softquery.search.storage.entries import (
+    ANSWER,
+    ID,
+    MATCHED,
+    PHRASINGS,
+    QUESTION,
+    phrasings_of,
+)
 from softquery.search.storage.manifest import check_min_score, check_number
+from softquery.search.storage.searched_texts import read_text
 from softquery.search.storage.segment import Segment
 from softquery.search.storage.word_recall import most_weight, query_weights
 
@@ -370,9 +378,27 @@ def stored_encodings(
     return [found[place] for place in places]
 
 
-def hit_of(values: Mapping[str, str], score: float) -> dict[str, Any]:
-    """A row as a hit: its columns and its score."""
-    return {**values, ANSWER: values.get(ANSWER, ""), "score": score}
+def hit_of(values: Mapping[str, str], score: float, text: str) -> dict[str, Any]:
+    """A row as a hit: its columns, its score, and the text by which it was found.
+
+    Args:
+        values: Its columns; `matched` if it was found by another text than its question.
+        score: How good it is.
+        text: What it was found by.
+    """
+    hit: dict[str, Any] = {**values, ANSWER: values.get(ANSWER, ""), "score": score}
+    found = read_text(hit.pop(MATCHED, ""), text)
+    if found is not None:
+        hit |= {ID: found.owner, MATCHED: found.shown()}
+    if PHRASINGS in hit:
+        hit[PHRASINGS] = phrasings_of(values)
+    return hit
+
+
+def found_by(hit: Mapping[str, Any]) -> str:
+    """The text by which a hit was found."""
+    text: str = hit[MATCHED]["text"] if MATCHED in hit else hit[QUESTION]
+    return text
 
 
 def question_at(segments: Sequence[Segment], place: RowPlace) -> str:

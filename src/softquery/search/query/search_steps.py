@@ -30,14 +30,16 @@ from softquery.search.query.retrieval import (
     best_first,
     check_query,
     compared,
+    found_by,
     hit_of,
 )
+from softquery.search.query.row_owners import owner_ids, owners_once
 from softquery.search.query.searched_rows import SearchedRows
 from softquery.search.query.stages import RERANK, STAGES, score_name
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.row_score import best_rows, shipped_score
 from softquery.search.score.signals import Signals, gather_signals, log_odds
-from softquery.search.storage.entries import ID, QUESTION
+from softquery.search.storage.entries import QUESTION
 from softquery.search.storage.manifest import LEARNED
 from softquery.search.tuning.tuned_score import ScoredRows, TunedScore
 
@@ -104,6 +106,8 @@ class SearchSteps:
         compared."""
         self._lengths: dict[RowPlace, int] = {}
         self._probabilities: dict[RowPlace, float] = {}
+        self._own_scores: dict[RowPlace, float] = {}
+        """All that was found with the score that the index has without being tuned."""
         self._hits: list[dict[str, Any]] = []
         self._num_good = 0
         self._seconds: dict[str, float] = {}
@@ -225,22 +229,39 @@ class SearchSteps:
     def _rank(self) -> None:
         began, options = perf_counter(), self.options
         if self.models.settings.score == LEARNED:
-            self.ranked = self._learned()
+            ranked = self._learned()
         elif RERANK in options.stages:
             weight = self.models.settings.recall_weight
-            self.ranked = best_first(self.recalled.places, self._probabilities, weight)
+            ranked = best_first(self.recalled.places, self._probabilities, weight)
         else:
-            self.ranked = list(self.recalled.scores.items())
-        if self._tuned is not None and self.ranked:
-            self.ranked = self._corrected(self._tuned)
+            ranked = list(self.recalled.scores.items())
+        self._own_scores = dict(ranked)
+        if self._tuned is not None and ranked:
+            ranked = self._corrected(self._tuned)
+        self.ranked = owners_once(self.searched, ranked, has_weights=self._has_weights)
         best, least = self.ranked[: options.top_k], options.min_score
-        self._hits = [hit_of(self.searched.row(place), score) for place, score in best]
+        texts = self.searched.texts([place for place, _ in best], QUESTION)
+        self._hits = [
+            hit_of(self.searched.row(place), score, text)
+            for (place, score), text in zip(best, texts, strict=True)
+        ]
         self._num_good = sum(least is None or score >= least for _, score in best)
         if options.explain:
             good = [place for place, _ in best[: self._num_good]]
             self._read_lengths([place for place in good if place not in self._lengths])
             self.num_weights = 2 * self.num_tokens * sum(self._lengths[place] for place in good)
         self._spend("rerank" if RERANK in options.stages else "total", began)
+
+    @property
+    def _has_weights(self) -> bool:
+        """Whether rows have weights, and scores are probabilities, whose odds they multiply."""
+        settings = self.models.settings
+        is_learned = self._tuned is not None or settings.score == LEARNED
+        return settings.weights and (is_learned or RERANK in self.options.stages)
+
+    def ids(self, places: Sequence[RowPlace]) -> list[str]:
+        """The ids of the rows at some places; of a further text that of its owner."""
+        return owner_ids(self.searched, places)
 
     def _learned(self) -> list[tuple[RowPlace, float]]:
         """Rows by how likely they are to answer, with all that is known of them."""
@@ -250,10 +271,10 @@ class SearchSteps:
 
     def found_rows(self) -> ScoredRows:
         """What was found, with the score that the index has without being tuned."""
-        scores, vector = dict(self.ranked), self.recalled.vector
+        scores, vector = self._own_scores, self.recalled.vector
         places = list(self.recalled.places)
         return ScoredRows(
-            ids=self.searched.texts(places, ID),
+            ids=self.ids(places),
             scores=np.array([scores[place] for place in places], dtype=np.float64),
             signals=self.signals(),
             vector=np.zeros(self.models.vectors.size, np.float32) if vector is None else vector,
@@ -278,7 +299,7 @@ class SearchSteps:
         matcher = self.models.matcher
         label = matcher.labels[matcher.column()] if matcher.labels else None
         # Why this row, and not why the matcher might say that it is none.
-        hit["alignment"] = matcher.explain(self.text, hit[QUESTION], label=label).to_dict()
+        hit["alignment"] = matcher.explain(self.text, found_by(hit), label=label).to_dict()
         self._spend("explain", began)
 
     def _spend(self, stage: str, began: float) -> None:

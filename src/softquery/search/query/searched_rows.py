@@ -22,6 +22,7 @@ from softquery.search.query.retrieval import (
     stored_encodings,
 )
 from softquery.search.query.stages import Stages
+from softquery.search.storage.entries import MATCHED
 from softquery.search.storage.segment import Segment
 
 Floats = NDArray[np.float32]
@@ -34,7 +35,11 @@ class SearchedRows(Protocol):
         """The rows that are likeliest to answer a query, as many as the options ask for."""
 
     def row(self, place: RowPlace) -> dict[str, str]:
-        """The columns that a row has, with their texts."""
+        """The columns that a row has, with their texts.
+
+        Of a further text those of its owner, and its own `matched`: see
+        `softquery.search.storage.searched_texts`.
+        """
 
     def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
         """One column of some rows; empty for a row that lacks it."""
@@ -68,7 +73,11 @@ class SegmentRows:
 
     def row(self, place: RowPlace) -> dict[str, str]:
         """See `SearchedRows`."""
-        return self.segments[place.segment].cells.row(place.row)
+        segment = self.segments[place.segment]
+        if not segment.further[place.row]:
+            return segment.cells.row(place.row)
+        owner = segment.cells.row(segment.owner(place.row))
+        return {**owner, MATCHED: segment.cells.text(place.row, MATCHED)}
 
     def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
         """See `SearchedRows`."""

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.search.query.retrieval import RecallResult, RowPlace
+from softquery.search.query.row_owners import owner_ids
 from softquery.search.query.searched_rows import SearchedRows
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.storage.entries import ANSWER, QUESTION
+from softquery.search.storage.searched_texts import answer_key
 
 Floats = NDArray[np.float64]
 LEAST = 1e-7
@@ -110,7 +112,10 @@ def chinese_share(text: str) -> float:
 
 def _answers(searched: SearchedRows, places: Sequence[RowPlace]) -> NDArray[np.int64]:
     """A number for each different answer; a row without one stands for itself."""
-    known: dict[str | RowPlace, int] = {}
-    answers = zip(places, searched.texts(places, ANSWER), strict=True)
-    found = [known.setdefault(answer or place, len(known)) for place, answer in answers]
+    known: dict[tuple[str, str], int] = {}
+    answers = zip(owner_ids(searched, places), searched.texts(places, ANSWER), strict=True)
+    found = [
+        known.setdefault(("", answer_key(answer)) if answer else (owner, ""), len(known))
+        for owner, answer in answers
+    ]
     return np.array(found, dtype=np.int64)

@@ -105,6 +105,13 @@ class Cells:
         first, step = self.columns.index(column), len(self.columns)
         return [self._slice(place).decode() for place in range(first, len(self._present), step)]
 
+    def present(self, column: str) -> NDArray[np.bool_]:
+        """Which rows have a column: [N]."""
+        if column not in self.columns:
+            return np.zeros(len(self), dtype=np.bool_)
+        found: NDArray[np.bool_] = self._present[self.columns.index(column) :: len(self.columns)]
+        return found
+
     def holds(self, column: str, *values: str) -> NDArray[np.bool_]:
         """Which rows have exactly one of these texts in a column: [N]."""
         found = np.zeros(len(self), dtype=np.bool_)

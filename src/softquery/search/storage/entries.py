@@ -1,8 +1,10 @@
 """The rows that go into an index: read from any file, checked, each identified by an id."""
 
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import blake2b
@@ -17,10 +19,14 @@ from softquery.text.languages import language_of
 
 Source = str | PathLike[str] | Iterable[Mapping[str, object]] | Table
 ID, QUESTION, ANSWER = "id", "question", "answer"
+PHRASINGS, WEIGHT, MATCHED = "phrasings", "weight", "matched"
 FIRST = (ID, QUESTION, ANSWER)
 """Columns with a meaning of their own, in the order in which they are kept."""
-TAKEN = ("score", "alignment")
+TAKEN = ("score", "alignment", MATCHED)
 """Keys of a hit that are not columns of its row."""
+
+
+Expand = Callable[[Mapping[str, str]], list[dict[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,12 @@ def read_source(
     if not isinstance(source, (str, PathLike)):
         source = _checked(given_rows(source), (columns or {}).get(QUESTION, QUESTION))
     found = read_rows(
-        source, columns=(QUESTION,), optional=(ID, ANSWER), rename=columns, keep_others=True
+        source,
+        columns=(QUESTION,),
+        optional=(ID, ANSWER, PHRASINGS, WEIGHT),
+        lists=(QUESTION,),
+        rename=columns,
+        keep_others=True,
     )
     rows: list[Row] = []
     languages: Counter[str | None] = Counter()
@@ -91,36 +102,116 @@ def read_source(
     return SourceRows(rows, languages, name)
 
 
-def to_entries(source: SourceRows, text: TextConfig) -> Entries:
+def to_entries(
+    source: SourceRows, text: TextConfig, expand: Expand = lambda row: [dict(row)]
+) -> Entries:
     """Rows by their ids.
 
     A row without an `id` is identified by its question: a later row with the same question, as the
-    bundle normalises it, replaces it.
+    bundle normalises it, replaces it. Rows with the same id are phrasings of one question.
 
     Args:
         source: The rows.
         text: How the bundle normalises text.
+        expand: The rows as which one is stored: itself, and its further texts.
 
     Raises:
-        InputError: An id occurs twice.
+        InputError: Rows with the same id differ in more than their question.
     """
     rows: dict[str, dict[str, str]] = {}
     numbers: dict[str, int] = {}
     last_rows: dict[str, int] = {}
     repeats: list[Repeat] = []
     for row in source.rows:
-        question = row.values[QUESTION]
-        normalised = normalise(question, text)
-        own = row.values.get(ID, "").strip()
+        values = phrased(row)
+        normalised = normalise(values[QUESTION], text)
+        own = values.get(ID, "").strip()
         key = own or made_id(normalised)
-        if own and key in numbers:
-            message = f"id {key!r:.60} is already used by row {numbers[key]}"
-            raise InputError(message, source=row.source, row=row.number)
+        _check_id(key, row)
+        values = {ID: key, **{name: value for name, value in values.items() if name != ID}}
         if normalised in last_rows:
-            repeats.append(Repeat(row.number, last_rows[normalised], question))
-        last_rows[normalised] = numbers[key] = row.number
-        rows[key] = {ID: key, **{name: row.values[name] for name in row.values if name != ID}}
-    return Entries(rows, repeats, source.languages)
+            repeats.append(Repeat(row.number, last_rows[normalised], values[QUESTION]))
+        last_rows[normalised] = row.number
+        if own and key in numbers:
+            values = joined(rows[key], values, row, numbers[key])
+        numbers.setdefault(key, row.number)
+        rows[key] = values
+    stored: dict[str, dict[str, str]] = {}
+    for key, values in rows.items():
+        try:
+            stored.update((each[ID], each) for each in expand(values))
+        except InputError as error:
+            raise InputError(error.message, source=source.name, row=numbers[key]) from None
+    return Entries(stored, repeats, source.languages)
+
+
+def phrased(row: Row) -> dict[str, str]:
+    """The columns of a row, with its first phrasing as its question.
+
+    Raises:
+        InputError: A phrasing is empty.
+    """
+    values = dict(row.values)
+    questions = [*_listed(values[QUESTION], row), *_more(values.get(PHRASINGS, ""), row)]
+    values[QUESTION] = questions[0]
+    values.pop(PHRASINGS, None)
+    if len(questions) > 1:
+        values[PHRASINGS] = json.dumps(list(dict.fromkeys(questions[1:])), ensure_ascii=False)
+    return values
+
+
+def joined(
+    known: Mapping[str, str], more: Mapping[str, str], row: Row, number: int
+) -> dict[str, str]:
+    """Two rows with the same id as one; what the later one leaves empty is that of the earlier."""
+    names = [name for name in more if name not in (QUESTION, PHRASINGS) and more[name].strip()]
+    for name in names:
+        if known.get(name, "").strip() and known[name] != more[name]:
+            message = f"id {known[ID]!r:.60} is already used by row {number}, with another {name}; "
+            message += "rows with one id are phrasings of one question"
+            raise InputError(message, source=row.source, row=row.number)
+    questions = [*phrasings_of(known), more[QUESTION], *phrasings_of(more)]
+    others = [each for each in dict.fromkeys(questions) if each != known[QUESTION]]
+    values = {**known, **{name: more[name] for name in names}}
+    if others:
+        values[PHRASINGS] = json.dumps(others, ensure_ascii=False)
+    return values
+
+
+def phrasings_of(row: Mapping[str, str]) -> list[str]:
+    """The phrasings of a stored row beside its question."""
+    try:
+        found = json.loads(row.get(PHRASINGS, "") or "[]")
+    except ValueError:
+        return []
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+
+def _listed(text: str, row: Row) -> list[str]:
+    """A text, or several as a JSON list, none of them empty."""
+    found = [text]
+    if text.lstrip()[:1] == "[":
+        with suppress(ValueError):
+            given = json.loads(text)
+            if given and all(isinstance(each, str) for each in given):
+                found = given
+    for each in found:
+        if not each.strip():
+            raise InputError("a phrasing is empty", source=row.source, row=row.number)
+    return list(found)
+
+
+def _more(text: str, row: Row) -> list[str]:
+    """Further phrasings: a JSON list, or with `|` or line ends between them."""
+    if text.lstrip()[:1] == "[":
+        return _listed(text, row)
+    return [each.strip() for each in text.replace("\n", "|").split("|") if each.strip()]
+
+
+def _check_id(key: str, row: Row) -> None:
+    if "\x1f" in key:
+        message = f"id {key!r:.60} holds a unit separator (U+001F)"
+        raise InputError(message, source=row.source, row=row.number)
 
 
 def _checked(
@@ -148,7 +239,8 @@ def _fault(name: object, value: object, *, is_question: bool) -> str | None:
     shown = QUESTION if is_question else name
     if is_question and isinstance(value, (Real, Decimal)):
         return f"{shown} is a number ({value!s:.40}), expected text"
-    if is_question or isinstance(value, (bytes, bytearray, memoryview)):
+    is_list = isinstance(value, (list, tuple))
+    if (is_question and not is_list) or isinstance(value, (bytes, bytearray, memoryview)):
         return f"{shown} is of type {type(value).__name__}, expected text"
     if isinstance(value, (Real, Decimal)) and not math.isfinite(value):
         return f"{shown} is {value!s:.40}, expected text or a number; leave out what is missing"

@@ -67,7 +67,13 @@ _SETTINGS_FIELDS = {
     "min_score": or_null(Expected("a number from 0 to 1", lambda value: _is_number(value))),
     "score": one_of((LEARNED, FUSED)),
     "aim": or_null(TEXT),
+    "text_columns": TEXTS,
+    "passage_words": whole_number(0, 10_000),
+    "weights": FLAG,
+    "synonyms": Expected("a list of lists of texts", lambda value: _are_groups(value)),
 }
+_BEFORE_TEXTS = {"text_columns": [], "passage_words": 0, "synonyms": [], "weights": False}
+"""What was meant by settings that were not there yet."""
 _BEFORE_SCORES = {"score": FUSED, "aim": None}
 """What format 1 meant by settings that it did not have."""
 _TUNING_FIELDS = {
@@ -124,8 +130,18 @@ class IndexSettings:
     aim: str | None = None
     """What the threshold is for, if `score` is `"learned"`: `"precision=P"` or `"coverage=C"`; by
     default `"precision=0.9"`."""
+    text_columns: tuple[str, ...] = ()
+    """Columns beside `question` by whose texts rows are found, such as `("answer",)`."""
+    passage_words: int = 48
+    """The most words of a passage: longer texts are cut into several. 0 cuts none."""
+    synonyms: tuple[tuple[str, ...], ...] = ()
+    """Groups of words or phrases that mean the same: see `softquery.search.changes.synonyms`."""
+
+    weights: bool = True
+    """Whether a column `weight` multiplies the odds of a row's score."""
 
     def __post_init__(self) -> None:
+        self._check_texts()
         if not isinstance(self.vectors, str):
             raise ConfigError(f"vectors must be a text, got {self.vectors!r:.60}")
         if self.encodings not in (AUTO, *PRECISIONS):
@@ -142,6 +158,18 @@ class IndexSettings:
             raise ConfigError(f"score must be auto, learned or fused, got {self.score!r:.60}")
         if self.aim is not None:
             parse_aim(self.aim)
+
+    def _check_texts(self) -> None:
+        names = self.text_columns
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"text_columns must name columns, got {names!r:.60}")
+        size = self.passage_words
+        if type(size) is not int or not (size == 0 or 8 <= size <= 10_000):
+            raise ConfigError(f"passage_words must be 0, or from 8 to 10,000, got {size!r:.60}")
+        if not _are_groups(self.synonyms):
+            raise ConfigError(
+                f"synonyms must be groups of two texts or more, got {self.synonyms!r:.60}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -260,8 +288,10 @@ def _parsed(data: Mapping[str, Any]) -> Manifest:
     given = values["settings"]
     if data["format"] == 1:
         given = {**_BEFORE_SCORES, **given}
-    settings = check_fields(given, _SETTINGS_FIELDS, "settings")
-    settings["word_columns"] = tuple(settings["word_columns"])
+    settings = check_fields({**_BEFORE_TEXTS, **given}, _SETTINGS_FIELDS, "settings")
+    for name in ("word_columns", "text_columns"):
+        settings[name] = tuple(settings[name])
+    settings["synonyms"] = tuple(map(tuple, settings["synonyms"]))
     values["settings"] = IndexSettings(**settings)
     values["columns"] = tuple(values["columns"])
     values["segments"] = tuple(map(_parsed_segment, values["segments"]))
@@ -296,6 +326,16 @@ def _is_number(value: object) -> bool:
     """Whether it is a finite number; an integer may be larger than any float."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return is_number and bool(abs(value) <= sys.float_info.max)  # type: ignore[arg-type]
+
+
+def _are_groups(value: object) -> bool:
+    """Whether these are groups of texts, as synonyms are."""
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(group, (list, tuple))
+        and len(group) > 1
+        and all(TEXT.holds(word) and word.strip() for word in group)
+        for group in value
+    )
 
 
 def _no_index(folder: Path) -> str:

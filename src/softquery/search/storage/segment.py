@@ -13,7 +13,7 @@ from softquery.atomic import atomic_folder, write_bytes
 from softquery.search.storage import cells, encodings, vector_recall, word_recall
 from softquery.search.storage.cells import Cells
 from softquery.search.storage.encodings import Encodings, EncodingWriter, Precision
-from softquery.search.storage.entries import ID, QUESTION
+from softquery.search.storage.entries import ID, MATCHED, QUESTION
 from softquery.search.storage.index_files import (
     FileChecksum,
     FolderWriter,
@@ -192,6 +192,23 @@ class Segment:
     def ids(self) -> list[str]:
         """The id of every row, including deleted ones."""
         return self.cells.column(ID)
+
+    @cached_property
+    def further(self) -> NDArray[np.bool_]:
+        """Which rows are further texts of the row before them: see `searched_texts`; [N]."""
+        return self.cells.present(MATCHED)
+
+    def owner(self, row: int) -> int:
+        """The row that a further text belongs to; itself for any other."""
+        while row and self.further[row]:
+            row -= 1
+        return row
+
+    @property
+    def given_rows(self) -> list[int]:
+        """The rows that are neither deleted nor further texts of others."""
+        rows: list[int] = np.flatnonzero(self.live & ~self.further).tolist()
+        return rows
 
     @property
     def live_rows(self) -> list[int]:

@@ -10,8 +10,9 @@ from softquery.errors import ConfigError, InputError
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.aims import parse_aim
-from softquery.search.changes.building import Changes
+from softquery.search.changes.building import Changes, num_cut_of
 from softquery.search.changes.duplicates import Duplicate
+from softquery.search.changes.further_texts import FurtherTexts
 from softquery.search.changes.index_checks import (
     check_matcher,
     check_vectors,
@@ -25,7 +26,9 @@ from softquery.search.query.index_models import NO_AIM, IndexModels
 from softquery.search.query.searched_rows import SearchedRows
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.storage.entries import (
-    QUESTION,
+    ID,
+    MATCHED,
+    WEIGHT,
     Entries,
     Source,
     ordered_columns,
@@ -33,6 +36,7 @@ from softquery.search.storage.entries import (
     to_entries,
 )
 from softquery.search.storage.manifest import IndexSettings, Manifest, check_min_score
+from softquery.search.storage.searched_texts import SEPARATOR, groups
 from softquery.search.storage.segment import Segment, SegmentShape
 from softquery.search.storage.tuning_files import StoredTuning
 from softquery.search.stores.address import StoreAddress, parse_store
@@ -46,6 +50,8 @@ COMMIT_ROWS = 5000
 """Rows that the first indexing commits together."""
 COMPARED_ROWS = 1000
 """Rows that are looked up together to see whether they are stored already."""
+PROBED = 32
+"""Further texts of a row that are looked up together."""
 SAMPLED_ROWS = 20_000
 """Rows that tell how many words a usual row has."""
 
@@ -197,7 +203,8 @@ class StoreIndex(IndexView):
         if language is not None:
             check_language(language)
         given = read_source(source, columns=columns, language=language)
-        entries = to_entries(given, self.matcher.pipeline.config)
+        texts = FurtherTexts(self.manifest.settings)
+        entries = to_entries(given, self.matcher.pipeline.config, texts.expand)
         self.last_changes = self._add(entries, advance)
         self._after_change()
         return self.last_changes
@@ -213,11 +220,14 @@ class StoreIndex(IndexView):
         gone: dict[str, None] = {}
         for name in names:
             found = [name] if name in there else self.store.ids_of_question(name)
+            found = [key for key in found if SEPARATOR not in key]
             if not found:
                 message = f"no row has the id or the question {name!r:.80}"
                 raise InputError(message, source=self.address)
             gone.update(dict.fromkeys(found))
-        self.last_changes = Changes(deleted=self.store.delete(list(gone)))
+        further = [each for key in gone for each in self._further(key, 1)]
+        self.store.delete([*gone, *further])
+        self.last_changes = Changes(deleted=len(gone))
         self._after_change()
         return self.last_changes
 
@@ -241,6 +251,8 @@ class StoreIndex(IndexView):
     def rows(self) -> Iterator[dict[str, str]]:
         """Every row of the index, with its columns."""
         for row in self.store.scan():
+            if MATCHED in row.columns:
+                continue
             yield in_order(row.columns, self.manifest.columns)
 
     def duplicates(
@@ -292,13 +304,21 @@ class StoreIndex(IndexView):
 
     def _add(self, entries: Entries, advance: Advance, *, is_first: bool = False) -> Changes:
         """Add what is not there yet: the first rows in several changes, later ones in one."""
-        rows: list[Mapping[str, str]] = []
+        changed: list[list[Mapping[str, str]]] = []
+        outdated: list[str] = []
         num_replaced = 0
-        every = iter(entries.rows.items())
-        while part := dict(islice(every, COMPARED_ROWS)):
-            there = self.store.stored(list(part))
-            num_replaced += sum(key in there and there[key] != part[key] for key in part)
-            rows += [row for key, row in part.items() if there.get(key) != row]
+        every = iter(groups(list(entries.rows.values())))
+        while part := list(islice(every, COMPARED_ROWS)):
+            there = self.store.stored([row[ID] for group in part for row in group])
+            for group in part:
+                key = group[0][ID]
+                more = self._further(key, len(group)) if key in there else []
+                if not more and all(there.get(row[ID]) == row for row in group):
+                    continue
+                num_replaced += key in there
+                outdated += more
+                changed.append(group)
+        rows = [row for group in changed for row in group]
         done = len(entries.rows) - len(rows) if is_first else 0
 
         def count(more: int) -> None:
@@ -312,14 +332,32 @@ class StoreIndex(IndexView):
             part_of_rows = rows[start : start + step]
             encoded = encoded_rows(self._models, self._packer, part_of_rows, count)
             self.store.add(encoded, columns)
+        if outdated:
+            self.store.delete(outdated)
+        num_given = sum(MATCHED not in row for row in entries.rows.values())
         return Changes(
-            added=len(rows) - num_replaced,
+            added=len(changed) - num_replaced,
             updated=num_replaced,
-            unchanged=len(entries.rows) - len(rows),
-            num_cut=self.matcher.num_cut([row[QUESTION] for row in rows]),
+            unchanged=num_given - len(changed),
+            num_cut=num_cut_of(self._models, rows),
+            num_weighted=sum(bool(group[0].get(WEIGHT)) for group in changed),
             repeats=entries.repeats,
             unread=unread_rows(entries.languages, languages_read(self.matcher.bundle)),
         )
+
+
+    def _further(self, key: str, first: int) -> list[str]:
+        """The ids of the further texts of a row that are stored, from a number on."""
+        found: list[str] = []
+        if MATCHED not in self.manifest.columns:
+            return found
+        while True:
+            names = [f"{key}{SEPARATOR}{first + more}" for more in range(PROBED)]
+            there = self.store.stored(names)
+            found += [name for name in names if name in there]
+            if len(there) < PROBED:
+                return found
+            first += PROBED
 
 
 def begin(store: RowStore, fresh: Manifest, usual_length: float) -> None:

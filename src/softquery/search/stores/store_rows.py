@@ -22,8 +22,10 @@ from softquery.search.query.retrieval import (
     fuse,
 )
 from softquery.search.query.stages import RERANK, VECTORS, WORDS
+from softquery.search.storage.entries import MATCHED
 from softquery.search.storage.packed_encodings import EncodingPacker
 from softquery.search.storage.word_recall import most_weight, query_weights
+from softquery.search.storage.searched_texts import read_text
 from softquery.search.stores.row_store import RecallRequest, RowStore, StoredRow
 from softquery.search.stores.word_weights import bm25, kept_word
 
@@ -139,7 +141,12 @@ class StoreRows:
 
     def row(self, place: RowPlace) -> dict[str, str]:
         """See `SearchedRows`."""
-        return in_order(self._rows[place].columns, self._columns)
+        columns = self._rows[place].columns
+        found = read_text(columns.get(MATCHED, ""), "")
+        if found is not None:
+            owner = self._store.stored([found.owner]).get(found.owner, columns)
+            columns = {**owner, MATCHED: columns[MATCHED]}
+        return in_order(columns, self._columns)
 
     def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
         """See `SearchedRows`."""

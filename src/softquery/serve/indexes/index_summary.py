@@ -13,6 +13,7 @@ from softquery.bundle.card import card_languages
 from softquery.bundle.config import CARD, read_text
 from softquery.runtime.vectors.text_vectors import own_vectors
 from softquery.search import IndexView, StoreIndex
+from softquery.search.storage.entries import MATCHED
 
 NUM_EXAMPLES = 4
 """How many of its questions an index shows."""
@@ -23,7 +24,7 @@ MOST_VALUES = 24
 LONGEST_VALUE = 40
 MOST_ROWS = 100_000
 """Rows up to which filters are looked for."""
-OWN = ("id", "question", "answer")
+OWN = ("id", "question", "answer", "phrasings", "weight", "matched")
 """Columns that are no filters, whatever they hold."""
 
 
@@ -31,7 +32,7 @@ def index_facts(index: IndexView) -> dict[str, Any]:
     """What is known of an index without looking at its rows."""
     return {
         "rows": len(index),
-        "columns": list(index.manifest.columns),
+        "columns": [name for name in index.manifest.columns if name != MATCHED],
         "min_score": index.min_score,
         "language": language_of_bundle(index.matcher.bundle),
         "explains": own_vectors(index.matcher).pooling != "own",
@@ -61,7 +62,7 @@ def _examples(index: IndexView) -> list[str]:
         drawn = [row.columns["question"].strip() for row in index.store.sample(4 * NUM_EXAMPLES)]
         short = dict.fromkeys(each for each in drawn if len(each) <= LONGEST_EXAMPLE)
         return list(short)[:NUM_EXAMPLES]
-    places = [(segment, row) for segment in index.segments for row in segment.live_rows]
+    places = [(segment, row) for segment in index.segments for row in segment.given_rows]
     step = max(1, len(places) // NUM_EXAMPLES)
     found: list[str] = []
     for first in range(step // 2, len(places), step):
@@ -85,7 +86,7 @@ def _values(index: IndexView, column: str) -> list[str]:
     """The values of a column in alphabetical order; none if they are many, long, or missing."""
     counts: Counter[str] = Counter()
     for segment in index.segments:
-        for row in segment.live_rows:
+        for row in segment.given_rows:
             counts[segment.cells.text(row, column)] += 1
             if len(counts) > MOST_VALUES:
                 return []

@@ -38,6 +38,7 @@ export const WORDS = {
   askRun: "Search",
   question: "Your question",
   filters: "Filters",
+  foundAs: "Found as:",
   noAnswer: "No good answer.",
   nearest: "No good answer. The nearest questions:",
   found: "{count} found.",

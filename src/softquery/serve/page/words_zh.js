@@ -38,6 +38,7 @@ export const WORDS = {
   askRun: "搜索",
   question: "您的问题",
   filters: "筛选",
+  foundAs: "匹配的问法：",
   noAnswer: "没有合适的答案。",
   nearest: "没有合适的答案。最接近的问题：",
   found: "找到 {count} 条。",

@@ -6,7 +6,24 @@ import { choice, exampleButtons, fillOptions, likelihood, node, percent, scoreLi
 import { TaskPanel } from "../task_panel.js";
 import { say } from "../words.js";
 
-const OWN = ["id", "question", "answer", "score", "alignment"];
+const OWN = ["id", "question", "answer", "score", "alignment", "phrasings", "weight", "matched"];
+
+// A text of a row; the passage by which the row was found is marked. Places count characters.
+function marked(tag, name, row, column) {
+  const text = Array.from(String(row[column] ?? "")), found = row.matched;
+  const made = node(tag, { class: name, dir: "auto" });
+  if (found?.column !== column || found.start === undefined) return made.append(text.join("")), made;
+  const part = (start, end) => text.slice(start, end).join("");
+  made.append(part(0, found.start), node("mark", { text: part(found.start, found.end) }), part(found.end));
+  return made;
+}
+
+// The phrasing, or the text of another column, by which a row was found.
+function foundAs(row) {
+  const found = row.matched;
+  if (!found || (found.start !== undefined && ["question", "answer"].includes(found.column))) return [];
+  return [node("p", { class: "quiet" }, worded("span", "foundAs"), " ", node("mark", { dir: "auto", text: found.text }))];
+}
 const NUM_HITS = 5;
 const ANY = "";
 
@@ -123,8 +140,9 @@ export class AskPanel extends TaskPanel {
 
   hit(hit, index, found) {
     const parts = [
-      node("h3", { class: "asked", dir: "auto", text: String(hit.question ?? hit.text ?? "") }),
-      node("p", { class: "told", dir: "auto", text: String(hit.answer ?? "") }),
+      marked("h3", "asked", hit, "question"),
+      ...foundAs(hit),
+      marked("p", "told", hit, "answer"),
       node("div", { class: "facts" }, scoreLine(Number(hit.score)), ...this.tags(hit)),
     ];
     if (index.explains !== false) parts.push(this.why(hit, found));
@@ -135,8 +153,8 @@ export class AskPanel extends TaskPanel {
 
   // A question that is not good enough; whoever meant it opens its answer.
   near(row) {
-    const asked = node("summary", { class: "asked", dir: "auto", text: String(row.question ?? "") });
-    return node("li", {}, node("details", {}, asked, node("p", { class: "told", dir: "auto", text: String(row.answer ?? "") })), scoreLine(Number(row.score)));
+    const asked = marked("summary", "asked", row, "question");
+    return node("li", {}, node("details", {}, asked, ...foundAs(row), marked("p", "told", row, "answer")), scoreLine(Number(row.score)));
   }
 
   tags(row) {
