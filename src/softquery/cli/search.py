@@ -11,7 +11,7 @@ from softquery.cli.terminal.shared_options import AllThreads, AsJson, TopK
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from softquery.search import SearchResult
+    from softquery.search import Index, SearchResult
 
 SHOWN = 80
 """Characters of a question that was found by another text."""
@@ -68,7 +68,6 @@ def search(
     from softquery.explain.write import require_place
     from softquery.search import open_index
     from softquery.search.query.filters import parse_conditions
-    from softquery.search.query.retrieval import found_by
     from softquery.search.query.stages import parse_stages
 
     if not query.strip():
@@ -89,13 +88,7 @@ def search(
         aim=aim,
     )
     if explain is not None:
-        best = (found.hits or found.others)[:1]
-        if not best:
-            raise InputError("holds nothing to explain: no row was found", source=index)
-        matcher = opened.matcher
-        label = matcher.labels[matcher.column()] if matcher.labels else None
-        matcher.explain(query, found_by(best[0]), label=label).plot(explain)
-        note(f"why: {explain}")
+        _explain(opened, found, explain)
     if as_json:
         print_json(
             {
@@ -108,6 +101,19 @@ def search(
         )
     else:
         _show(found)
+
+
+def _explain(opened: "Index", found: "SearchResult", path: Path) -> None:
+    """Draw why the best row was found."""
+    from softquery.search.query.retrieval import found_by
+
+    best = (found.hits or found.others)[:1]
+    if not best:
+        raise InputError("holds nothing to explain: no row was found", source=opened.path)
+    matcher = opened.matcher
+    label = matcher.labels[matcher.column()] if matcher.labels else None
+    matcher.explain(found.query, found_by(best[0]), label=label).plot(path)
+    note(f"why: {path}")
 
 
 def _show(found: "SearchResult") -> None:
