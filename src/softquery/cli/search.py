@@ -11,7 +11,7 @@ from softquery.cli.terminal.shared_options import AllThreads, AsJson, TopK
 from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from softquery.search import Index, SearchResult
+    from softquery.search import IndexView, SearchResult
 
 SHOWN = 80
 """Characters of a question that was found by another text."""
@@ -103,7 +103,7 @@ def search(
         _show(found)
 
 
-def _explain(opened: "Index", found: "SearchResult", path: Path) -> None:
+def _explain(opened: "IndexView", found: "SearchResult", path: Path) -> None:
     """Draw why the best row was found."""
     from softquery.search.query.retrieval import found_by
 

@@ -33,6 +33,7 @@ from softquery.search.storage.json_fields import (
     whole_number,
 )
 from softquery.search.storage.manifest import CHECKSUM, MOST_ROWS, PRECISIONS, SegmentEntry
+from softquery.search.storage.searched_texts import SEPARATOR
 from softquery.search.storage.vector_recall import VectorIndex, write_vectors
 from softquery.search.storage.word_recall import WordIndex, write_words
 
@@ -200,9 +201,13 @@ class Segment:
 
     def owner(self, row: int) -> int:
         """The row that a further text belongs to; itself for any other."""
-        while row and self.further[row]:
-            row -= 1
-        return row
+        own = self.ids[row].partition(SEPARATOR)[0]
+        before = row
+        while before and self.further[before]:  # where it stands, but for forged segments
+            before -= 1
+        if self.ids[before] == own:
+            return before
+        return self.ids.index(own) if own in self.ids else row
 
     @property
     def given_rows(self) -> list[int]:

@@ -345,7 +345,6 @@ class StoreIndex(IndexView):
             unread=unread_rows(entries.languages, languages_read(self.matcher.bundle)),
         )
 
-
     def _further(self, key: str, first: int) -> list[str]:
         """The ids of the further texts of a row that are stored, from a number on."""
         found: list[str] = []

@@ -24,8 +24,8 @@ from softquery.search.query.retrieval import (
 from softquery.search.query.stages import RERANK, VECTORS, WORDS
 from softquery.search.storage.entries import MATCHED
 from softquery.search.storage.packed_encodings import EncodingPacker
-from softquery.search.storage.word_recall import most_weight, query_weights
 from softquery.search.storage.searched_texts import read_text
+from softquery.search.storage.word_recall import most_weight, query_weights
 from softquery.search.stores.row_store import RecallRequest, RowStore, StoredRow
 from softquery.search.stores.word_weights import bm25, kept_word
 
