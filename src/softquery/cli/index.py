@@ -160,12 +160,10 @@ def index(
         raise ConfigError("--delete and --compact change an index; with a file also give --add")
     if source is not None and not add:
         settings = {
-            "vectors": "auto" if vectors is None else vectors,
-            "encodings": "auto" if encodings is None else encodings,
-            "word_columns": _names("question" if words is None else words),
+            **_stored(vectors, encodings, words),
+            **_text_settings(texts, synonyms, passages),
             "min_score": min_score,
             "aim": aim,
-            **_text_settings(texts, synonyms, passages),
         }
         made = _build(source, place, model, language, rename, settings, threads)
     else:
@@ -210,6 +208,15 @@ def _build(
         note(made.last_changes.chosen)
     _say(made.last_changes, made.manifest.model)
     return made
+
+
+def _stored(vectors: str | None, encodings: str | None, words: str | None) -> dict[str, Any]:
+    """What is stored of each row."""
+    return {
+        "vectors": "auto" if vectors is None else vectors,
+        "encodings": "auto" if encodings is None else encodings,
+        "word_columns": _names("question" if words is None else words),
+    }
 
 
 def _text_settings(
