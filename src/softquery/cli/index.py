@@ -50,6 +50,15 @@ EncodingForm = Annotated[
 WordColumns = Annotated[
     str | None, typer.Option(help="Columns in which words are looked up, `question` by default.")
 ]
+Columns = Annotated[
+    str, typer.Option(help="Our column names to the file's: question=title,answer=body.")
+]
+Duplicates = Annotated[
+    Path | None, typer.Option(help="Write rows that ask the same here (.tsv .jsonl).")
+]
+Compact = Annotated[
+    bool, typer.Option("--compact", help="Make one segment of all, without what is gone.")
+]
 TextColumns = Annotated[
     str | None,
     typer.Option(help="Columns beside the question by which rows are found, such as answer."),
@@ -104,9 +113,7 @@ def index(
     language: Language = None,
     add: Add = False,
     delete: Delete = None,
-    columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: question=title,answer=body.")
-    ] = "",
+    columns: Columns = "",
     vectors: VectorSource = None,
     encodings: EncodingForm = None,
     words: WordColumns = None,
@@ -117,12 +124,8 @@ def index(
         float | None, typer.Option(help="Hits below it are no answer; by default what --aim needs.")
     ] = None,
     aim: AimOption = None,
-    duplicates: Annotated[
-        Path | None, typer.Option(help="Write rows that ask the same here (.tsv .jsonl).")
-    ] = None,
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Make one segment of all, without what is gone.")
-    ] = False,
+    duplicates: Duplicates = None,
+    compact: Compact = False,
     rebuild: Rebuild = False,
     threads: AllThreads = None,
     as_json: AsJson = False,
