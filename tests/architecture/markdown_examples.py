@@ -11,11 +11,12 @@ import re
 import shlex
 import textwrap
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*)[ ]*(?P<options>.*)$")
 TITLE = re.compile(r'title="(?P<title>[^"]+)"')
+SETTING = re.compile(r"[A-Z][A-Z_]*=.*")
 EXEMPTION = re.compile(r"<!--\s*not run:(?P<reason>.*?)-->")
 
 
@@ -42,6 +43,17 @@ class Command:
 
     @property
     def words(self) -> list[str]:
+        """The command; what is set for it alone is left out."""
+        return list(dropwhile(SETTING.fullmatch, self._all_words))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What is set before the command, such as `NAME=value softquery …`."""
+        settings = takewhile(SETTING.fullmatch, self._all_words)
+        return dict(word.split("=", 1) for word in settings)
+
+    @property
+    def _all_words(self) -> list[str]:
         return shlex.split(self.text, comments=True)
 
 

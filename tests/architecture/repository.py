@@ -19,6 +19,7 @@ TORCH_FREE_LAYERS = (
     "errors",
     "explain",
     "files",
+    "language",
     "measure",
     "numpy_softmax",
     "plain_files",

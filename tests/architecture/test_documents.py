@@ -13,6 +13,7 @@ from warm import launch
 
 PAGES = [
     ROOT / "README.md",
+    *ROOT.glob("README.*.md"),
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "packages").glob("*/README.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
@@ -26,6 +27,11 @@ MISTAKE = 2
 
 def page_name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def language(page: Path) -> str:
+    """What the command line speaks on a page."""
+    return "zh_CN" if "zh" in (*page.parts, *page.name.split(".")) else "en"
 
 
 def exempt(pages: list[Path]) -> list[str]:
@@ -52,7 +58,7 @@ def test_examples(page, tmp_path, monkeypatch):
             run_doctest(example, page, names)
         elif example.language in ("sh", "bash", "console", "shell"):
             for command in commands(example.code):
-                check_command(command, f"{page_name(page)}:{example.line}")
+                check_command(command, f"{page_name(page)}:{example.line}", language(page))
 
 
 def run_doctest(example: Example, page: Path, names: dict[str, object]) -> None:
@@ -70,11 +76,11 @@ def run_doctest(example: Example, page: Path, names: dict[str, object]) -> None:
     assert runner.failures == 0, "".join(report)
 
 
-def check_command(command: Command, place: str) -> None:
+def check_command(command: Command, place: str, language: str = "en") -> None:
     program = command.words[0]
     if command.output is not None:
         assert program == "softquery", f"{place}: only softquery is run, not {command.text!r}"
-        shown, printed = command.output, answer(command)
+        shown, printed = command.output, answer(command, language)
         fits = doctest.OutputChecker().check_output(shown, printed, OPTIONS)
         assert fits, f"{place}: $ {command.text}\nshown:\n{shown}\nprinted:\n{printed}"
     elif program == "softquery":
@@ -85,9 +91,10 @@ def check_command(command: Command, place: str) -> None:
         assert unknown == [], place
 
 
-def answer(command: Command) -> str:
+def answer(command: Command, language: str) -> str:
     """What a command prints, both streams together, on a terminal of 100 columns."""
-    code, printed = softquery(*command.words[1:], home=Path.cwd() / "home")
+    environment = {"SOFTQUERY_LANG": language, **command.environment}
+    code, printed = softquery(*command.words[1:], home=Path.cwd() / "home", **environment)
     assert code in (0, MISTAKE), printed
     assert "Traceback" not in printed
     return printed
@@ -110,9 +117,9 @@ def help_text(*verbs: str) -> str:
     return printed
 
 
-def softquery(*words: str, home: Path) -> tuple[int, str]:
+def softquery(*words: str, home: Path, **environment: str) -> tuple[int, str]:
     plain = {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "SOFTQUERY_HOME": str(home)}
-    process = launch(words, environment=plain, streams=1)
+    process = launch(words, environment={**plain, **environment}, streams=1)
     printed, _ = process.communicate(timeout=280)
     return process.returncode, printed
 

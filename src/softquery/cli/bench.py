@@ -9,6 +9,7 @@ import typer
 from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson, check_picture, needs_extra
 from softquery.errors import ConfigError, counted
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.bench import MatchBench
@@ -94,7 +95,7 @@ def _print_match(result: "MatchBench") -> None:
         for contestant, row in result.rows.items()
     ]
     counts = f"{counted(result.threads, 'thread')}, {counted(result.rounds, 'round')}"
-    print_table(counts, heads, rows)
+    print_table(localised(counts), heads, rows)
     for ours, rivals in result.ratios().items():
         times = [
             (
@@ -107,7 +108,7 @@ def _print_match(result: "MatchBench") -> None:
             for rival, found in rivals.items()
         ]
         if times:
-            print_table(f"times as long as {ours}", ("", "pair", "rank", *longer), times)
+            print_table(localised(f"times as long as {ours}"), ("", "pair", "rank", *longer), times)
 
 
 def _bench_serve(
@@ -134,5 +135,5 @@ def _bench_serve(
     heads = ("", "requests/s", "p50 ms", "p95", "p99", "p99 · rate / clients", "errors")
     each = counted(result.num_texts, "text")
     title = f"{counted(clients, 'client')}, {each} each, {counted(threads, 'thread')}"
-    print_table(title, heads, rows)
+    print_table(localised(title), heads, rows)
     note(f"the server keeps {100 * result.ratio:.0f} % of the runtime's throughput")

@@ -16,6 +16,7 @@ from softquery.cli.terminal.console import (
 )
 from softquery.cli.terminal.shared_options import AsJson, PairColumns, columns_for, parse_rename
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -84,7 +85,7 @@ def calibrate(
         print_json(result)
     else:
         title = f"{model}, calibrated on {', '.join(map(str, data))}"
-        print_table(title, ("setting", "value"), flat(result))
+        print_table(localised(title), ("setting", "value"), flat(result))
         show_sources(result)
 
 
@@ -153,8 +154,10 @@ def show_sources(calibration: Mapping[str, Any]) -> None:
 
     rows = source_rows(calibration)
     if rows:
-        print_table("calibration error by source of the calibration", SOURCE_COLUMNS, rows)
-        print_text(f"worst source: {one_line(str(calibration.get('worst_source')))}")
+        title = localised("calibration error by source of the calibration")
+        print_table(title, SOURCE_COLUMNS, rows)
+        worst = one_line(str(calibration.get("worst_source")))
+        print_text(localised(f"worst source: {worst}"))
 
 
 def _draw(fitted: "CalibrationFit", bundle: "Bundle") -> None:

@@ -16,6 +16,7 @@ from softquery.cli.terminal.answer_file import (
 from softquery.cli.terminal.console import print_json, print_table
 from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.runtime import Classifier
@@ -82,7 +83,7 @@ def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:
         print_json(records[0] if len(records) == 1 else records)
         return
     if len(answers) == 1:
-        title = "not sure enough to answer" if answers[0].label is None else answers[0].label
+        title = answers[0].label or localised("not sure enough to answer")
         shown = list(answers[0].probabilities.items())
         if len(shown) > MOST_LABELS:
             shown.sort(key=lambda each: -each[1])

@@ -21,6 +21,7 @@ from softquery.cli.terminal.shared_options import (
     parse_rename,
 )
 from softquery.errors import ConfigError, InputError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -222,12 +223,12 @@ def _show(result: dict[str, Any], title: str) -> None:
     if "by_label" in result:
         heads = ("", *next(iter(result["by_label"].values()), {}))
         table = [(label, *each.values()) for label, each in result["by_label"].items()]
-        print_table("by label", heads, table)
+        print_table(localised("by label"), heads, table)
     if "confusion" in result:
         _show_confusion(result["confusion"])
     for name, parts in result.get("slices", {}).items():
         heads = tuple(parts[0])
-        print_table(f"by {name}", heads, [tuple(part.values()) for part in parts])
+        print_table(localised(f"by {name}"), heads, [tuple(part.values()) for part in parts])
     if "calibrated_on" in result:
         show_sources(result["calibrated_on"])
     if "milliseconds" in result:
@@ -235,7 +236,8 @@ def _show(result: dict[str, Any], title: str) -> None:
     if "compared" in result:
         _show_comparison(result)
     if "order" in result:
-        print_table("match(a, b) against match(b, a)", ("measure", "value"), flat(result["order"]))
+        title = localised("match(a, b) against match(b, a)")
+        print_table(title, ("measure", "value"), flat(result["order"]))
 
 
 def _show_search(result: Mapping[str, Any]) -> None:
@@ -244,14 +246,14 @@ def _show_search(result: Mapping[str, Any]) -> None:
     if stages:
         names = [name for name in next(iter(stages.values())) if not name.startswith("found")]
         table = [(stage, *(found[name] for name in names)) for stage, found in stages.items()]
-        print_table("by stage", ("stage", *names), table)
+        print_table(localised("by stage"), ("stage", *names), table)
     print_table(
-        "milliseconds per query",
+        localised("milliseconds per query"),
         ("part", "p50", "p95"),
         [(name, each["p50"], each["p95"]) for name, each in result["milliseconds"].items()],
     )
     answers = [(name, "" if value is None else value) for name, value in result["answers"].items()]
-    print_table("answers", ("", ""), answers)
+    print_table(localised("answers"), ("", ""), answers)
 
 
 def _show_comparison(result: Mapping[str, Any]) -> None:
@@ -259,7 +261,7 @@ def _show_comparison(result: Mapping[str, Any]) -> None:
     heads = {"milliseconds_p50": "ms p50", "milliseconds_p95": "ms p95"}
     rows = [{**each, "stages": ",".join(each["stages"])} for each in result["compared"]]
     names = tuple(heads.get(name, name) for name in rows[0])
-    print_table("by stages", names, [tuple(each.values()) for each in rows])
+    print_table(localised("by stages"), names, [tuple(each.values()) for each in rows])
     for gain in result["gains"]:
         low, high = gain["mrr_interval"]
         verdict = "is worse than" if high < 0 else "is not surely better than"
@@ -274,7 +276,8 @@ def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
     """All counts, or what was confused most often where there are too many labels for a table."""
     if len(confusion) <= MOST_LABELS:
         table = [(gold, *counts.values()) for gold, counts in confusion.items()]
-        print_table("confusion (rows: gold, columns: answered)", ("", *confusion), table)
+        title = localised("confusion (rows: gold, columns: answered)")
+        print_table(title, ("",), table, names=tuple(confusion))
         return
     wrong = [
         (gold, answered, count)
@@ -283,7 +286,7 @@ def _show_confusion(confusion: dict[str, dict[str, int]]) -> None:
         if gold != answered and count
     ]
     most = sorted(wrong, key=lambda row: -row[2])[:MOST_LABELS]
-    print_table("confused most often", ("gold", "answered", "rows"), most)
+    print_table(localised("confused most often"), ("gold", "answered", "rows"), most)
 
 
 MOST_LABELS = 8

@@ -10,6 +10,7 @@ from softquery.cli.terminal.answer_file import note_cuts
 from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson, BackendName, Model, check_explain
 from softquery.errors import ConfigError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -118,7 +119,7 @@ def _encoder(
         where = f"{num_layers} layers" if layer is None else f"layer {layer}"
         title = f"{which} of {where}, {num_heads} heads each"
         rows = [(asking.token, _partners(asking)) for asking in links]
-        print_table(title, ("piece", "asked"), rows)
+        print_table(localised(title), ("piece", "asked"), rows)
 
 
 def _write(
@@ -171,7 +172,7 @@ def _title(shown: "PairAlignment | TextWeights") -> str:
     from softquery.explain.layout import answer_kind, headline
 
     if answer_kind(shown) == "grade":
-        return f"grade {shown.score:.4f}"
+        return localised(f"grade {shown.score:.4f}")
     return f"{headline(shown)} {shown.score:.4f}"
 
 

@@ -16,6 +16,7 @@ from softquery.cli.terminal.shared_options import (
     parse_rename,
 )
 from softquery.errors import BundleError, ConfigError, InputError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.bundle import Bundle
@@ -168,7 +169,8 @@ def _show(report: "ExportReport") -> None:
                 f"int8 cost {report.gate.lost_points:.2f} {unit}, over the gate of "
                 f"{report.gate.limit_points:g}: float32 was kept"
             )
-    print_table(str(report.bundle), ("export", ""), lines)
+    shown = [(localised(name), value) for name, value in lines]
+    print_table(str(report.bundle), ("export", ""), shown)
 
 
 def _publish(bundle: "Bundle", form: str, output: Path | None, as_json: bool) -> None:
@@ -197,4 +199,4 @@ def _publish_elmo(bundle: "Bundle", folder: Path) -> Path:
 
 
 def _shown(difference: float | None) -> str:
-    return "not compared (no torch)" if difference is None else f"{difference:.1e}"
+    return localised("not compared (no torch)") if difference is None else f"{difference:.1e}"

@@ -8,6 +8,7 @@ from softquery.cli.terminal import shared_options as options
 from softquery.cli.terminal.answer_file import BulkAsk, ModelWords, answer_in_bulk
 from softquery.cli.terminal.console import print_json, print_table
 from softquery.cli.terminal.engine_choice import chosen_engine
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.answers import Filled
@@ -83,7 +84,7 @@ def _shown(text: str, found: "list[Filled]") -> None:
     """A table for each mask of a text."""
     num_masks = max(each.mask for each in found)
     for mask in range(1, num_masks + 1):
-        title = text if num_masks == 1 else f"{text} (mask {mask} of {num_masks})"
+        title = text if num_masks == 1 else localised(f"{text} (mask {mask} of {num_masks})")
         rows = [
             (each.word, _share(each.score), each.sentence) for each in found if each.mask == mask
         ]

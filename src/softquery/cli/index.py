@@ -11,6 +11,7 @@ from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import AllThreads, AsJson, parse_rename
 from softquery.errors import ConfigError, InputError, counted
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.search import Changes, Index, IndexView, StoreIndex
@@ -309,7 +310,7 @@ def _tell(made: "IndexView", duplicates: Path | None, as_json: bool) -> None:
         print_json(report)
     else:
         report["tuned"] = _shown_tuning(report["tuned"])
-        shown = [(name, value) for name, value in report.items() if name != "changes"]
+        shown = [(localised(name), value) for name, value in report.items() if name != "changes"]
         print_table(made.address, ("", ""), shown)
 
 
@@ -340,14 +341,15 @@ def _place(output: Path | None, store: str | None, duplicates: Path | None) -> s
 def _say(changes: "Changes", model: str = "") -> None:
     from softquery.search.query.index_languages import counted_languages
 
-    counts = {
-        "added": changes.added,
-        "replaced": changes.updated,
-        "already there": changes.unchanged,
-        "removed": changes.deleted,
-        "encoded again": changes.rebuilt,
-    }
-    note(", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "no change")
+    counts = (
+        (changes.added, f"{changes.added:,} added"),
+        (changes.updated, f"{changes.updated:,} replaced"),
+        (changes.unchanged, f"{changes.unchanged:,} already there"),
+        (changes.deleted, f"{changes.deleted:,} removed"),
+        (changes.rebuilt, f"{changes.rebuilt:,} encoded again"),
+    )
+    told = [localised(line) for count, line in counts if count]
+    note(", ".join(told) or "no change")
     if changes.unread:
         note(f"{counted_languages(changes.unread)}, which {Path(model).name} does not read")
     if changes.num_weighted:
@@ -400,11 +402,10 @@ def _tuning(built: "IndexView") -> dict[str, Any] | None:
 
 def _shown_tuning(tuned: dict[str, Any] | None) -> str:
     if tuned is None:
-        return "no"
+        return localised("no")
     gain = tuned["gain"]["net"]
-    return (
-        f"on {counted(tuned['queries'], 'query', 'queries')}; right less wrong answers {gain:+.3f}"
-    )
+    queries = counted(tuned["queries"], "query", "queries")
+    return localised(f"on {queries}; right less wrong answers {gain:+.3f}")
 
 
 def _write_duplicates(built: "IndexView", path: Path) -> int:

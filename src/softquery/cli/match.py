@@ -16,6 +16,7 @@ from softquery.cli.terminal.answer_file import (
 from softquery.cli.terminal.console import print_json, print_table
 from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError, InputError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.files import Row
@@ -85,9 +86,9 @@ def _one(matcher: "Matcher", sentence1: str, sentence2: str, as_json: bool) -> N
     rows: list[tuple[object, ...]] = list(answer.probabilities.items())
     note_cuts(matcher, matcher.num_cut([sentence1, sentence2]))
     if matcher.is_graded:
-        print_table(f"grade {answer.score:.2f}", ("grade",), [(answer.score,)])
+        print_table(localised(f"grade {answer.score:.2f}"), ("grade",), [(answer.score,)])
     else:
-        title = "not sure enough to answer" if answer.label is None else answer.label
+        title = answer.label or localised("not sure enough to answer")
         print_table(title, ("label", "probability"), rows)
 
 

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from softquery.cli.terminal.console import note, one_line, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.zoo import ZooEntry
@@ -134,7 +135,7 @@ def remove(
     entry = removable(name)
     if not yes and sys.stdin.isatty():
         size = f"{entry.size_bytes / 1e6:.1f} MB"
-        if not typer.confirm(f"Remove {one_line(str(entry.path))} ({size})?", err=True):
+        if not typer.confirm(localised(f"Remove {one_line(str(entry.path))} ({size})?"), err=True):
             note("nothing was removed")
             return
     note(f"{name} was removed: {remove_model(name)}")
@@ -203,23 +204,24 @@ def _show_tables(listed: "list[ZooEntry]") -> None:
 
     places: dict[str, list[tuple[str, ...]]] = {}
     for entry in listed:
-        title = entry.package or f"local, in {local_folder()}"
+        title = entry.package or localised(f"local, in {local_folder()}")
         places.setdefault(title, []).append(_row(entry))
     for title, rows in places.items():
         print_table(title, ("name", "what it is for", "model, size, licence"), rows)
     missing = absent()
     if missing:
-        print_text(f"not installed (pip install {MODELS_PACKAGE}): {', '.join(missing)}")
+        names = ", ".join(missing)
+        print_text(localised(f"not installed (pip install {MODELS_PACKAGE}): {names}"))
 
 
 def _row(entry: "ZooEntry") -> tuple[str, ...]:
     """What the table shows, without characters of somebody else's card that a terminal obeys."""
     facts = [f"{entry.model}, {entry.size_bytes / 1e6:.1f} MB", entry.licence]
     if entry.source:
-        facts.append(f"from {entry.source}")
+        facts.append(localised(f"from {entry.source}"))
     return (
         one_line(entry.name),
-        one_line(entry.problem or entry.summary),
+        one_line(localised(entry.problem or entry.summary)),
         "\n".join(one_line(fact) for fact in facts),
     )
 

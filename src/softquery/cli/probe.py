@@ -10,6 +10,7 @@ import typer
 from softquery.cli.terminal.console import is_quiet, note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson, check_picture
 from softquery.errors import ConfigError, counted
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.measure.probe_scores import ProbeReport
@@ -149,16 +150,17 @@ def _show_one(name: str, report: dict[str, Any]) -> None:
     ]
     words, sentences = counted(report["n"], "word"), counted(report["sentences"], "sentence")
     title = f"{name}: {words} in {sentences}"
-    over = f"over {report['baselines'][0]}"
+    over = localised(f"over {report['baselines'][0]}")
     heads = ("", "accuracy", "95 % interval", *(["F1"] if is_partial else []), over)
-    print_table(title, heads, rows)
+    print_table(localised(title), heads, rows)
     if report["comparisons"]:
         pairs = [
             (f"{each['second']} over {each['first']}", _lead(each), f"{each['chance']:.4f}")
             for each in report["comparisons"]
         ]
         columns = ("", "points of accuracy (95 % interval)", "chance of the other sign")
-        print_table(f"{name}: layers compared on the same sentences", columns, pairs)
+        title = localised(f"{name}: layers compared on the same sentences")
+        print_table(title, columns, pairs)
 
 
 def _lead(compared: dict[str, Any] | None) -> str:
@@ -203,5 +205,5 @@ def _counting(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: None
         return
     with Progress(console=console) as bar:
-        task = bar.add_task("sentences", total=total)
+        task = bar.add_task(localised("sentences"), total=total)
         yield lambda done: bar.update(task, advance=done)

@@ -17,6 +17,7 @@ from softquery.cli.terminal.answer_file import (
 from softquery.cli.terminal.console import print_json, print_line
 from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.answers import Answer
@@ -129,13 +130,15 @@ def _some(reader: "Reader", questions: list[str], context: str, as_json: bool) -
 def _pieces(answer: "Answer", context: str) -> list[tuple[str, str]]:
     """An answer amid the context, each piece with a style."""
     if answer.text is None or answer.start is None or answer.end is None:
-        return [("no answer", "bold"), (f"  (score {answer.score:.2f})", "dim")]
+        score = localised(f"score {answer.score:.2f}")
+        return [(localised("no answer"), "bold"), (f"  ({score})", "dim")]
     before = context[max(0, answer.start - AROUND) : answer.start]
     after = context[answer.end : answer.end + AROUND]
     dots = ("…" if answer.start > AROUND else "", "…" if answer.end + AROUND < len(context) else "")
+    place = localised(f"score {answer.score:.2f}, characters {answer.start} to {answer.end}")
     return [
         (" ".join(answer.text.split()), "bold"),
-        (f"  (score {answer.score:.2f}, characters {answer.start} to {answer.end})  ", "dim"),
+        (f"  ({place})  ", "dim"),
         (_spaced(f"{dots[0]}{before}"), "dim"),
         (f"[{_spaced(answer.text)}]", ""),
         (_spaced(f"{after}{dots[1]}"), "dim"),

@@ -9,6 +9,7 @@ import typer
 from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.shared_options import AllThreads, AsJson, TopK
 from softquery.errors import ConfigError, InputError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.search import IndexView, SearchResult
@@ -128,7 +129,7 @@ def _show(found: "SearchResult") -> None:
         print_table(found.query, ("score", "question", "answer"), table)
         return
     nearest = [(hit["score"], _asked(hit)) for hit in found.nearest]
-    title = "no good answer; nearest:" if nearest else "no good answer"
+    title = localised("no good answer; nearest:" if nearest else "no good answer")
     print_table(title, ("score", "nearest question"), nearest)
 
 

@@ -12,6 +12,7 @@ from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_
 from softquery.cli.terminal.progress import TrainingBar, first_speaks, is_first, start_processes
 from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_extra, parse_rename
 from softquery.errors import ConfigError
+from softquery.language import localised
 
 TASKS = ("classify",)
 """Reserved in place of a recipe's name: runs on a file."""
@@ -253,11 +254,11 @@ def _show_table(bundle: Path, metrics: dict[str, Any]) -> None:
 
     if "dev" in metrics:
         where = metrics["training"].get("measured_on", "dev")
-        print_table(f"{bundle} on {where}", ("metric", "value"), flat(metrics["dev"]))
+        print_table(localised(f"{bundle} on {where}"), ("metric", "value"), flat(metrics["dev"]))
         if "bleu_signature" in metrics["dev"]:
             note(f"sacrebleu: {metrics['dev']['bleu_signature']}")
     elif "tune" in metrics:
-        print_table(f"{bundle} out of fold", ("metric", "value"), flat(metrics["tune"]))
+        print_table(localised(f"{bundle} out of fold"), ("metric", "value"), flat(metrics["tune"]))
     else:
         print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
 
@@ -292,7 +293,8 @@ def recipes(
         if as_json:
             print_json([{"name": key, "summary": summary} for key, summary in rows])
         else:
-            print_table("", ("recipe", "what it trains"), rows)
+            shown = [(key, localised(summary)) for key, summary in rows]
+            print_table("", ("recipe", "what it trains"), shown)
         return
     _require_torch_for(name)
     settings = find_recipe(name).to_dict()

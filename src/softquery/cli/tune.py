@@ -9,6 +9,7 @@ from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import AllThreads, AsJson, parse_rename
 from softquery.errors import ConfigError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.search import Index, TuneReport
@@ -101,7 +102,7 @@ def _show(report: "TuneReport", title: str) -> None:
     """The figures before and after, before anything is changed."""
     rows = [
         (
-            shown,
+            localised(shown),
             *("" if each is None else f"{each:.3f}" for each in (found.before, found.after)),
             "" if found.gain is None else f"{found.gain:+.3f}",
             "" if found.low is None else f"{found.low:+.3f} to {found.high:+.3f}",

@@ -10,6 +10,7 @@ import typer
 from softquery.cli.terminal.console import note, print_json, print_table
 from softquery.cli.terminal.shared_options import AsJson, TopK
 from softquery.errors import ConfigError, InputError, counted
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.measure.word_scores import AnalogyScore
@@ -50,7 +51,9 @@ def nearest(
         print_json({word: [asdict(each) for each in near] for word, near in found.items()})
         return
     for word, near in found.items():
-        print_table(f"near {word}", ("word", "cosine"), [(n.word, n.score) for n in near])
+        print_table(
+            localised(f"near {word}"), ("word", "cosine"), [(n.word, n.score) for n in near]
+        )
 
 
 @vectors.command()
@@ -82,7 +85,7 @@ def analogy(
         print_json([asdict(each) for each in near])
     else:
         title = f"{words[0]} is to {words[1]} as {words[2]} is to"
-        print_table(title, ("word", "cosine"), [(n.word, n.score) for n in near])
+        print_table(localised(title), ("word", "cosine"), [(n.word, n.score) for n in near])
 
 
 def _show_scores(scores: "list[AnalogyScore]", as_json: bool) -> None:

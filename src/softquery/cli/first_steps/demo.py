@@ -15,6 +15,7 @@ import typer
 from softquery.cli.terminal.console import note, print_json, print_text
 from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import InputError
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.demo import Stop
@@ -49,7 +50,7 @@ def demo(
             print_json({path.name: str(path) for path in written})
         else:
             for path in written:
-                print_text(f"{path}: {SAMPLES[path.name]}")
+                print_text(f"{path}: {localised(SAMPLES[path.name])}")
         return
     note(f"the sample files are in {output}")
     ran = []
@@ -57,19 +58,21 @@ def demo(
         missing = what_is_missing(stop)
         seconds = None if missing else _show(stop, output, quiet=as_json)
         if missing and not as_json:
-            print_text(f"\n# {stop.says}\n# passed over; it needs {missing}")
+            needs = localised(f"passed over; it needs {missing}")
+            print_text(f"\n# {localised(stop.says)}\n# {needs}")
         ran.append({"command": _typed(stop.words), "seconds": seconds, "missing": missing or None})
     if as_json:
         print_json(ran)
         return
-    print_text(f"\ntorch is {'' if find_spec('torch') else 'not '}installed; none of this needs it")
-    print_text(f"results, pictures and sample files: {output.resolve()}")
+    torch = "torch is installed" if find_spec("torch") else "torch is not installed"
+    print_text("\n" + localised(f"{torch}; none of this needs it"))
+    print_text(localised(f"results, pictures and sample files: {output.resolve()}"))
 
 
 def _show(stop: "Stop", folder: Path, *, quiet: bool) -> float:
     """Run a command of the tour as a user would; the seconds that it took."""
     if not quiet:
-        print_text(f"\n# {stop.says}\n$ {_typed(stop.words)}")
+        print_text(f"\n# {localised(stop.says)}\n$ {_typed(stop.words)}")
     _remove(folder, stop.makes)
     began = time.perf_counter()
     found = subprocess.run(

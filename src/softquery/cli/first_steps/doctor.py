@@ -1,11 +1,13 @@
 """`softquery doctor`."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softquery.cli.terminal.console import note, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.doctor import Examination, Installation, Machine, Speed
@@ -34,25 +36,35 @@ def doctor(
 
 
 def _show(found: "Examination") -> None:
-    print_table("", ("", "found"), [*_installed(found.installation), *_machine(found.machine)])
+    rows = [*_installed(found.installation), *_machine(found.machine)]
+    print_table("", ("", "found"), _named(rows))
     print_table(
-        "extras",
+        localised("extras"),
         ("extra", "state"),
         [
-            (extra, f"lacks {', '.join(missing)}" if missing else "complete")
+            (extra, localised(f"lacks {', '.join(missing)}" if missing else "complete"))
             for extra, missing in found.installation.extras.items()
         ],
     )
     if found.speed is not None:
-        print_table("shipped models, int8, milliseconds (median)", ("", "ms"), _speed(found.speed))
+        title = localised("shipped models, int8, milliseconds (median)")
+        print_table(title, ("", "ms"), _named(_speed(found.speed)))
     for each in found.advice:
-        print_text(f"{'fault' if each.is_fault else 'note'}: {each.found}\n  {each.remedy}")
+        kind = localised("fault" if each.is_fault else "note")
+        print_text(f"{kind}: {localised(each.found)}\n  {localised(each.remedy)}")
     if not any(each.is_fault for each in found.advice):
-        print_text("nothing is wrong")
+        print_text(localised("nothing is wrong"))
+
+
+def _named(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Rows that begin with a name of ours, in the reader's language."""
+    return [(localised(name), value) for name, value in rows]
 
 
 def _installed(found: "Installation") -> list[tuple[str, str]]:
-    packages = [(name, version or "not installed") for name, version in found.packages.items()]
+    packages = [
+        (name, version or localised("not installed")) for name, version in found.packages.items()
+    ]
     return [
         ("softquery", found.softquery),
         ("Python", found.python),
@@ -63,18 +75,19 @@ def _installed(found: "Installation") -> list[tuple[str, str]]:
 
 
 def _machine(found: "Machine") -> list[tuple[str, str]]:
-    memory = "unknown" if found.memory_bytes is None else f"{found.memory_bytes / 1e9:.1f} GB"
+    unknown, memory_bytes = localised("unknown"), found.memory_bytes
+    memory = unknown if memory_bytes is None else f"{memory_bytes / 1e9:.1f} GB"
     if found.instructions is None:
-        instructions = "not told by this system"
+        instructions = localised("not told by this system")
     else:
-        instructions = ", ".join(found.instructions) or "none of those that help"
+        instructions = ", ".join(found.instructions) or localised("none of those that help")
     return [
         ("system", found.system),
         ("processor", found.processor),
-        ("cores", f"{found.usable_cores:g} of {found.cores} may be used"),
+        ("cores", localised(f"{found.usable_cores:g} of {found.cores} may be used")),
         ("instructions", instructions),
         ("memory", memory),
-        ("load", "unknown" if found.load is None else f"{found.load:.1f}"),
+        ("load", unknown if found.load is None else f"{found.load:.1f}"),
     ]
 
 

@@ -14,6 +14,13 @@ import typer
 
 import softquery
 from softquery.errors import InputError, SoftqueryError
+from softquery.language import (
+    ENGLISH,
+    current_language,
+    language_of_environment,
+    localised,
+    speaking,
+)
 from softquery.terminal_text import escape_json, escape_line, escape_text
 
 MISTAKE = 2
@@ -58,7 +65,7 @@ def print_line(pieces: Sequence[tuple[str, str]]) -> None:
 def note(line: str) -> None:
     """A line of progress on standard error, where it does not mix with answers."""
     if not is_quiet():
-        print(escape_line(line), file=sys.stderr, flush=True)
+        print(escape_line(localised(line)), file=sys.stderr, flush=True)
 
 
 def is_quiet() -> bool:
@@ -66,14 +73,27 @@ def is_quiet() -> bool:
     return os.environ.get(QUIET_VARIABLE, "") not in ("", "0")
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """A readable table; numbers are right-aligned."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    names: Sequence[str] = (),
+) -> None:
+    """A readable table; numbers are right-aligned.
+
+    Args:
+        title: As it is to be shown.
+        columns: Headings of ours, shown in the reader's language.
+        rows: The cells.
+        names: Further headings, which come from data and are shown as they are.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(header_style="bold")
-    for place, column in enumerate(columns):
+    for place, column in enumerate([*map(localised, columns), *names]):
         numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
         # As `Text`: in a plain string, brackets would be read as markup.
         head = Text(escape_text(column))
@@ -124,9 +144,24 @@ def run(app: typer.Typer) -> NoReturn:
     if isinstance(sys.stdout, TextIOWrapper):
         # What a terminal cannot show is escaped there instead of ending in a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
+    with speaking(_language()):
+        _run(app)
+
+
+def _language() -> str:
+    """That of the user's locale; what machines read is English, and so is what is said beside."""
+    return ENGLISH if "--json" in sys.argv[1:] else language_of_environment(os.environ)
+
+
+def _run(app: typer.Typer) -> NoReturn:
+    call: Any = app
+    if current_language() != ENGLISH:
+        from softquery.cli.terminal.localised_help import localised_parser
+
+        call = localised_parser(app)
     try:
         with _own_warnings():
-            code = app(prog_name="softquery", standalone_mode=False)
+            code = call(prog_name="softquery", standalone_mode=False)
     except SoftqueryError as error:
         _leave(str(error), MISTAKE)
     except UsageError as error:
@@ -146,7 +181,7 @@ def _own_warnings() -> Iterator[None]:
 
     def formatted(message: Any, category: Any, filename: str, *place: Any, **more: Any) -> str:
         if filename.startswith(_PACKAGE):
-            return f"softquery: {one_line(str(message))}\n"
+            return f"softquery: {one_line(localised(str(message)))}\n"
         return plain(message, category, filename, *place, **more)
 
     warnings.formatwarning = formatted
@@ -162,7 +197,10 @@ def _usage(error: Any) -> str:
     if message.startswith("No such option: --quiet"):
         return "--quiet goes before the verb, as in softquery --quiet match …"
     verb = "softquery" if error.ctx is None else error.ctx.command_path.strip()
-    return f"{message[:1].lower()}{message[1:]}; see {verb} --help" if message else ""
+    if not message:
+        return ""
+    problem = localised(f"{message[:1].lower()}{message[1:]}")
+    return problem + localised(f"; see {verb} --help")
 
 
 def _drop_answers() -> None:
@@ -172,7 +210,7 @@ def _drop_answers() -> None:
 
 def _leave(line: str, code: int) -> NoReturn:
     if line:
-        print(f"softquery: {one_line(line)}", file=sys.stderr, flush=True)
+        print(f"softquery: {one_line(localised(line))}", file=sys.stderr, flush=True)
     sys.exit(code)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from softquery.cli.terminal.console import is_quiet
 from softquery.errors import SoftqueryError
+from softquery.language import localised
 from softquery.terminal_text import escape_line
 
 PATIENCE = 20.0
@@ -41,7 +42,8 @@ def start_processes(devices: int) -> NoReturn:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
     if not is_quiet():
-        print(f"starting {devices} processes through torchrun", file=sys.stderr, flush=True)
+        line = localised(f"starting {devices} processes through torchrun")
+        print(line, file=sys.stderr, flush=True)
     logging.disable(logging.ERROR)  # the processes themselves say what went wrong
     words = ["--standalone", f"--nproc-per-node={devices}", "-m", "softquery", *sys.argv[1:]]
     try:
@@ -49,8 +51,8 @@ def start_processes(devices: int) -> NoReturn:
     except ChildFailedError as failed:
         code = failed.get_first_failure()[1].exitcode
         if code < 0:
-            line = f"softquery: a process was killed (signal {-code}); go on with --resume"
-            print(line, file=sys.stderr)
+            line = localised(f"a process was killed (signal {-code}); go on with --resume")
+            print(f"softquery: {line}", file=sys.stderr)
         sys.exit(code if code > 0 else 1)
     except SignalException:
         sys.exit(128 + signal.SIGINT)
@@ -87,12 +89,12 @@ class TrainingBar:
             )
 
             self._bar = Progress(
-                TextColumn("training"),
+                TextColumn(localised("training")),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[facts]}"),
                 TimeElapsedColumn(),
-                TextColumn("left"),
+                TextColumn(localised("left")),
                 TimeRemainingColumn(),
                 console=self.console,
             )
@@ -151,7 +153,7 @@ class TrainingBar:
 
     def say(self, line: str) -> None:
         """A line that stays."""
-        shown = escape_line(line)
+        shown = escape_line(localised(line))
         if self._bar is not None:
             self._bar.console.print(shown, markup=False, highlight=False)
         elif is_first() and not is_quiet():
@@ -172,12 +174,13 @@ def counting(noun: str) -> Iterator[Callable[[int], None]]:
     if not console.is_terminal or is_quiet():
         yield lambda done: None
         return
-    columns = [SpinnerColumn(), TextColumn(f"{{task.completed:,}} {noun}  {{task.fields[speed]}}")]
+    shown = localised(noun)
+    columns = [SpinnerColumn(), TextColumn(f"{{task.completed:,}} {shown}  {{task.fields[speed]}}")]
     with Progress(*columns, TimeElapsedColumn(), console=console) as bar:
         task = bar.add_task(noun, total=None, speed="")
 
         def advance(done: int) -> None:
             rate = bar.tasks[0].speed
-            bar.update(task, completed=done, speed=f"{rate:,.0f} {noun}/s" if rate else "")
+            bar.update(task, completed=done, speed=f"{rate:,.0f} {shown}/s" if rate else "")
 
         yield advance

@@ -1,0 +1,1 @@
+"""The catalogues of other languages: what is to be translated, and how it is compiled."""
