@@ -200,7 +200,7 @@ INDEX = [
     Case(
         title="encodings in an unknown form",
         command=f"{BUILD} --encodings int4",
-        said="encodings must be int8, float16 or none, got 'int4'",
+        said="encodings must be auto, int3, int8, float16 or none, got 'int4'",
     ),
     Case(
         title="words of a column that is not there",

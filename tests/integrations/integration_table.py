@@ -80,6 +80,17 @@ TABLE = (
         shown=("haystack-ai",),
         doctests=("softquery.integrations.haystack",),
     ),
+    Integration(name="nginx", extras=("serve",), shown=("uvicorn",), programs=("nginx",)),
+    Integration(
+        name="otel",
+        extras=("serve", "otel"),
+        shown=("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"),
+    ),
+    Integration(
+        name="kubernetes",
+        requirements=("kubernetes-validate", "pyyaml"),
+        shown=("kubernetes-validate",),
+    ),
 )
 
 

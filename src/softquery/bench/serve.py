@@ -3,19 +3,23 @@
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 from softquery.bench.load_test import Load
 from softquery.bench.match import measured_in_process
+from softquery.bench.nginx_front import nginx_before
 from softquery.errors import ConfigError, MissingExtra
 
 OURS, RIVAL, ALONE = "softquery serve", "MiniLM-L6 behind FastAPI", "in process"
+REPLICAS = "replicas behind nginx"
 STARTS = 120.0
 """Seconds within which a server must be ready."""
 
@@ -50,6 +54,7 @@ def run_serve_bench(
     num_texts: int = 20,
     rounds: int = 3,
     seconds: float = 10.0,
+    replicas: int = 0,
     rivals: Sequence[str] = (RIVAL,),
     say: Callable[[str], None] = print,
 ) -> ServeBench:
@@ -62,10 +67,11 @@ def run_serve_bench(
         num_texts: Short texts that each request ranks.
         rounds: Contestants take turns, so that a busy moment of the machine affects all alike.
         seconds: For each contestant and round.
+        replicas: So many servers are loaded through nginx as well, and share the threads.
         rivals: Which rivals are loaded too, if torch is installed to run them.
         say: Called with each line of progress.
     """
-    if min(threads, clients, num_texts, rounds) < 1 or not 0 < seconds <= 3600:
+    if min(threads, clients, num_texts, rounds) < 1 or replicas < 0 or not 0 < seconds <= 3600:
         raise ConfigError("threads, clients, texts and rounds must be at least 1, seconds above 0")
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
@@ -81,6 +87,11 @@ def run_serve_bench(
         say(f"round {turn + 1} of {rounds}: {OURS}")
         with _running(_ours(model, threads, clients)) as port:
             loads[OURS].append(_load({**task, "port": port}))
+        if replicas:
+            say(f"round {turn + 1} of {rounds}: {replicas} {REPLICAS}")
+            each = _ours(model, max(1, threads // replicas), clients)
+            with _replicated(each, replicas) as port:
+                loads.setdefault(REPLICAS, []).append(_load({**task, "port": port}))
         if RIVAL in rivals and has_torch:
             say(f"round {turn + 1} of {rounds}: {RIVAL}")
             with _running(_rival(threads)) as port:
@@ -102,6 +113,15 @@ def _rival(threads: int) -> Callable[[int], list[str]]:
 
 def _load(task: dict[str, object]) -> Load:
     return Load(**measured_in_process("load_test", task))
+
+
+@contextmanager
+def _replicated(command: Callable[[int], Sequence[str]], replicas: int) -> Iterator[int]:
+    """Start several servers, and nginx before them."""
+    with ExitStack() as stack:
+        ports = [stack.enter_context(_running(command)) for _ in range(replicas)]
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="softquery-nginx-"))
+        yield stack.enter_context(nginx_before(ports, Path(folder)))
 
 
 @contextmanager

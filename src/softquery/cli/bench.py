@@ -30,6 +30,9 @@ def bench(
         typer.Option(min=0.0, help="For each contestant and round; 2 per scene, 10 under load."),
     ] = None,
     clients: Annotated[int, typer.Option(min=1, help="`serve`: that ask at once.")] = 64,
+    replicas: Annotated[
+        int, typer.Option(min=0, help="`serve`: also so many servers behind nginx.")
+    ] = 0,
     picture: Annotated[Path | None, typer.Option(help="Also draw it as a .png.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,7 +45,8 @@ def bench(
     take as our int8 model: int8 first, PyTorch behind. Absolute times are this machine's.
 
     `serve`: a server under the load of many clients that rank 20 short texts each, against the
-    runtime alone in process, and against a cross-encoder behind a plain FastAPI route.
+    runtime alone in process, and against a cross-encoder behind a plain FastAPI route; with
+    `--replicas`, several servers behind a real nginx beside the one.
     """
     if name not in NAMES:
         raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
@@ -51,7 +55,13 @@ def bench(
         wait = 10.0 if seconds is None else seconds
         for each in model:
             _bench_serve(
-                each, threads=threads, rounds=rounds, seconds=wait, clients=clients, as_json=as_json
+                each,
+                threads=threads,
+                rounds=rounds,
+                seconds=wait,
+                clients=clients,
+                replicas=replicas,
+                as_json=as_json,
             )
         return
     seconds = 2.0 if seconds is None else seconds
@@ -112,13 +122,26 @@ def _print_match(result: "MatchBench") -> None:
 
 
 def _bench_serve(
-    model: str, *, threads: int, rounds: int, seconds: float, clients: int, as_json: bool
+    model: str,
+    *,
+    threads: int,
+    rounds: int,
+    seconds: float,
+    clients: int,
+    replicas: int,
+    as_json: bool,
 ) -> None:
     """Load a server, and print what came of it."""
     from softquery.bench.serve import ALONE, run_serve_bench
 
     result = run_serve_bench(
-        model, threads=threads, rounds=rounds, seconds=seconds, clients=clients, say=note
+        model,
+        threads=threads,
+        rounds=rounds,
+        seconds=seconds,
+        clients=clients,
+        replicas=replicas,
+        say=note,
     )
     if as_json:
         loads = {name: [asdict(each) for each in found] for name, found in result.loads.items()}

@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softquery.cli.terminal.console import note, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import ConfigError
+
+if TYPE_CHECKING:
+    from softquery.serve.operation.allowances import Allowance
 
 DEFAULT_PORT = 8000
 
@@ -61,6 +64,21 @@ Queue = Annotated[int, _option("Requests inside at once; the next gets a 429.", 
 BatchTokens = Annotated[int, _option("Tokens computed together.", "BATCH_TOKENS", least=1)]
 Timeout = Annotated[float, _option("Seconds for one request.", "TIMEOUT")]
 Drain = Annotated[float, _option("Seconds to finish in when told to stop.", "DRAIN")]
+Linger = Annotated[
+    float, _option("Seconds to serve on after a stop signal, while /ready says no.", "LINGER")
+]
+Slow = Annotated[
+    float | None, _option("Log requests of so many seconds with what took how long.", "SLOW")
+]
+Usage = Annotated[
+    Path | None, _option("Where what keys have used is kept, also across restarts.", "USAGE")
+]
+Traces = Annotated[
+    bool,
+    typer.Option(
+        "--traces/--no-traces", envvar="SOFTQUERY_TRACES", help="Send traces by OpenTelemetry."
+    ),
+]
 LogText = Annotated[
     bool,
     typer.Option(
@@ -88,6 +106,10 @@ def serve(
     batch_tokens: BatchTokens = 1_024,
     timeout: Timeout = 30.0,
     drain: Drain = 30.0,
+    linger: Linger = 0.0,
+    slow: Slow = None,
+    usage: Usage = None,
+    traces: Traces = False,
     log_text: LogText = False,
 ) -> None:
     """Answer over HTTP: TEI, OpenAI, Cohere, Jina and vLLM clients, and a page at `/`.
@@ -108,6 +130,10 @@ def serve(
         keys=None if keys is None else str(keys),
         cors=tuple(cors or ()),
         drain=drain,
+        linger=linger,
+        slow=slow,
+        usage=None if usage is None else str(usage),
+        traces=traces,
         log_text=log_text,
         limits=Limits(
             max_body=max_body,
@@ -125,24 +151,55 @@ def serve(
 
 
 keys = typer.Typer(help="Make, list and withdraw keys of a server.", no_args_is_help=True)
+Rate = Annotated[
+    str | None, typer.Option(metavar="NUMBER/PERIOD", help="Requests, such as 10/s or 300/min.")
+]
+Quota = Annotated[
+    str | None, typer.Option(metavar="NUMBER/PERIOD", help="Tokens computed, such as 1000000/day.")
+]
 FILE_HELP = "The file of hashed keys that `softquery serve --keys` reads."
+
+
+def _allowance(rate: str | None, quota: str | None) -> "Allowance":
+    from softquery.serve.operation.allowances import Allowance, Amount
+
+    return Allowance(
+        rate=None if rate is None else Amount.read(rate),
+        quota=None if quota is None else Amount.read(quota),
+    )
 
 
 @keys.command("add")
 def add(
     file: Annotated[Path, typer.Argument(help=FILE_HELP)],
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    rate: Rate = None,
+    quota: Quota = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a key and print it; the file keeps its hash alone, so it is shown this once."""
     from softquery.serve.keys import add_key
 
-    key = add_key(file, name)
+    key = add_key(file, name, _allowance(rate, quota))
     if as_json:
         print_json({"name": name, "key": key})
         return
     print_text(key)
     note(f"{file} holds its hash; servers take it from now on")
+
+
+@keys.command("limit")
+def limit(
+    file: Annotated[Path, typer.Argument(help=FILE_HELP)],
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    rate: Rate = None,
+    quota: Quota = None,
+) -> None:
+    """Change what the holder of a key may ask; without options, anything."""
+    from softquery.serve.keys import limit_key
+
+    limit_key(file, name, _allowance(rate, quota))
+    note(f"{file} says what {name} may ask; servers follow from now on")
 
 
 @keys.command("remove")
@@ -171,6 +228,8 @@ def show(
         return
     if not found:
         raise ConfigError(f"{file} holds no keys")
-    print_table(
-        "", ("name", "SHA-256 begins with"), [(k, v[:12]) for k, v in sorted(found.items())]
-    )
+    rows = [
+        (name, key.digest[:12], str(key.allowance.rate or ""), str(key.allowance.quota or ""))
+        for name, key in sorted(found.items())
+    ]
+    print_table("", ("name", "SHA-256 begins with", "requests", "tokens"), rows)

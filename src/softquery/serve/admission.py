@@ -1,7 +1,8 @@
 """Admission control: what every request passes before any dialect sees it.
 
 In this order: who asks (a key), whether there is room (the queue), how much is sent (bytes, time),
-and again whether there is room, which a request takes when its body is complete. A refusal costs
+what the holder of the key may ask, and again whether there is room, which a request takes when its
+body is complete. A refusal costs
 next to nothing. The log line and the metrics of a request, which are the same for all addresses,
 are written here as well. If a client disconnects, its request is no longer computed.
 """
@@ -9,6 +10,7 @@ are written here as well. If a client disconnects, its request is no longer comp
 import asyncio
 import json
 import logging
+import math
 import re
 import secrets
 import time
@@ -23,19 +25,24 @@ from softquery.serve.body_reading import (
     check_structure,
     too_large,
 )
-from softquery.serve.faults import Dialect, Fault, FaultKind, overloaded
+from softquery.serve.faults import Dialect, Fault, FaultKind, not_allowed_yet, overloaded
 from softquery.serve.keys import KeyRing, bearer
+from softquery.serve.operation.ended_request import EndedRequest
+from softquery.serve.operation.server_state import ServerState
 from softquery.serve.service import REQUEST
 from softquery.serve.settings import Limits
-from softquery.serve.telemetry import LOGGER, Metrics, log
+from softquery.serve.telemetry import LOGGER, log
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-OPEN = frozenset({"/health", "/docs", "/openapi.json", "/"})
+OPEN = frozenset({"/health", "/ready", "/docs", "/openapi.json", "/"})
 """Addresses that may be read without a key; they reveal nothing about a model or an index."""
 OPEN_FOLDER = "/page/"
+UNLOGGED = ("/health", "/ready", "/metrics")
+"""Addresses that machines ask every few seconds."""
+TRACE_HEADERS = (b"traceparent", b"tracestate")
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -58,10 +65,11 @@ class AdmissionControl:
     Args:
         app: Answers the requests that are admitted.
         limits: How much one request may ask, and how many may be in progress.
-        metrics: Counts requests.
+        state: Counts requests, and knows what the holder of each key has used.
         keys: The keys that are accepted; None if none is needed.
         dialects: The dialect of each address.
         retry_after: Says after how many seconds a refused client should try again.
+        slow: Seconds from which a request is logged with what took how long.
         log_text: Whether the log may hold what users wrote.
     """
 
@@ -70,13 +78,15 @@ class AdmissionControl:
         app: App,
         *,
         limits: Limits,
-        metrics: Metrics,
+        state: ServerState,
         keys: KeyRing | None,
         dialects: Mapping[str, Dialect],
         retry_after: Callable[[], int],
+        slow: float | None = None,
         log_text: bool = False,
     ) -> None:
-        self.app, self.limits, self.metrics, self.keys = app, limits, metrics, keys
+        self.app, self.limits, self.keys = app, limits, keys
+        self.state, self.metrics, self.slow = state, state.metrics, slow
         self.dialects, self.retry_after, self.log_text = dialects, retry_after, log_text
         self.num_in_progress = 0
         self.arriving = ArrivingBodies(LARGE_BODIES * limits.max_body)
@@ -123,6 +133,7 @@ class HttpRequest:
             else:
                 self._check_room()
                 self._check_length()
+                self._check_allowance()
                 await self._answer_in_room(await self._body())
         except Fault as fault:
             await self._refuse(fault)
@@ -131,7 +142,7 @@ class HttpRequest:
         except Exception:
             await self._fail()
         finally:
-            self._log()
+            self._end()
 
     def _check_key(self) -> None:
         ring, path = self.admission.keys, self.scope["path"]
@@ -151,6 +162,15 @@ class HttpRequest:
         if self.admission.num_in_progress >= self.admission.limits.queue:
             raise overloaded(self.admission.retry_after())
 
+    def _check_allowance(self) -> None:
+        """Refuse what the holder of the key may not ask yet."""
+        name, ring = self.known.get("key"), self.admission.keys
+        if name is None or ring is None:
+            return
+        seconds, amount = self.admission.state.usage.wait_for(name, ring.allowance(name))
+        if amount is not None:
+            raise not_allowed_yet(amount, max(1, math.ceil(seconds)))
+
     def _check_length(self) -> None:
         """Refuse a body that says itself that it is too large."""
         digits = (self._header(b"content-length") or "").lstrip("0")
@@ -163,6 +183,7 @@ class HttpRequest:
         limits, deadline = self.admission.limits, self.known["deadline"]
         reader = BodyReader(self.receive, max_size=limits.max_body, deadline=deadline)
         body = await reader.read(self.admission.arriving)
+        self.known.update(bytes=len(body), body_read=time.perf_counter())
         check_structure(body, max_texts=limits.max_texts, max_tokens=limits.max_tokens)
         self.admission.metrics.observe_stage("read", "", time.perf_counter() - self.began)
         if self.admission.log_text:
@@ -245,30 +266,33 @@ class HttpRequest:
         found = self.headers.get(name)
         return None if found is None else found.decode("latin-1")
 
-    def _log(self) -> None:
-        """Write the metrics and the log line of the request."""
+    def _end(self) -> None:
+        """Write the metrics, the log lines and the trace of the request, and what its key used."""
         now = time.perf_counter()
-        metrics, path = self.admission.metrics, self.scope["path"]
-        route = path if path in self.admission.dialects or path in OPEN else "other"
+        admission, known, path = self.admission, self.known, self.scope["path"]
+        route = path if path in admission.dialects or path in OPEN else "other"
         status = self.status or 499
-        metrics.observe_request(route, status, now - self.began)
-        if "computed" in self.known:
-            seconds = now - self.known.pop("computed")
-            metrics.observe_stage("answer", self.known.get("model", ""), seconds)
-        if path in ("/health", "/metrics") and status == 200:
+        admission.metrics.observe_request(route, status, now - self.began)
+        if "computed" in known:
+            seconds = now - known["computed"]
+            admission.metrics.observe_stage("answer", known.get("model", ""), seconds)
+        if "key" in known and admission.keys is not None and "tokens" in known:
+            allowance = admission.keys.allowance(known["key"])
+            admission.state.usage.add_tokens(known["key"], allowance, known["tokens"])
+        if path in UNLOGGED and status == 200:
             return
-        shown = path if self.admission.log_text else route  # an unknown path may hold anything
-        level = logging.INFO if status < 500 else logging.ERROR
-        kept = {key: value for key, value in self.known.items() if key != "deadline"}
-        log(
-            level,
-            "request",
-            {
-                "id": self.id,
-                "method": self.scope["method"],
-                "path": shown[:200],
-                "status": status,
-                "seconds": round(now - self.began, 6),
-                **kept,
-            },
+        shown = path if admission.log_text else route  # an unknown path may hold anything
+        ended = EndedRequest(
+            id=self.id,
+            method=self.scope["method"],
+            path=shown[:200],
+            route=route,
+            status=status,
+            began=self.began,
+            ended=now,
+            known=known,
         )
+        ended.log(slow=admission.slow)
+        if admission.state.tracing is not None:
+            headers = {name.decode("latin-1"): self._header(name) or "" for name in TRACE_HEADERS}
+            admission.state.tracing.record(ended.trace(headers))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -26,16 +27,22 @@ from softquery.serve.faults import Dialect, Fault, FaultKind, validation
 from softquery.serve.indexes.uploads import Uploads, open_uploads
 from softquery.serve.json_responses import Json
 from softquery.serve.keys import KeyRing
-from softquery.serve.server_routes import asset_routes, information_routes
+from softquery.serve.operation.server_state import ServerState, open_state
+from softquery.serve.server_routes import asset_routes, health_routes, information_routes
 from softquery.serve.service import Service
 from softquery.serve.settings import Settings, from_environment
-from softquery.serve.telemetry import Metrics, set_up_logs
+from softquery.serve.telemetry import set_up_logs
 from softquery.serve.worker_life import end_with_parent
 
 DESCRIPTION = (
     "Models that match, rank, explain, embed and search texts, through the APIs of TEI, OpenAI, "
     "Cohere, Jina and vLLM."
 )
+NO_TELEMETRY = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)
+"""FastAPI's own traces and logs, which newer versions send, may quote users; ours do not.
+Older versions pass over the argument."""
 _BY_TAG = {
     "TEI": Dialect.TEI,
     "Hugging Face": Dialect.TEI,
@@ -48,6 +55,20 @@ _NAME = re.compile(r"\{name(?::path)?\}")
 _BY_STATUS = {kind.value: kind for kind in FaultKind}
 
 
+@dataclass(frozen=True, slots=True)
+class ServedGeneration:
+    """Everything that answers requests, from the same opening of models and indexes."""
+
+    admission: AdmissionControl
+    service: Service
+    state: ServerState
+
+    def close(self) -> None:
+        """Finish what is in progress; the process is about to end."""
+        self.service.engine.close()
+        self.state.close()
+
+
 def build_app(settings: Settings, catalogue: Catalogue | None = None) -> AdmissionControl:
     """An ASGI application that serves what the settings name.
 
@@ -55,8 +76,22 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
         settings: What to serve, and within which limits.
         catalogue: The models and indexes, if they are open already.
     """
+    return open_generation(settings, catalogue).admission
+
+
+def open_generation(
+    settings: Settings, catalogue: Catalogue | None = None, state: ServerState | None = None
+) -> ServedGeneration:
+    """Open what the settings name, with an application around it.
+
+    Args:
+        settings: What to serve, and within which limits.
+        catalogue: The models and indexes, if they are open already.
+        state: That of an earlier generation, which goes on.
+    """
     catalogue = open_catalogue(settings) if catalogue is None else catalogue
-    metrics, limits = Metrics(), settings.limits
+    state, limits = state or open_state(settings), settings.limits
+    metrics = state.metrics
     engine = Engine(
         threads=settings.num_threads,
         batch_tokens=limits.batch_tokens,
@@ -68,18 +103,20 @@ def build_app(settings: Settings, catalogue: Catalogue | None = None) -> Admissi
     refresh = None if uploads is None else uploads.refresh
     service = Service(catalogue, engine, limits, metrics, refresh=refresh)
     keys = None if settings.keys is None else KeyRing(settings.keys)
-    routers = _routers(service, settings, uploads)
+    routers = _routers(service, settings, uploads, state)
     dialects = _dialects(routers, catalogue.names)
-    app = _api(service, settings, routers)
-    return AdmissionControl(
+    app = _api(service, settings, routers, state)
+    admission = AdmissionControl(
         app,
         limits=limits,
-        metrics=metrics,
+        state=state,
         keys=keys,
         dialects=dialects,
         retry_after=engine.retry_after,
+        slow=settings.slow,
         log_text=settings.log_text,
     )
+    return ServedGeneration(admission, service, state)
 
 
 def build_from_environment() -> AdmissionControl:
@@ -90,7 +127,9 @@ def build_from_environment() -> AdmissionControl:
     return build_app(settings)
 
 
-def _routers(service: Service, settings: Settings, uploads: Uploads | None) -> list[APIRouter]:
+def _routers(
+    service: Service, settings: Settings, uploads: Uploads | None, state: ServerState
+) -> list[APIRouter]:
     return [
         tei_routes(service),
         hugging_face_routes(service),
@@ -100,16 +139,19 @@ def _routers(service: Service, settings: Settings, uploads: Uploads | None) -> l
         own_routes(service, searches=uploads is not None),
         index_routes(service, uploads),
         information_routes(service, settings),
+        health_routes(service, state.readiness),
         asset_routes(),
     ]
 
 
-def _api(service: Service, settings: Settings, routers: Sequence[APIRouter]) -> FastAPI:
+def _api(
+    service: Service, settings: Settings, routers: Sequence[APIRouter], state: ServerState
+) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         service.engine.close()
-        service.metrics.retire()
+        state.close()
 
     app = FastAPI(
         title="softquery",
@@ -119,6 +161,7 @@ def _api(service: Service, settings: Settings, routers: Sequence[APIRouter]) -> 
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=NO_TELEMETRY,  # type: ignore[arg-type]
     )
     for router in routers:
         app.include_router(router)

@@ -93,6 +93,16 @@ class Engine:
         """Requests in progress."""
         return len(self._requests)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next request would be refused."""
+        return self.num_requests >= self.max_requests
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether every thread is there."""
+        return all(thread.is_alive() for thread in self._threads)
+
     def submit(self, handler: BatchHandler, request: Any) -> "Future[EngineResult]":
         """Put a request into the queue.
 
@@ -102,7 +112,7 @@ class Engine:
         with self._changed:
             if not self._open:
                 raise Overloaded(1)
-            if self.num_requests >= self.max_requests:
+            if self.is_full:
                 raise Overloaded(self.retry_after())
             queued = QueuedRequest(handler, request, self._clock.new_turn())
             self._requests[queued.future] = queued
@@ -199,7 +209,8 @@ class Engine:
         """Read a request, or the next part of a long one."""
         began = time.perf_counter()
         if queued.slices is None:
-            self._observer.observe_stage("wait", queued.handler.name, began - queued.arrived)
+            queued.wait_seconds = began - queued.arrived
+            self._observer.observe_stage("wait", queued.handler.name, queued.wait_seconds)
         try:
             is_read = queued.read(seconds=READING_SECONDS, max_tokens=self.max_tokens)
         except Exception as error:
@@ -265,5 +276,7 @@ class Engine:
         """Correct the seconds that were estimated when the batch was put together."""
         for queued, difference in batch.shares(seconds - batch.seconds):
             queued.turn.seconds += difference
+        for queued, share in batch.shares(seconds):
+            queued.compute_seconds += share
         self._paces.learn(batch.handler, batch.tokens, seconds)
         self._clock.advance(seconds, self.num_requests)

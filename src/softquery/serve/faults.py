@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from softquery.errors import SoftqueryError
+from softquery.serve.operation.allowances import Amount
 
 
 class Dialect(Enum):
@@ -88,6 +89,15 @@ def overloaded(retry_after: int) -> Fault:
     return Fault(
         FaultKind.OVERLOADED,
         f"the queue is full; try again in {retry_after} s",
+        headers={"Retry-After": str(retry_after)},
+    )
+
+
+def not_allowed_yet(amount: Amount, retry_after: int) -> Fault:
+    """The refusal of a request that goes beyond what the holder of its key may ask."""
+    return Fault(
+        FaultKind.OVERLOADED,
+        f"this key is allowed {amount}, which are used; try again in {retry_after} s",
         headers={"Retry-After": str(retry_after)},
     )
 

@@ -24,6 +24,9 @@ LONGEST_LENGTH = 20
 """The most digits of a `Content-Length`."""
 MOST_PIPELINED = 32
 """The most requests that may wait on one connection until earlier ones are answered."""
+FAREWELL_SECONDS = 1.0
+"""Seconds for which an idle connection stays open when the server stops: a request may be on its
+way, and is answered."""
 PROBE_SECONDS = 0.25
 """Seconds between two looks at whether a client that has ended its side is still there."""
 PROBE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -83,6 +86,9 @@ class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
         self._running: Any = None
         """The request that is being answered; `cycle` is the one that was read last."""
         self._next_probe: asyncio.TimerHandle | None = None
+        self._farewell: asyncio.TimerHandle | None = None
+        self._is_last = False
+        """Whether the server is stopping, so that no request follows the present one."""
         self._num_probes = 0
         self._next_check = self.loop.call_later(self.check_seconds, self._check)
 
@@ -113,6 +119,8 @@ class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
         self._in_trailers = True
         self._size_beside_bodies = 0
         super().on_headers_complete()
+        if self._is_last and self.cycle is not None:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Hand on a part of a body."""
@@ -128,11 +136,24 @@ class BoundedProtocol(HttpProtocol):  # type: ignore[misc]
         self._next_probe = self.loop.call_later(PROBE_SECONDS, self._probe)
         return True
 
+    def shutdown(self) -> None:
+        """Close the connection after the request that is in progress or on its way."""
+        self._is_last = True
+        if self.cycle is None or self.cycle.response_complete:
+            self._farewell = self.loop.call_later(FAREWELL_SECONDS, self._close_if_idle)
+        else:
+            self.cycle.keep_alive = False
+
+    def _close_if_idle(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
     def connection_lost(self, error: Exception | None) -> None:
         """Stop all checks; tell also a request that others were sent behind."""
         self._next_check.cancel()
-        if self._next_probe is not None:
-            self._next_probe.cancel()
+        for timer in (self._next_probe, self._farewell):
+            if timer is not None:
+                timer.cancel()
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
             self._running.message_event.set()

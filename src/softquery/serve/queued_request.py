@@ -1,10 +1,10 @@
 """A request inside the engine: read slice by slice, computed item by item, answered at its end."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from softquery.errors import SoftqueryError
@@ -80,6 +80,8 @@ class EngineResult:
     answers: list[Any]
     num_tokens: int
     num_truncated: int
+    stages: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """Seconds that it waited, was tokenised, and was computed: its share of the batches."""
 
 
 class QueuedRequest:
@@ -92,7 +94,7 @@ class QueuedRequest:
         self.slices: Iterator[SplitRequest] | None = None
         """What is left to be read; None before the first slice."""
         self.is_read = self.is_being_read = False
-        self.read_seconds = 0.0
+        self.wait_seconds = self.read_seconds = self.compute_seconds = 0.0
         self.items: list[Any] = []
         self.costs: list[int] = []
         self.answers: list[Any] = []
@@ -155,8 +157,14 @@ class QueuedRequest:
             return None
         if isinstance(answers, SplitRequest):
             return answers
+        stages = {
+            "wait": self.wait_seconds,
+            "tokenise": self.read_seconds,
+            "compute": self.compute_seconds,
+        }
+        result = EngineResult(answers, self.num_tokens, self.num_truncated, stages)
         with suppress(InvalidStateError):
-            self.future.set_result(EngineResult(answers, self.num_tokens, self.num_truncated))
+            self.future.set_result(result)
         return None
 
 

@@ -2,19 +2,24 @@
 
 import logging
 import os
-import signal
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from ipaddress import ip_address
-from signal import SIGINT, SIGTERM
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from softquery.errors import ConfigError
 from softquery.serve.keys import read_keys
+from softquery.serve.operation.process_signals import (
+    LingeringServer,
+    LingeringWorkers,
+    ended_by_signals,
+    reloaded_by_signal,
+)
+from softquery.serve.operation.reloading import ReloadableApp
 from softquery.serve.protocol import BoundedProtocol
 from softquery.serve.settings import VARIABLE, Settings
 from softquery.serve.telemetry import SHARED_FOLDER, log, set_up_logs
@@ -48,12 +53,13 @@ def serve(settings: Settings, *, say: Say = lambda line: None) -> None:
 
 
 def _serve_one(settings: Settings, listener: socket.socket, say: Say) -> None:
-    from softquery.serve.app import build_app
+    from softquery.serve.app import open_generation
 
-    app = build_app(settings)
+    first = open_generation(settings)
+    app = ReloadableApp(first, partial(open_generation, settings, state=first.state))
     _announce(settings, listener, say)
-    server = uvicorn.Server(_config(settings, app))
-    with _ended_by_signals():
+    server = LingeringServer(_config(settings, app), first.state.readiness, linger=settings.linger)
+    with ended_by_signals(), reloaded_by_signal(app.ask):
         server.run(sockets=[listener])
     log(logging.INFO, "stopped", {})
 
@@ -62,12 +68,18 @@ def _serve_many(settings: Settings, listener: socket.socket, say: Say) -> None:
     """Start workers, which open the models themselves; opening them here finds faults early."""
     from softquery.serve.catalogue import open_catalogue
     from softquery.serve.indexes.uploads import open_uploads
+    from softquery.serve.operation.server_state import open_state
 
-    open_uploads(settings, open_catalogue(settings))
+    def check() -> None:
+        open_uploads(settings, open_catalogue(settings))
+
+    check()
+    open_state(settings).usage.close()
     os.environ[VARIABLE] = settings.to_json()
     _announce(settings, listener, say)
     try:
-        Multiprocess(_config(settings, FACTORY), sockets=[listener]).run()
+        config = _config(settings, FACTORY)
+        LingeringWorkers(config, [listener], linger=settings.linger, check=check).run()
     finally:
         os.environ.pop(VARIABLE, None)
     log(logging.INFO, "stopped", {})
@@ -123,17 +135,6 @@ def _is_local(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Ignore the signal that uvicorn sends again after it has drained, so that we exit with 0."""
-    before = {each: signal.signal(each, lambda *_: None) for each in (SIGINT, SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 @contextmanager

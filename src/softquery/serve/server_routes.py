@@ -23,9 +23,10 @@ from softquery.runtime import Tagger
 from softquery.search import IndexView
 from softquery.serve.bodies import ResponseBody, refusals
 from softquery.serve.catalogue import Catalogue, ServedModel
-from softquery.serve.faults import Dialect
+from softquery.serve.faults import Dialect, Fault, FaultKind
 from softquery.serve.indexes.index_summary import index_facts, language_of_bundle
 from softquery.serve.json_responses import Json
+from softquery.serve.operation.readiness import Readiness
 from softquery.serve.service import Service
 from softquery.serve.settings import Limits, Settings
 
@@ -167,10 +168,6 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
         await service.refresh_indexes()
         return described(None)
 
-    async def health() -> Json:
-        """200 while the server is running."""
-        return Json({"status": "ok"})
-
     async def info_of_one(name: name_of_one) -> Json:
         """The same, beginning with the model or index of that name."""
         return described(name)
@@ -178,7 +175,7 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
     async def health_of_one(name: name_of_one) -> Json:
         """200 while the server is running and has a model or an index of that name."""
         catalogue.named(name)
-        return await health()
+        return Json({"status": "ok"})
 
     async def metrics() -> Response:
         """Metrics for Prometheus."""
@@ -188,7 +185,6 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
     needs_key: dict[int | str, dict[str, Any]] = {401: refusals(Dialect.TEI)[401]}
     of_one: dict[int | str, dict[str, Any]] = {**needs_key, 404: refusals(Dialect.TEI)[404]}
     router.add_api_route("/info", info, response_model=Info, responses=needs_key)
-    router.add_api_route("/health", health, response_model=Health)
     router.add_api_route("/models/{name}/info", info_of_one, response_model=Info, responses=of_one)
     router.add_api_route(
         "/models/{name}/health", health_of_one, response_model=Health, responses=of_one
@@ -197,6 +193,29 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
     router.add_api_route(
         "/metrics", metrics, response_class=Response, responses={200: plain, **needs_key}
     )
+    return router
+
+
+def health_routes(service: Service, readiness: Readiness) -> APIRouter:
+    """What asks whether the process works, and whether requests should come."""
+    router = APIRouter(tags=["Server"])
+
+    async def health() -> Json:
+        """200 while the server works; if not, it should be restarted."""
+        if not service.engine.is_alive:
+            raise Fault(FaultKind.UNAVAILABLE, "a thread that computes has ended")
+        return Json({"status": "ok"})
+
+    async def ready() -> Json:
+        """200 while requests should come; 503 while the queue is full or the server is stopping."""
+        problem = readiness.problem(service.engine)
+        if problem is not None:
+            raise Fault(FaultKind.UNAVAILABLE, problem, headers={"Retry-After": "1"})
+        return Json({"status": "ok"})
+
+    not_now: dict[int | str, dict[str, Any]] = {503: refusals(Dialect.TEI)[503]}
+    router.add_api_route("/health", health, response_model=Health, responses=not_now)
+    router.add_api_route("/ready", ready, response_model=Health, responses=not_now)
     return router
 
 

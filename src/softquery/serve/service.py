@@ -239,6 +239,7 @@ class Service:
     ) -> EngineResult:
         """Let the engine compute a request, for no longer than the request may take."""
         known = REQUEST.get({})
+        submitted = time.perf_counter()
         left = known.get("deadline", time.monotonic() + self.limits.timeout) - time.monotonic()
         try:
             waiting = asyncio.wrap_future(self.engine.submit(served.handlers[verb], request))
@@ -254,6 +255,7 @@ class Service:
         except SoftqueryError as error:
             raise Fault(FaultKind.VALIDATION, str(error)) from None
         known.update(model=served.name, tokens=result.num_tokens, computed=time.perf_counter())
+        known.update(submitted=known.get("submitted", submitted), stages=result.stages)
         if result.num_truncated:
             self._check_truncated(served, result.num_truncated, truncate)
             known["cut"] = result.num_truncated

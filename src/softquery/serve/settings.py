@@ -72,6 +72,14 @@ class Settings:
     """Origins whose pages may send requests from a browser."""
     drain: float = 30.0
     """Seconds that requests in progress may take to end after the server was told to stop."""
+    linger: float = 0.0
+    """Seconds to go on serving after the server was told to stop, while `/ready` says so."""
+    slow: float | None = None
+    """Seconds from which a request is logged with what took how long; None for never."""
+    usage: str | None = None
+    """The file in which the usage of keys lasts; by default it ends with the server."""
+    traces: bool = False
+    """Whether requests are traced by OpenTelemetry."""
     log_text: bool = False
     """Whether logs may hold what users wrote: bodies, paths, and messages of exceptions."""
     limits: Limits = field(default_factory=Limits)
@@ -85,8 +93,11 @@ class Settings:
             raise ConfigError(f"workers must be at least 1, got {self.workers}")
         if self.threads is not None and self.threads < 1:
             raise ConfigError(f"threads must be at least 1, got {self.threads}")
-        if not 0 <= self.drain < math.inf:
-            raise ConfigError(f"drain must be a number of seconds, got {self.drain}")
+        for name, seconds in (("drain", self.drain), ("linger", self.linger)):
+            if not 0 <= seconds < math.inf:
+                raise ConfigError(f"{name} must be a number of seconds, got {seconds}")
+        if self.slow is not None and not 0 < self.slow < math.inf:
+            raise ConfigError(f"slow must be a number of seconds above 0, got {self.slow}")
         for origin in self.cors:
             if origin != "*" and not origin.startswith(("http://", "https://")):
                 raise ConfigError(f"cors takes origins such as https://example.org, got {origin!r}")

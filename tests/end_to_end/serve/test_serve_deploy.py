@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from softquery.bench.nginx_front import configuration
 from softquery.serve.telemetry import Metrics
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -63,7 +64,7 @@ def test_variables_that_are_named_exist():
     for text in (DOCKERFILE, unit, page):
         assert options(text) <= options(verb)
     assert options(verb) <= options(page)
-    assert len(options(verb)) == 19
+    assert len(options(verb)) == 23
 
 
 def test_the_unit_is_one():
@@ -106,3 +107,36 @@ def test_the_load_test_runs(tmp_path):
     assert result.ratio > 0
     assert result.fairness(load) > 0
     assert len(said) == 2
+
+
+def test_the_configurations_of_nginx_are_what_is_tested_behind_it():
+    servers = ["127.0.0.1:8001", "127.0.0.1:8002"]
+    for file, canary in (("nginx.conf", []), ("nginx-canary.conf", ["127.0.0.1:8003"])):
+        text = (DEPLOY / file).read_text(encoding="utf-8")
+        assert text == configuration(servers, listen="8000", folder="/run/softquery", canary=canary)
+
+
+def test_the_manifests_ask_for_what_the_server_has():
+    yaml = pytest.importorskip("yaml")
+    found = {
+        path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+        for path in (DEPLOY / "kubernetes").glob("*.yaml")
+    }
+    verb = (ROOT / "src" / "softquery" / "cli" / "serve.py").read_text(encoding="utf-8")
+    variables = found["config"]["data"]
+    assert set(variables) <= options(verb)
+    stops = int(variables["SOFTQUERY_LINGER"]) + int(variables["SOFTQUERY_DRAIN"])
+    for name in ("deployment", "canary"):
+        pod = found[name]["spec"]["template"]
+        (container,) = pod["spec"]["containers"]
+        assert pod["spec"]["terminationGracePeriodSeconds"] > stops
+        assert container["livenessProbe"]["httpGet"]["path"] == "/health"
+        assert container["readinessProbe"]["httpGet"]["path"] == "/ready"
+        assert str(container["ports"][0]["containerPort"]) == variables["SOFTQUERY_PORT"]
+        labels = pod["metadata"]["labels"]
+        assert found["service"]["spec"]["selector"].items() <= labels.items()
+        assert found[name]["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    (metric,) = found["autoscaler"]["spec"]["metrics"]
+    asked = metric["pods"]["metric"]["name"]
+    assert f"{asked} " in Metrics().text().decode()
+    assert int(metric["pods"]["target"]["averageValue"]) < int(variables["SOFTQUERY_QUEUE"])

@@ -202,19 +202,19 @@ LONG = "password account locked email " * 600
 
 
 def test_a_search_beyond_the_token_budget_is_refused(settings, catalogue_of_shop):
-    """Every candidate costs the tokens of the query and its own."""
-    small = replace(settings, limits=Limits(max_tokens=5_000))
+    """Every row that is compared costs the tokens of the query and its own."""
+    small = replace(settings, limits=Limits(max_tokens=2_600))
     with in_thread(small, catalogue_of_shop) as client:
         reply = client.ask("/v1/search", {"query": LONG})
         assert reply.status == 413
-        assert reply.json()["error"]["message"].startswith("more than 5,000 tokens to compute")
+        assert reply.json()["error"]["message"].startswith("more than 2,600 tokens to compute")
         assert client.ask("/v1/search", {"query": LONG, "candidates": 5, "top_k": 1}).status == 200
         explained = {"query": LONG, "candidates": 9, "top_k": 9, "min_score": 0, "explain": True}
         reply = client.ask("/v1/search", explained)
         assert reply.status == 413
         said = reply.json()["error"]["message"]
         assert re.fullmatch(
-            r"the alignments would have [\d,]+ weights, and those of one request may have 5,000; "
+            r"the alignments would have [\d,]+ weights, and those of one request may have 2,600; "
             "send a shorter query or a smaller top_k",
             said,
         )
@@ -222,10 +222,10 @@ def test_a_search_beyond_the_token_budget_is_refused(settings, catalogue_of_shop
 
 def test_a_large_search_is_computed_in_units(asked, catalogue_of_shop):
     before = num_batches(asked)
-    found = asked.ask("/v1/search", {"query": LONG, "candidates": 80, "min_score": 0, "top_k": 20})
+    found = asked.ask("/v1/search", {"query": LONG, "candidates": 80, "min_score": 0, "top_k": 80})
     assert num_batches(asked) >= before + 4
     (english, _) = catalogue_of_shop.indexes
-    hits = english.model.search(LONG, candidates=80, min_score=0, top_k=20)
+    hits = english.model.search(LONG, candidates=80, min_score=0, top_k=80)
     assert found.json()["hits"] == hits
 
 

@@ -6,7 +6,16 @@ import stat
 import pytest
 
 from softquery.errors import InputError
-from softquery.serve.keys import KeyRing, add_key, digest, read_keys, remove_key
+from softquery.serve.keys import (
+    KeyRing,
+    StoredKey,
+    add_key,
+    digest,
+    limit_key,
+    read_keys,
+    remove_key,
+)
+from softquery.serve.operation.allowances import Allowance, Amount
 
 
 @pytest.fixture
@@ -72,7 +81,7 @@ def test_a_broken_file_leaves_the_last_good_one_in_force(file):
 
 def test_comments_and_blank_lines_are_passed_over(file):
     file.write_text(f"# who may ask\n\nada {digest('sq-1')}  # since May\n")
-    assert read_keys(file) == {"ada": digest("sq-1")}
+    assert read_keys(file) == {"ada": StoredKey(digest("sq-1"))}
 
 
 @pytest.mark.parametrize(
@@ -80,6 +89,9 @@ def test_comments_and_blank_lines_are_passed_over(file):
     [
         (b"ada\n", "row 1: expected a name and the SHA-256"),
         (b"ada b c\n", "row 1: expected a name and the SHA-256"),
+        (b"ada " + b"0" * 64 + b" speed=1/s", "row 1: expected rate=AMOUNT and quota=AMOUNT"),
+        (b"ada " + b"0" * 64 + b" rate=1/s rate=2/s", "row 1: expected rate=AMOUNT"),
+        (b"ada " + b"0" * 64 + b" rate=fast", "row 1: expected a number per period"),
         (b"a/b " + b"0" * 64, "row 1: expected a name and the SHA-256"),
         (b"ada " + b"0" * 64 + b"\nada " + b"1" * 64, "row 2: a second key has the name 'ada'"),
         (b"\xff\xfe", "not valid UTF-8"),
@@ -101,3 +113,17 @@ def test_names_are_checked(file):
         remove_key(file, "alan")
     with pytest.raises(InputError, match="No such file"):
         remove_key(file.with_name("none"), "ada")
+
+
+def test_what_a_key_is_allowed_stands_in_the_file_and_is_followed(file):
+    key = add_key(file, "ada", Allowance(rate=Amount(10, "s"), quota=Amount(5_000, "day")))
+    assert file.read_text() == f"ada {digest(key)} rate=10/s quota=5000/day\n"
+    ring = KeyRing(file)
+    assert ring.allowance("ada") == Allowance(rate=Amount(10, "s"), quota=Amount(5_000, "day"))
+    limit_key(file, "ada", Allowance(rate=Amount(1, "min")))
+    assert ring.holder(key) == "ada"
+    assert ring.allowance("ada") == Allowance(rate=Amount(1, "min"))
+    limit_key(file, "ada", Allowance())
+    assert file.read_text() == f"ada {digest(key)}\n"
+    with pytest.raises(InputError, match="holds no key called 'grace'"):
+        limit_key(file, "grace", Allowance())
