@@ -25,6 +25,10 @@ MISTAKE = 2
 """Exit code of what the user can put right; pages show such answers too."""
 
 
+LONG = "<!-- run by: make integrations ONLY=notebooks -->\n"
+"""How a page begins that trains for a minute: its notebook is run, here its commands are read."""
+
+
 def page_name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -43,7 +47,22 @@ def exempt(pages: list[Path]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def is_long(page: Path) -> bool:
+    """Whether its notebook is run instead."""
+    return page.read_text(encoding="utf-8").startswith(LONG)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if is_long(page)], ids=page_name)
+def test_commands_of_long_pages_exist(page):
+    assert page.with_suffix(".ipynb").exists()
+    shown = [example for example in examples(page) if example.language == "sh"]
+    for example in shown:
+        for command in commands(example.code):
+            if command.words[0] == "softquery":
+                check_spelling(command, f"{page_name(page)}:{example.line}")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if not is_long(page)], ids=page_name)
 def test_examples(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}

@@ -42,12 +42,13 @@ def targets(text: str) -> list[str]:
 
 @cache
 def headings(page: Path) -> frozenset[str]:
-    """Anchors as GitHub and the site make them of headings."""
+    """Anchors as GitHub and the site make them of headings, and of objects of the API."""
     fenced = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
     text = fenced.sub("", page.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     plain = (re.sub(r"[^\w\s-]", "", unlinked(title).lower()).strip() for title in titles)
-    return frozenset(re.sub(r"[-\s]+", "-", title) for title in plain)
+    named = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    return frozenset((*(re.sub(r"[-\s]+", "-", title) for title in plain), *named))
 
 
 def unlinked(title: str) -> str:

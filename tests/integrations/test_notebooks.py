@@ -1,0 +1,69 @@
+"""Every tutorial's notebook runs in Jupyter, and prints what its page shows."""
+
+import doctest
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbclient", reason="notebooks are run by `make integrations ONLY=notebooks`")
+pytest.importorskip("ipykernel", reason="notebooks are run by `make integrations ONLY=notebooks`")
+pytest.importorskip("softquery_models", reason='needs "softquery-models"')
+pytest.importorskip("lightning_fabric", reason='needs "softquery[train]"')
+
+import nbformat
+from integration_table import ROOT
+from nbclient import NotebookClient
+
+NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SECONDS = 900
+"""For a cell: what trains takes a minute where nothing else runs."""
+
+
+def printed(outputs):
+    """What a cell printed and what it ended with, as text."""
+    parts = []
+    for output in outputs:
+        if output["output_type"] == "stream":
+            parts.append(output["text"])
+        elif output["output_type"] == "execute_result":
+            parts.append(output["data"]["text/plain"] + "\n")
+    return "".join(parts).replace("\r\n", "\n")
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch, tmp_path):
+    """As wide as the pages, in one colour, with this environment's softquery."""
+    folder = Path(sys.executable).parent
+    for name, value in {
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "OMP_NUM_THREADS": "1",
+        "SOFTQUERY_HOME": str(tmp_path / "home"),
+        "IPYTHONDIR": str(tmp_path / "ipython"),
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook(path, tmp_path):
+    written = nbformat.read(path, as_version=4)
+    nbformat.validate(written)
+    work = tmp_path / "work"
+    work.mkdir()
+    run = nbformat.from_dict(written)
+    settings = {"metadata": {"path": str(work)}}
+    NotebookClient(run, timeout=SECONDS, kernel_name="python3", resources=settings).execute()
+    checker = doctest.OutputChecker()
+    for wanted, cell in zip(nbformat.read(path, as_version=4).cells, run.cells, strict=True):
+        if wanted.cell_type != "code" or "raises-exception" in wanted.metadata.get("tags", []):
+            continue
+        shown = printed(wanted.outputs)
+        found = printed(cell.outputs)
+        fits = not shown or checker.check_output(shown, found, OPTIONS)
+        assert fits, f"{cell.source}\nshown:\n{shown}\nprinted:\n{found}"
