@@ -26,7 +26,7 @@ MODELS = (
     "bert-mini-en", "embed-en",
 )  # fmt: skip
 FAQ = HERE.parents[1] / "examples" / "shop_faq.csv"
-DESKTOP = {"viewport": {"width": 1120, "height": 720}, "color_scheme": "light", "locale": "en-GB"}
+DESKTOP = {"viewport": {"width": 1120, "height": 1200}, "color_scheme": "light", "locale": "en-GB"}
 NARROW = {"viewport": {"width": 600, "height": 760}, "color_scheme": "light", "locale": "en-GB"}
 PHONE: dict[str, Any] = {
     "viewport": {"width": 360, "height": 800}, "color_scheme": "dark", "locale": "zh-CN",

@@ -8,9 +8,8 @@ from typing import Any, Literal
 from softquery import search
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
-from softquery.runtime import Classifier, ContextEmbedder, Matcher, PieceEmbedder, load
+from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backend import is_bert
-from softquery.runtime.classify.backend import is_sentence_head
 from softquery.runtime.fill.model import can_fill
 from softquery.runtime.loading import opened
 from softquery.runtime.vectors.model import vectors_of
@@ -61,12 +60,6 @@ def _matcher_verbs(matcher: Matcher) -> tuple[Verb, ...]:
     return ("match", "embed", "explain")
 
 
-def _classifier_verbs(classifier: Classifier) -> tuple[Verb, ...]:
-    """What a classifier can do: to weigh words, it must attend to them itself."""
-    bundle = classifier.bundle
-    return ("classify",) if is_bert(bundle) or is_sentence_head(bundle) else ("classify", "weigh")
-
-
 def _encoder_verbs(embedder: PieceEmbedder) -> tuple[Verb, ...]:
     """What an encoder can do: masks need the head of its pretraining."""
     return ("embed", "fill") if can_fill(embedder.bundle) else ("embed",)
@@ -92,9 +85,7 @@ SERVED_KINDS: Mapping[str, ServedKind] = {
         },
         verbs_of=_matcher_verbs,
     ),
-    "classifier": ServedKind(
-        handlers={"classify": PredictHandler, "weigh": WeighHandler}, verbs_of=_classifier_verbs
-    ),
+    "classifier": ServedKind(handlers={"classify": PredictHandler, "weigh": WeighHandler}),
     "tagger": ServedKind(handlers={"tag": TagHandler}),
     "reader": ServedKind(handlers={"read": ReadHandler}),
     "generator": ServedKind(handlers={"generate": GenerateHandler}),

@@ -137,6 +137,7 @@ def test_an_example_is_answered_and_says_why_on_demand(opened):
         ["how", "can", "i", "get", "a", "new", "password", "?"]
     )
     assert asked(opened)[-1].post_data_json["explain"] is True
+    expect(best.locator(".owed .reasons.second bdi").last).to_have_text("?")
     best.get_by_text("More of this row").click()
     expect(best.locator("dd").first).to_be_visible()
 
@@ -184,6 +185,37 @@ def test_alignments_follow_what_is_typed(opened):
     assert page.input_value("#first") == "a cat is sleeping"
     page.fill("#first", " ")
     expect(page.locator("#pair .result")).to_have_count(0)
+
+
+def test_words_are_coloured_by_what_the_answer_owes_to_them(opened):
+    page = opened("/#pair")
+    page.select_option("#pair-model", "nli-en")
+    page.fill("#first", "A man is eating.")
+    page.fill("#second", "Someone eats.")
+    owed = page.locator("#pair .owed")
+    expect(owed.locator("h3")).to_have_text("What does “follows from it” owe to each word?")
+    expect(owed.locator(".reasons.first bdi")).to_have_text(["A", "man", "is", "eating", "."])
+    eating = owed.locator(".reason", has_text="eating")
+    expect(eating.locator("small")).to_have_text(re.compile(r"^\+[56]\.\d\d$"))
+    expect(eating).to_have_attribute("title", re.compile(r"^\d.*% without it$"))
+    assert "p24" in eating.locator("bdi").get_attribute("class").split()
+    assert owed.locator(".reasons.first bdi[class^=c]").count() >= 1  # some speak against it
+
+
+def test_a_text_shows_its_words_in_three_ways(opened):
+    page = opened("/#classify")
+    page.fill("#classify-text", "It is not a bad movie at all.")
+    owed = run(page, "classify").locator(".owed")
+    strongest = owed.locator(".reasons .reason", has_text="not")
+    expect(strongest.locator("bdi")).to_have_class(re.compile("^p24 "))
+    if owed.get_by_label("what they add").count():  # softquery-models of an earlier build has none
+        owed.get_by_label("what they add").check()
+        expect(strongest.locator("bdi")).to_have_class(re.compile("^c"))
+        expect(owed.locator(".quiet")).to_contain_text("with the bias, 0.01, they add up to 0.46")
+    owed.get_by_label("where the model looked").check()
+    expect(owed.locator(".weighted")).to_have_count(9)
+    page.get_by_label("中文").check()
+    expect(page.locator("#classify .owed h3")).to_have_text("为什么是这个答案？")
 
 
 def test_pointer_and_keyboard_reach_every_word(opened):

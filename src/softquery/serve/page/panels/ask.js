@@ -3,6 +3,7 @@
 import { ask } from "../asking.js";
 import { Board } from "../alignment.js";
 import { choice, exampleButtons, fillOptions, likelihood, node, percent, scoreLine, worded } from "../nodes.js";
+import { reasonBoard } from "../reasons.js";
 import { TaskPanel } from "../task_panel.js";
 import { say } from "../words.js";
 
@@ -184,9 +185,10 @@ export class AskPanel extends TaskPanel {
       const { hits } = await found.why();
       const same = hits.find((each) => (hit.id === undefined ? each.question === hit.question : each.id === hit.id));
       if (!same?.alignment) throw new Error(say("noWhy"));
-      place.replaceChildren();
-      const board = new Board(place, { first: "question", second: "stored" });
-      board.draw(same.alignment);
+      const { reasons } = same.alignment;
+      const inside = node("div");
+      place.replaceChildren(...(reasons ? [reasonBoard(reasons)] : []), inside);
+      new Board(inside, { first: "question", second: "stored" }).draw(same.alignment);
     } catch (fault) {
       place.replaceChildren(node("p", { class: "fault", role: "alert", text: fault.message || String(fault) }));
     }

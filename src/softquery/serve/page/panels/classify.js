@@ -1,8 +1,9 @@
-// What a text is, and how much each of its words had to say.
+// What a text is, and what the answer owes to each of its words.
 
 import { ask } from "../asking.js";
 import { levelClass } from "../alignment.js";
 import { area, headline, labelled, labelName, node, percent, shareList, worded } from "../nodes.js";
+import { reasonLines, views } from "../reasons.js";
 import { TaskPanel } from "../task_panel.js";
 import { say } from "../words.js";
 
@@ -46,7 +47,20 @@ export class ClassifyPanel extends TaskPanel {
     const shares = Object.entries(found.probabilities).sort((one, other) => other[1] - one[1]);
     const named = (name) => labelName(model, name);
     const answer = node("div", { class: "answer" }, headline(...this.answer(found, model)), shareList(shares, found.label, named));
-    return node("div", { class: "found" }, answer, ...(found.word_weights ? this.weights(found) : []));
+    return node("div", { class: "found" }, answer, ...(found.word_weights ? [this.why(found)] : []));
+  }
+
+  // What the answer owes to each word, what its state adds, and where the model looked.
+  why(found) {
+    const { reasons, contributions } = found;
+    const choices = [{ word: "looked", show: () => this.weights(found) }];
+    if (contributions) {
+      const values = { base: contributions.base.toFixed(2), score: contributions.score.toFixed(2) };
+      choices.unshift({ word: "addsUp", show: () => [...reasonLines(contributions), node("p", { class: "quiet", text: say("addsAbout", values) })] });
+    }
+    if (reasons) choices.unshift({ word: "leftOut", show: () => [...reasonLines(reasons), node("p", { class: "quiet", text: say("owesAbout") })] });
+    const [group, place] = views(choices);
+    return node("div", { class: "owed" }, node("div", { class: "head" }, worded("h3", "why"), group), place);
   }
 
   // Every word on the colour of its weight in the whole text, with the weight below it.
@@ -55,7 +69,7 @@ export class ClassifyPanel extends TaskPanel {
     const most = Math.max(...all.flat(), 1e-9);
     const lines = sentences.map((words, row) => node("p", { class: "weighed", dir: "auto" }, ...words.flatMap((word, place) => [this.word(word, all[row][place], most), " "])));
     const scale = node("p", { class: "quiet" }, worded("span", "weightsAbout"));
-    return [node("div", { class: "board" }, worded("h3", "weights"), ...lines, scale)];
+    return [...lines, scale];
   }
 
   word(word, weight, most) {

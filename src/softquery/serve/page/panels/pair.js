@@ -3,6 +3,7 @@
 import { ask } from "../asking.js";
 import { Board } from "../alignment.js";
 import { area, button, headline, labelled, labelName, node, percent, shareList } from "../nodes.js";
+import { reasonBoard } from "../reasons.js";
 import { TaskPanel } from "../task_panel.js";
 import { say } from "../words.js";
 
@@ -61,6 +62,11 @@ export class PairPanel extends TaskPanel {
     if (shares.length) answer.append(shareList(shares, found.label, (name) => labelName(model, name)));
     const place = node("div");
     if (found.first_tokens) new Board(place, { first: "first", second: "second" }).draw(found);
-    return node("div", { class: "found" }, answer, place);
+    return node("div", { class: "found" }, answer, ...this.reasons(found, model), place);
+  }
+
+  reasons({ reasons }, model) {
+    if (!reasons) return [];
+    return [reasonBoard(reasons, reasons.answer ? labelName(model, reasons.answer) : undefined)];
   }
 }
