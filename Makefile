@@ -22,7 +22,7 @@ MODELS := packages/softquery-models
 MODEL_FILES := $(shell find $(MODELS) -name __pycache__ -prune -o -print)
 
 # Other people's frameworks, which `make integrations` installs, each beside its own file.
-FOREIGN := $(foreach each,langchain llamaindex haystack,--ignore-glob="*/integrations/$(each).py")
+FOREIGN := $(foreach each,langchain llamaindex haystack spacy mcp,--ignore-glob="*/integrations/$(each).py")
 
 # One thread a process: the processes share the cores already, and results depend on the number.
 export OMP_NUM_THREADS := 1

@@ -61,20 +61,24 @@ def prepare(integration: Integration, built: Iterable[Path], *, fresh: bool) -> 
     others = others if integration.models else []
     versions = integration.versions
     pins = versions if versions.exists() and not fresh else PINNED
-    asked = (sys.version, integration.extras, integration.requirements, pins.read_text("utf-8"))
-    made_of = hashlib.sha256(repr(asked).encode()).hexdigest()
-    if fresh or not stamp.exists() or stamp.read_text() != made_of:
+    if fresh or not stamp.exists() or stamp.read_text() != _made_of(integration, pins):
         run(sys.executable, "-m", "venv", "--clear", folder)
         whole = f"softquery[{','.join(integration.extras)}] @ {wheel.as_uri()}"
         needed = (*integration.requirements, *PYTEST)
         run(python, *PIP, "install", "-c", always() if fresh else pins, whole, *others, *needed)
-        stamp.write_text(made_of)
     else:
         run(python, *PIP, "install", "--no-deps", "--force-reinstall", wheel, *others)
     if fresh or not versions.exists():
         versions.parent.mkdir(exist_ok=True)
         versions.write_text(frozen(python), encoding="utf-8")
+    stamp.write_text(_made_of(integration, versions))
     return python
+
+
+def _made_of(integration: Integration, pins: Path) -> str:
+    """What an environment depends on, as a fingerprint."""
+    asked = (sys.version, integration.extras, integration.requirements, pins.read_text("utf-8"))
+    return hashlib.sha256(repr(asked).encode()).hexdigest()
 
 
 def always() -> Path:

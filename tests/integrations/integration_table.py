@@ -91,6 +91,25 @@ TABLE = (
         requirements=("kubernetes-validate", "pyyaml"),
         shown=("kubernetes-validate",),
     ),
+    Integration(
+        name="spacy",
+        extras=("spacy", "search"),
+        shown=("spacy", "thinc"),
+        models=True,
+    ),
+    Integration(
+        name="sentence_transformers",
+        extras=("train", "search"),
+        requirements=("sentence-transformers", "torch==2.13.0"),
+        shown=("sentence-transformers", "transformers", "torch"),
+        doctests=("softquery.integrations.sentence_transformers",),
+    ),
+    Integration(
+        name="mcp",
+        extras=("mcp", "search"),
+        shown=("mcp",),
+        models=True,
+    ),
 )
 
 

@@ -45,7 +45,7 @@ def test_what_was_run_is_what_is_pinned():
         pinned = dict(re.findall(r"^(\S+)==(\S+)$", each.versions.read_text("utf-8"), re.MULTILINE))
         plain = {name.lower().replace("_", "-"): number for name, number in pinned.items()}
         for name, number in record["packages"].items():
-            assert plain[name.lower().replace("_", "-")] == number, each.name
+            assert plain[name.lower().replace("_", "-")] == number.partition("+")[0], each.name
         assert (record["failed"], record["passed"] > 0) == (0, True), each.name
 
 

@@ -77,7 +77,7 @@ class Ours:
         return self.matcher.rank(query, self.candidates, encodings=self.stored)
 
 
-class CrossEncoder:
+class TorchCrossEncoder:
     """A Transformer that reads both sentences at once, in torch.
 
     Args:
@@ -113,7 +113,7 @@ class CrossEncoder:
         return self.tokenizer(first, second, padding=True, truncation=True, return_tensors=kind)
 
 
-class QuantisedCrossEncoder(CrossEncoder):
+class QuantisedCrossEncoder(TorchCrossEncoder):
     """A cross-encoder on ONNX Runtime, dynamically quantised to int8.
 
     Args:

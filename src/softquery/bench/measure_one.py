@@ -16,9 +16,9 @@ from typing import Any  # noqa: E402
 
 from softquery.bench.contestants import (  # noqa: E402
     Contestant,
-    CrossEncoder,
     Ours,
     QuantisedCrossEncoder,
+    TorchCrossEncoder,
 )
 from softquery.bench.sample_sentences import passages, sentences  # noqa: E402
 from softquery.errors import ConfigError  # noqa: E402
@@ -33,7 +33,7 @@ def build(task: dict[str, Any]) -> Contestant:
     if task["kind"] == "ours":
         return Ours(task["model"], threads, candidates)
     if task["kind"] == "torch":
-        return CrossEncoder(task["shape"], threads, candidates)
+        return TorchCrossEncoder(task["shape"], threads, candidates)
     if task["kind"] == "onnx":
         return QuantisedCrossEncoder(task["shape"], threads, candidates, Path(task["graph"]))
     raise ConfigError(f"unknown contestant {task['kind']!r} (known: ours, torch, onnx)")

@@ -25,7 +25,7 @@ from softquery.cli.models import models
 from softquery.cli.probe import probe
 from softquery.cli.read import read
 from softquery.cli.search import search
-from softquery.cli.serve import keys, serve
+from softquery.cli.serve import keys, mcp, serve
 from softquery.cli.tag import tag
 from softquery.cli.terminal.console import QUIET_VARIABLE, run
 from softquery.cli.train import recipes, train
@@ -64,6 +64,7 @@ app.command()(recipes)
 app.command()(bench)
 app.command()(serve)
 app.add_typer(keys, name="keys")
+app.command()(mcp)
 app.command()(doctor)
 app.add_typer(vectors, name="vectors")
 

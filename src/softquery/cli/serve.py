@@ -1,4 +1,4 @@
-"""`softquery serve` and `softquery keys`."""
+"""`softquery serve` and `softquery keys`, and `softquery mcp` for assistants."""
 
 import sys
 from pathlib import Path
@@ -233,3 +233,23 @@ def show(
         for name, key in sorted(found.items())
     ]
     print_table("", ("name", "SHA-256 begins with", "requests", "tokens"), rows)
+
+
+Offered = Annotated[
+    list[str] | None, typer.Option("--model", help="A model's name or folder. Repeatable.")
+]
+Searched = Annotated[
+    list[str] | None, typer.Option("--index", help="The folder of an index. Repeatable.")
+]
+CallThreads = Annotated[int | None, typer.Option(min=1, help="Of one call; all cores by default.")]
+
+
+def mcp(model: Offered = None, index: Searched = None, threads: CallThreads = None) -> None:
+    """Offer match, rank, classify, read and search to an assistant, over MCP.
+
+    It speaks on standard input and output; an assistant starts it as the command
+    "softquery mcp --index faq.sq". Without --model and --index it offers the shipped models.
+    """
+    from softquery.integrations.mcp import run_server
+
+    run_server(model or (), index or (), threads=threads)

@@ -13,9 +13,9 @@ import pytest
 
 from softquery.bench import contestants
 from softquery.bench.contestants import (
-    CrossEncoder,
     Ours,
     QuantisedCrossEncoder,
+    TorchCrossEncoder,
     random_cross_encoder,
     write_graph,
 )
@@ -155,13 +155,13 @@ def test_a_modern_rival_answers_in_torch_and_in_int8(tmp_path, monkeypatch):
     monkeypatch.setattr(contestants, "SHAPES", {"modernbert-tiny": TINY["tiny"]})
     write_graph("modernbert-tiny", tmp_path / "modern.onnx")
     small = QuantisedCrossEncoder("modernbert-tiny", 1, TEXTS, tmp_path / "modern.onnx")
-    for rival in (CrossEncoder("modernbert-tiny", 1, TEXTS), small):
+    for rival in (TorchCrossEncoder("modernbert-tiny", 1, TEXTS), small):
         for pairs in (PAIRS[:1], PAIRS, [(" ".join(TEXTS[:4]), TEXTS[1])]):
             assert np.isfinite(np.asarray(rival.match(pairs))).all()
 
 
 def test_the_rival_in_torch(tiny_rival):
-    rival = CrossEncoder("tiny", 1, TEXTS)
+    rival = TorchCrossEncoder("tiny", 1, TEXTS)
     logits = rival.match(PAIRS).numpy()
     assert logits.shape == (5, 3)
     assert np.isfinite(logits).all()
