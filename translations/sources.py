@@ -23,6 +23,8 @@ SAYING = {"note", "say", "localised", "warn", "_leave", "_named"}
 """Functions whose first argument people read."""
 SAYING_AT = {"refuse": 1, "error": 0, "damaged": 1, "printable": 0, "Misfit": 1}
 """Likewise, with the place of that argument."""
+COLLECTED = ("notes.", "warnings.", "problems.")
+"""Lists of lines that are said later."""
 HEADINGS = {"print_table"}
 ALONE = {*HEADINGS, "localised", "_named", "note", "_leave"}
 """What these are given is shown by itself, be it a single word."""
@@ -112,6 +114,8 @@ class Source:
         if name in ERRORS and not self._is_unseen(name):
             yield from call.args[: 0 if name == "MissingExtra" else 1]
         if name in SAYING:
+            yield from call.args[:1]
+        if name == "append" and ast.unparse(call.func).startswith(COLLECTED):
             yield from call.args[:1]
         if name in SAYING_AT and not self._is_for_programmers:
             yield from call.args[SAYING_AT[name] :][:1]

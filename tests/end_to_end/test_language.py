@@ -1,6 +1,7 @@
 """The command line in Chinese: help, tables, errors; what machines read stays as it is."""
 
 import re
+from pathlib import Path
 
 import pytest
 from running import softquery
@@ -12,6 +13,9 @@ from softquery.language import speaking
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 PAIR = ("match", "花呗怎么提额", "如何提高花呗额度", "--model", "match-zh")
+COUPLETS = (
+    Path(__file__).parents[2] / "packages/softquery-models/src/softquery_models/couplet-zh"
+)
 WORD = re.compile(r"[A-Za-z]{3,}")
 
 
@@ -134,6 +138,17 @@ def test_doctor_is_chinese(chinese):
     shown = softquery("doctor", "--no-speed").out
     assert "处理器" in shown
     assert english_lines(shown) == []
+
+
+@pytest.mark.parametrize("name", ["match-zh", "embed-zh", COUPLETS])
+def test_a_chinese_model_has_a_card_in_chinese(name, chinese, monkeypatch):
+    told = softquery("models", name)
+    assert told.out.startswith(f"# {Path(name).name}\n"), told.err
+    assert "## 局限" in told.out
+    in_json = softquery("models", name, "--json").out
+    monkeypatch.setenv("SOFTQUERY_LANG", "en")
+    assert "## Limits" in softquery("models", name).out
+    assert in_json == softquery("models", name, "--json").out
 
 
 def test_names_from_data_are_not_translated(chinese, capsys):

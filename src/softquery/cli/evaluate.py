@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from softquery.cli.calibrate import calibration_summary, show_sources
-from softquery.cli.terminal.console import flat, note, print_json, print_table
+from softquery.cli.terminal.console import flat, note, print_json, print_table, span
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import (
     AsJson,
@@ -217,7 +217,9 @@ def _show(result: dict[str, Any], title: str) -> None:
     rows = []
     for name, value in flat(result):
         bounds = result.get(f"{name}_interval")
-        shown = f"{bounds[0]:.4f} to {bounds[1]:.4f}" if bounds and None not in bounds else ""
+        shown = ""
+        if bounds and None not in bounds:
+            shown = span(f"{bounds[0]:.4f}", f"{bounds[1]:.4f}")
         rows.append((name, value, shown))
     print_table(title, ("metric", "value", "95 % interval"), rows)
     if "by_label" in result:

@@ -81,7 +81,7 @@ def _pair(
     note_cuts(matcher, matcher.num_cut(pair))
     _write(alignment, output, as_json)
     if output is None and not as_json:
-        _print_reasons(alignment, ("first", "second"))
+        _print_reasons(alignment, (localised("first"), localised("second")))
         for title, side in zip(("first asks", "second asks"), alignment.strongest(), strict=True):
             rows = [(asking.token, _partners(asking)) for asking in side]
             print_table("", (title, "answered by"), rows)
@@ -159,7 +159,7 @@ def _print_weights(shown: "TextWeights") -> None:
         columns.append(f"adds to {added.answer}")
         for row, each in zip(rows, heaviest, strict=True):
             row.append(signed(float(added.changes[each.sentence][each.position])))
-    print_table("where the model looked", columns, rows)
+    print_table(localised("where the model looked"), columns, rows)
 
 
 def _share(probability: float | None) -> str:

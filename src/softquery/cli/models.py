@@ -11,9 +11,10 @@ from typer.core import TyperGroup
 
 from softquery.cli.terminal.console import note, one_line, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
-from softquery.language import localised
+from softquery.language import ENGLISH, current_language, localised
 
 if TYPE_CHECKING:
+    from softquery.bundle import Bundle
     from softquery.zoo import ZooEntry
 
 
@@ -241,7 +242,18 @@ def _show_card(folder: str, as_json: bool) -> None:
             }
         )
     else:
-        print_text(_escaped(bundle.card))
+        print_text(_escaped(_local_card(bundle) or bundle.card))
+
+
+def _local_card(bundle: "Bundle") -> str | None:
+    """The card in the reader's language, where the bundle has one."""
+    from softquery.bundle.config import LARGEST_TEXT
+    from softquery.plain_files import read_plain
+
+    path = bundle.path / f"README.{current_language()[:2]}.md"
+    if current_language() == ENGLISH or not path.is_file():
+        return None
+    return read_plain(path, LARGEST_TEXT).decode("utf-8", errors="replace")
 
 
 def _escaped(card: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softquery.cli.terminal.console import is_quiet, note, print_json, print_table
+from softquery.cli.terminal.console import is_quiet, note, print_json, print_table, span
 from softquery.cli.terminal.shared_options import AsJson, check_picture
 from softquery.errors import ConfigError, counted
 from softquery.language import localised
@@ -168,11 +168,11 @@ def _lead(compared: dict[str, Any] | None) -> str:
     if compared is None:
         return ""
     low, high = (100 * bound for bound in compared["interval"])
-    return f"{100 * compared['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
+    return f"{100 * compared['difference']:+.2f} ({span(f'{low:+.2f}', f'{high:+.2f}')})"
 
 
 def _span(interval: list[float], form: str) -> str:
-    return f"{interval[0]:{form}} to {interval[1]:{form}}"
+    return span(f"{interval[0]:{form}}", f"{interval[1]:{form}}")
 
 
 def _draw(reports: dict[str, Any], path: Path, label: str) -> None:

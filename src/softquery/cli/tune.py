@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.terminal.console import note, print_json, print_table
+from softquery.cli.terminal.console import note, print_json, print_table, span
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import AllThreads, AsJson, parse_rename
 from softquery.errors import ConfigError
@@ -105,7 +105,7 @@ def _show(report: "TuneReport", title: str) -> None:
             localised(shown),
             *("" if each is None else f"{each:.3f}" for each in (found.before, found.after)),
             "" if found.gain is None else f"{found.gain:+.3f}",
-            "" if found.low is None else f"{found.low:+.3f} to {found.high:+.3f}",
+            "" if found.low is None else span(f"{found.low:+.3f}", f"{found.high:+.3f}"),
         )
         for name, shown in FIGURES.items()
         if (found := report.figures[name]).before is not None or found.after is not None

@@ -47,6 +47,8 @@ _LIMITS = {
 }
 LEGAL = re.compile(r"(LICEN[CS]E|NOTICE)(\.(txt|md))?")
 """Texts of licences, which may lie beside the files that are read."""
+_LOCAL_CARD = re.compile(r"README\.[a-z]{2}\.md")
+"""A card in another language, such as `README.zh.md`."""
 _GRAPH = re.compile(rf"{GRAPHS}/(?:[a-z][a-z0-9_]{{0,60}}\.onnx|weights\.json)")
 _RECORD = re.compile(rf"{RECORDS}/[A-Za-z0-9][\w.-]{{0,99}}\.(?:json|csv|tsv|txt|md|png|svg)")
 _PICKLE = re.compile(r".*\.(bin|pt|pth|pkl|pickle|ckpt|joblib|npy|npz|h5)", re.IGNORECASE)
@@ -64,6 +66,8 @@ def largest(name: str) -> int | None:
 
     >>> largest("config.json"), largest(".gitattributes"), largest("onnx/encode.onnx")
     (16777216, None, 4194304)
+    >>> largest("README.zh.md") == largest("README.md")
+    True
     >>> largest("setup.py")
     Traceback (most recent call last):
     softquery.errors.BundleError: is no file of a bundle
@@ -72,7 +76,7 @@ def largest(name: str) -> int | None:
         return None
     if name in _LIMITS:
         return _LIMITS[name]
-    if LEGAL.fullmatch(name):
+    if LEGAL.fullmatch(name) or _LOCAL_CARD.fullmatch(name):
         return LARGEST_TEXT
     if _GRAPH.fullmatch(name):
         return LARGEST_GRAPH

@@ -134,6 +134,15 @@ def _shown(cell: object) -> Any:
     return Text(f"{cell:,}" if isinstance(cell, int) else escape_text(str(cell)))
 
 
+def span(low: str, high: str) -> str:
+    """An interval as people read it.
+
+    >>> span("0.81", "0.86")
+    '0.81 to 0.86'
+    """
+    return f"{low} {localised('to')} {high}"
+
+
 def flat(report: Mapping[str, Any]) -> list[tuple[str, object]]:
     """The single numbers of a report, in order."""
     return [(key, value) for key, value in report.items() if isinstance(value, (int, float))]
