@@ -13,9 +13,7 @@ from softquery.language import speaking
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 PAIR = ("match", "花呗怎么提额", "如何提高花呗额度", "--model", "match-zh")
-COUPLETS = (
-    Path(__file__).parents[2] / "packages/softquery-models/src/softquery_models/couplet-zh"
-)
+COUPLETS = Path(__file__).parents[2] / "packages/softquery-models/src/softquery_models/couplet-zh"
 WORD = re.compile(r"[A-Za-z]{3,}")
 
 
