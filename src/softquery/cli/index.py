@@ -371,7 +371,7 @@ def _report(built: "IndexView") -> dict[str, Any]:
     total = sum(sizes.values())
     report: dict[str, Any] = {
         "rows": len(built),
-        "model": built.manifest.model,
+        "model": ", ".join(built.model_names),
         "vectors": built.manifest.vector_source,
         "score": built.manifest.settings.score,
         "aim": built.aim,

@@ -111,7 +111,7 @@ def _explain(opened: "IndexView", found: "SearchResult", path: Path) -> None:
     best = (found.hits or found.others)[:1]
     if not best:
         raise InputError("holds nothing to explain: no row was found", source=opened.path)
-    matcher = opened.matcher
+    matcher = opened.matcher_for(found.query)
     label = matcher.labels[matcher.column()] if matcher.labels else None
     matcher.explain(found.query, found_by(best[0]), label=label).plot(path)
     note(f"why: {path}")

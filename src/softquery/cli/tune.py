@@ -1,7 +1,8 @@
 """`softquery tune`."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,7 +13,7 @@ from softquery.errors import ConfigError
 from softquery.language import localised
 
 if TYPE_CHECKING:
-    from softquery.search import Index, TuneReport
+    from softquery.search import Index, LanguageIndex, TuneReport
 
 FIGURES = {
     "first_answer": "first answer right",
@@ -63,7 +64,7 @@ def tune(
     First the gain is measured on queries that were left out (cross-validation), and printed with
     its 95 % interval. Where it is not surely better, nothing is changed, unless --force is given.
     """
-    from softquery.search import Index
+    from softquery.search import Index, LanguageIndex
 
     if undo:
         if queries is not None or aim is not None or force or dry_run or columns:
@@ -75,6 +76,10 @@ def tune(
     if queries is None:
         raise ConfigError("name the labelled queries with --queries, or --undo a tuning")
     opened = Index.open(index, threads=threads)
+    if isinstance(opened, LanguageIndex):
+        given = {"columns": parse_rename(columns), "aim": aim, "force": force, "dry_run": dry_run}
+        _tune_parts(opened, queries, given, as_json)
+        return
     with counting("queries") as advance:
         report = opened.tune(
             queries,
@@ -89,6 +94,25 @@ def tune(
         print_json(report.to_dict())
     else:
         _tell(report, is_dry=dry_run)
+
+
+def _tune_parts(
+    opened: "LanguageIndex", queries: Path, given: Mapping[str, Any], as_json: bool
+) -> None:
+    """Tune an index that has a part for each language."""
+
+    def show(language: str, report: "TuneReport") -> None:
+        if not as_json:
+            _show(report, f"{opened.path / language} on {queries}")
+
+    with counting("queries") as advance:
+        reports = opened.tune_parts(queries, advance=advance, announce=show, **given)
+    if as_json:
+        print_json({language: report.to_dict() for language, report in reports.items()})
+        return
+    for language, report in reports.items():
+        note(f"{opened.path / language}:")
+        _tell(report, is_dry=bool(given["dry_run"]))
 
 
 def _tell_undone(opened: "Index", as_json: bool) -> None:

@@ -11,6 +11,7 @@ from softquery.search.index_evaluation import (
     evaluate_index,
 )
 from softquery.search.index_view import IndexView
+from softquery.search.languages.language_index import LanguageIndex
 from softquery.search.query.retrieval import SearchResult
 from softquery.search.query.stages import STAGES
 from softquery.search.report.collect import SearchReport, report_index
@@ -27,6 +28,7 @@ __all__ = [
     "Index",
     "IndexSettings",
     "IndexView",
+    "LanguageIndex",
     "Manifest",
     "Repeat",
     "STAGES",

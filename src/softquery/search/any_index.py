@@ -6,6 +6,7 @@ from pathlib import Path
 from softquery.runtime import Matcher
 from softquery.search.index import Index
 from softquery.search.index_view import IndexView
+from softquery.search.languages.language_parts import has_parts, read_parts
 from softquery.search.storage.manifest import Manifest, is_index, read_manifest
 from softquery.search.stores.address import is_store, parse_store
 from softquery.search.stores.open_store import open_store
@@ -49,6 +50,8 @@ def manifest_at(address: str | PathLike[str]) -> Manifest:
         return open_store(parse_store(address)).state().manifest
     if is_pattern(address):
         return read_manifest(shards_of(fspath(address))[0])
+    if has_parts(Path(address)):
+        return read_manifest(Path(address) / read_parts(Path(address)).main)
     return read_manifest(Path(address))
 
 

@@ -12,10 +12,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 
-from softquery.errors import ConfigError
+from softquery.errors import ConfigError, InputError
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.aims import parse_aim
@@ -29,7 +30,9 @@ from softquery.search.changes.building import (
 )
 from softquery.search.changes.further_texts import FurtherTexts
 from softquery.search.changes.index_checks import (
+    EXISTS,
     check_matcher,
+    check_new,
     check_place,
     check_same,
     check_vectors,
@@ -38,6 +41,7 @@ from softquery.search.changes.index_checks import (
 )
 from softquery.search.changes.preparing import prepare
 from softquery.search.index_view import Advance, IndexView
+from softquery.search.languages.language_parts import has_parts, needed_parts, read_parts
 from softquery.search.query.index_languages import check_language
 from softquery.search.query.index_models import NO_AIM, IndexModels
 from softquery.search.storage.entries import Source, read_source, to_entries
@@ -106,9 +110,22 @@ class Index(IndexView):
         """
         folder = Path(output)
         require_extra()
+        settings = settings or IndexSettings()
+        if has_parts(folder) and not read_parts(folder).unfinished:
+            raise InputError(EXISTS, source=folder)
+        if language is not None:
+            check_language(language)
+        if model is None:
+            source = read_source(source, columns=columns, language=language)
+            parts = needed_parts(source.languages) if language is None else None
+            if parts is not None:
+                from softquery.search.languages.language_index import LanguageIndex
+
+                check_new(folder)
+                return LanguageIndex.build_parts(source, folder, parts, settings, threads, advance)
         check_place(folder)
         models, entries, fresh, chosen = prepare(
-            source, model, language, columns, settings or IndexSettings(), threads
+            source, model, language, columns, settings, threads
         )
         if is_index(folder):
             check_same(folder, fresh)
@@ -140,6 +157,10 @@ class Index(IndexView):
             InputError: There is no index, it is damaged, or it was built with another model.
         """
         require_extra()
+        if has_parts(Path(path)):
+            from softquery.search.languages.language_index import LanguageIndex
+
+            return LanguageIndex.open_parts(Path(path), model, threads)
         store = Store(Path(path))
         manifest = store.manifest
         if isinstance(model, Matcher):
@@ -185,6 +206,17 @@ class Index(IndexView):
         require_extra()
         if min_score is not None:
             check_min_score(min_score)
+        if has_parts(Path(path)):
+            from softquery.search.languages.language_index import LanguageIndex
+
+            if model is not None:
+                message = "has a matcher for each language; rebuild a part to change its own"
+                raise ConfigError(f"{path}: {message}")
+            again = partial(
+                cls.rebuild, vectors=vectors, min_score=min_score, score=score, threads=threads,
+                advance=advance,
+            )  # fmt: skip
+            return LanguageIndex.rebuild_parts(Path(path), again)
         store = Store(Path(path))
         with store.writing():
             models, changes = rebuild_rows(

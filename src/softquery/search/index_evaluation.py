@@ -21,7 +21,7 @@ from softquery.measure import (
 )
 from softquery.search.index_view import IndexView
 from softquery.search.query.retrieval import RowPlace
-from softquery.search.query.search_steps import SearchSteps
+from softquery.search.query.search_steps import AnySearch
 from softquery.search.query.stages import RERANK, VECTORS, WORDS, Stages, checked_stages
 from softquery.search.storage.entries import ID, QUESTION, phrasings_of
 
@@ -395,13 +395,13 @@ def _grade(row: Row) -> float:
 
 def _search(
     index: IndexView, text: str, candidates: int, stages: Stages
-) -> tuple[SearchSteps, dict[str, float]]:
+) -> tuple[AnySearch, dict[str, float]]:
     """A search that is done, and how long its parts took."""
     search = index.steps(text, candidates=candidates, stages=stages)
     return search, search.run().seconds
 
 
-def _rankings(search: SearchSteps) -> dict[str, list[RowPlace]]:
+def _rankings(search: AnySearch) -> dict[str, list[RowPlace]]:
     """What every stage of a search has found, best first; what a user sees comes last."""
     recalled, stages = search.recalled, search.options.stages
     lists = {

@@ -12,7 +12,12 @@ from softquery.search.changes.duplicates import Duplicate, find_duplicates
 from softquery.search.query.filters import Where
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import SearchOptions, SearchResult
-from softquery.search.query.search_steps import SearchSteps, checked_queries, run_searches
+from softquery.search.query.search_steps import (
+    AnySearch,
+    SearchSteps,
+    checked_queries,
+    run_searches,
+)
 from softquery.search.query.searched_rows import SearchedRows, SegmentRows
 from softquery.search.query.stages import STAGES, Stages, checked_stages
 from softquery.search.query.thresholds import least_score
@@ -72,13 +77,10 @@ class IndexView:
         self._tuned: tuple[StoredTuning, TunedScore] | None = None
 
     def __repr__(self) -> str:
-        name, model = self.address, Path(self._store.manifest.model).name
-        tuning = self.tuning
-        shown = (
-            ""
-            if tuning is None
-            else f", tuned on {counted(tuning.num_queries, 'query', 'queries')}"
-        )
+        name, model = self.address, ", ".join(Path(each).name for each in self.model_names)
+        tuning, shown = self.tuning, ""
+        if tuning is not None:
+            shown = f", tuned on {counted(tuning.num_queries, 'query', 'queries')}"
         return f"{type(self).__name__}({name!r}, {len(self):,} rows, model={model!r}{shown})"
 
     def __len__(self) -> int:
@@ -114,6 +116,15 @@ class IndexView:
     @property
     def matcher(self) -> Matcher:
         """The matcher, which encodes and compares texts."""
+        return self._models.matcher
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The names or folders of its matchers: one, or one for each language."""
+        return (self._store.manifest.model,)
+
+    def matcher_for(self, text: str) -> Matcher:
+        """The matcher that compares a query."""
         return self._models.matcher
 
     @property
@@ -363,7 +374,7 @@ class IndexView:
         explain: bool = False,
         stages: Iterable[str] | None = None,
         aim: str | None = None,
-    ) -> SearchSteps:
+    ) -> AnySearch:
         """As `find`, to be computed in steps between which others may have their turn."""
         used = checked_stages(stages, self.stages)
         least = self.least_score(used, aim)

@@ -3,14 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from softquery.errors import SoftqueryError
 from softquery.search import SearchResult
 from softquery.search.query.filters import Where
-from softquery.search.query.search_steps import SearchStep
+from softquery.search.query.search_steps import AnySearch, SearchStep
 from softquery.search.query.stages import checked_stages
 from softquery.serve.queued_request import SplitRequest, TooManyWeights
 from softquery.serve.telemetry import log
@@ -40,26 +40,6 @@ class SearchRequest:
         return [self.query] if isinstance(self.query, str) else list(self.query)
 
 
-class SteppedSearch(Protocol):
-    """A search that is computed in steps; see `softquery.search.query.search_steps`."""
-
-    num_tokens: int
-    is_truncated: bool
-    num_weights: int
-
-    def recall(self) -> Iterable[None]:
-        """Find the rows to compare, in several parts."""
-
-    def comparisons(self) -> Sequence[SearchStep]:
-        """The query with all rows that were recalled."""
-
-    def alignments(self) -> Sequence[SearchStep]:
-        """What is left to be done when all rows have been compared."""
-
-    def result(self) -> SearchResult:
-        """The hits, and time by stage."""
-
-
 class SearchableIndex(Protocol):
     """An index of questions and answers."""
 
@@ -74,7 +54,7 @@ class SearchableIndex(Protocol):
         explain: bool,
         stages: tuple[str, ...] | None,
         aim: str | None,
-    ) -> SteppedSearch:
+    ) -> AnySearch:
         """A search for the best hits."""
 
     def refresh(self) -> bool:
@@ -89,7 +69,7 @@ class RunningSearch:
         search: The search.
     """
 
-    def __init__(self, place: int, search: SteppedSearch) -> None:
+    def __init__(self, place: int, search: AnySearch) -> None:
         self.place, self.search = place, search
         self.is_compared = False
 

@@ -14,6 +14,8 @@ from softquery.search.storage.index_folder import refuse_link
 from softquery.search.storage.manifest import Manifest, is_index, read_manifest
 from softquery.zoo import resolve
 
+EXISTS = "exists already; --add adds and replaces rows, another --output builds a new index"
+
 
 def checked_ids(ids: Iterable[str]) -> list[str]:
     """Ids as a list; each must be a text."""
@@ -38,10 +40,13 @@ def check_place(folder: Path) -> None:
     """Refuse a folder that cannot become an index before any work is done."""
     refuse_link(folder)
     if is_index(folder) and not read_manifest(folder).unfinished:
-        message = (
-            "exists already; --add adds and replaces rows, another --output builds a new index"
-        )
-        raise InputError(message, source=folder)
+        raise InputError(EXISTS, source=folder)
+    check_new(folder)
+
+
+def check_new(folder: Path) -> None:
+    """Refuse a folder in one that is not there."""
+    refuse_link(folder)
     if not folder.absolute().parent.is_dir():
         raise InputError("cannot be written (no such folder)", source=folder)
 

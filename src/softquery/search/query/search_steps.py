@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,56 @@ class SearchStep:
     tokens: int
     """What it costs: the tokens of all pairs that are compared."""
     run: Callable[[], None]
+
+
+class AnySearch(Protocol):
+    """A search of one index, or of several parts: see `SearchSteps`."""
+
+    @property
+    def text(self) -> str:
+        """The query."""
+
+    @property
+    def options(self) -> SearchOptions:
+        """What is asked of the search."""
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of the query."""
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the query is longer than the matcher reads."""
+
+    @property
+    def num_weights(self) -> int:
+        """Weights of all alignments."""
+
+    @property
+    def recalled(self) -> RecallResult:
+        """What recall has found."""
+
+    @property
+    def ranked(self) -> list[tuple[RowPlace, float]]:
+        """All rows that were found with their scores, best first."""
+
+    def ids(self, places: Sequence[RowPlace]) -> list[str]:
+        """The ids of the rows at some places."""
+
+    def run(self) -> SearchResult:
+        """All steps at once."""
+
+    def recall(self) -> Iterator[None]:
+        """Find the rows to compare."""
+
+    def comparisons(self) -> list[SearchStep]:
+        """The query with all recalled rows."""
+
+    def alignments(self) -> list[SearchStep]:
+        """The alignment of each hit, if they are asked for."""
+
+    def result(self) -> SearchResult:
+        """What the search found."""
 
 
 class SearchSteps:
@@ -327,7 +377,7 @@ def checked_queries(queries: Texts) -> list[str]:
     return found
 
 
-def run_searches(searches: Sequence[SearchSteps], threads: int) -> list[SearchResult]:
+def run_searches(searches: Sequence[AnySearch], threads: int) -> list[SearchResult]:
     """All of several searches, as many at a time as there are threads."""
     with ThreadPoolExecutor(threads, "softquery-search") as pool:
-        return list(pool.map(SearchSteps.run, searches))
+        return list(pool.map(lambda search: search.run(), searches))

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Sequence
 
 from softquery.search.query.retrieval import SearchResult
-from softquery.search.query.search_steps import SearchSteps
+from softquery.search.query.search_steps import AnySearch
 
 
-async def awaited(search: SearchSteps) -> SearchResult:
+async def awaited(search: AnySearch) -> SearchResult:
     """The result of a search, computed in a thread while the event loop goes on.
 
     If the task that waits is cancelled, the search ends after the step it is at, which takes some
@@ -23,11 +23,11 @@ async def awaited(search: SearchSteps) -> SearchResult:
     return found
 
 
-async def all_awaited(searches: Sequence[SearchSteps], threads: int) -> list[SearchResult]:
+async def all_awaited(searches: Sequence[AnySearch], threads: int) -> list[SearchResult]:
     """The results of several searches, as many at a time as there are threads."""
     turn = asyncio.Semaphore(threads)
 
-    async def one(search: SearchSteps) -> SearchResult:
+    async def one(search: AnySearch) -> SearchResult:
         async with turn:
             return await awaited(search)
 
@@ -39,7 +39,7 @@ async def all_awaited(searches: Sequence[SearchSteps], threads: int) -> list[Sea
             task.cancel()
 
 
-def run_until(search: SearchSteps, stop: threading.Event) -> SearchResult | None:
+def run_until(search: AnySearch, stop: threading.Event) -> SearchResult | None:
     """All steps of a search, or None if it is told to stop before the last."""
     for _ in search.recall():
         if stop.is_set():

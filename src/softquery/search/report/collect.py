@@ -252,11 +252,12 @@ def _alignments(
     found: dict[int, PairAlignment] = {}
     for place, each in enumerate(mistakes[:MOST_ALIGNMENTS]):
         pair = each["query"], each["shown"]["question"]
-        sentences, _ = index.matcher.read(pair)
+        matcher = index.matcher_for(each["query"])
+        sentences, _ = matcher.read(pair)
         if len(sentences[0]) * len(sentences[1]) > MOST_CELLS:
             continue
         try:
-            found[place] = index.matcher.explain(*pair)
+            found[place] = matcher.explain(*pair)
         except BundleError:  # it aligns no words
             break
     return found
@@ -275,7 +276,9 @@ def _gaps(
     result: dict[str, Any] = {"queries": len(places), "looked_at": len(looked_at), "clusters": []}
     if len(looked_at) < 2:
         return result
-    vectors = np.stack([_vector(index, evaluation, place) for place in looked_at])
+    vectors = _alike([_vector(index, evaluation, place) for place in looked_at], looked_at)
+    if len(looked_at) < 2:
+        return result
     least = near_enough(index.facts().near)
     clusters = find_clusters(vectors, least)
     result |= {
@@ -300,6 +303,14 @@ def _gaps(
             }
         )
     return result
+
+
+def _alike(vectors: list[Any], places: list[int]) -> Any:
+    """Vectors of one size, the commonest; parts in other languages may have others."""
+    sizes = [len(each) for each in vectors]
+    size = max(set(sizes), key=sizes.count)
+    places[:] = [place for place, each in zip(places, sizes, strict=True) if each == size]
+    return np.stack([each for each in vectors if len(each) == size])
 
 
 def _vector(index: IndexView, evaluation: SearchEvaluation, place: int) -> Any:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from hashlib import blake2b
 from numbers import Real
 from os import PathLike
+from typing import Union
 
 from softquery.errors import InputError
 from softquery.files import Row, read_rows
@@ -17,7 +18,7 @@ from softquery.files.data_frames import Table, given_rows
 from softquery.text import TextConfig, normalise
 from softquery.text.languages import language_of
 
-Source = str | PathLike[str] | Iterable[Mapping[str, object]] | Table
+Source = Union[str, PathLike[str], Iterable[Mapping[str, object]], Table, "SourceRows"]
 ID, QUESTION, ANSWER = "id", "question", "answer"
 PHRASINGS, WEIGHT, MATCHED = "phrasings", "weight", "matched"
 FIRST = (ID, QUESTION, ANSWER)
@@ -77,6 +78,8 @@ def read_source(
     Raises:
         InputError: A row is bad, a column has a name that hits use, or there are no rows.
     """
+    if isinstance(source, SourceRows):
+        return source
     name = _name(source)
     if not isinstance(source, (str, PathLike)):
         source = _checked(given_rows(source), (columns or {}).get(QUESTION, QUESTION))

@@ -37,6 +37,8 @@ FORMAT = 2
 """The newest format of an index that this version reads, and the one that it writes. Indexes of
 format 1 have no `score` and no `aim` among their settings; they are searched as they were."""
 MANIFEST = "manifest.json"
+LANGUAGES = "languages.json"
+"""The file of an index that has a part for each language: see `softquery.search.languages`."""
 PRECISIONS = ("int3", "int8", "float16", "none")
 Score = Literal["auto", "learned", "fused"]
 AUTO: Final = "auto"
@@ -277,7 +279,7 @@ def manifest_from(data: object, source: str | Path) -> Manifest:
 
 def is_index(path: Path) -> bool:
     """Whether a folder is an index."""
-    return (path / MANIFEST).is_file()
+    return (path / MANIFEST).is_file() or (path / LANGUAGES).is_file()
 
 
 def _parsed(data: Mapping[str, Any]) -> Manifest:

@@ -100,7 +100,7 @@ class Store:
     def writing(self) -> Iterator[None]:
         """Lock out other writers, and start from the state that they left."""
         refuse_link(self.folder)
-        with _locked(self.folder / LOCK, self.folder):
+        with locked(self.folder / LOCK, self.folder):
             self.refresh()
             self._refuse_links()
             self._sweep()
@@ -220,7 +220,7 @@ class Store:
 
 
 @contextmanager
-def _locked(path: Path, folder: Path) -> Iterator[None]:
+def locked(path: Path, folder: Path) -> Iterator[None]:
     """Hold a lock that the system releases when the process ends, however it ends."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:

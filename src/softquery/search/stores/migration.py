@@ -10,11 +10,12 @@ from secrets import token_hex
 import numpy as np
 
 from softquery.atomic import atomic_folder
-from softquery.errors import InputError
+from softquery.errors import ConfigError, InputError
 from softquery.search.changes.building import Changes
 from softquery.search.changes.index_checks import check_place
 from softquery.search.index import Index
 from softquery.search.index_view import Advance, IndexView
+from softquery.search.languages.language_index import LanguageIndex
 from softquery.search.storage.encodings import EncodingWriter
 from softquery.search.storage.entries import ID, QUESTION
 from softquery.search.storage.index_files import FolderWriter
@@ -46,6 +47,9 @@ def migrate(
     Raises:
         InputError: There is an index already, or the source holds an id twice.
     """
+    if isinstance(source, LanguageIndex):
+        way = " or ".join(f"--from {source.path / code}" for code in source.parts)
+        raise ConfigError(f"{source.path}: has a part for each language; copy them apart: {way}")
     shape = source.models.shape(source.manifest.columns)
     packer = packer_of(shape)
     rows = _counted(stored_rows(source, packer), advance)
