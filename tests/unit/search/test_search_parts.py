@@ -182,7 +182,7 @@ def test_an_interrupted_indexing_goes_on(tmp_path):
         Index.build(ROWS, place)
 
 
-@pytest.mark.parametrize("step", (3, 20, 30, 40))
+@pytest.mark.parametrize("step", [3, 20, 30, 40])
 def test_a_kill_while_rows_are_added_leaves_each_part_whole(step, faq):
     """Rows of each language are there or are not, and the same call completes it."""
     more = [
