@@ -111,13 +111,13 @@ class IndexModels:
     def query_words(self, text: str) -> QueryWords:
         """The words of a query, with how common each of them is."""
         words = self._tokenizer.words(text)
-        return QueryWords(words, {word: self._usual(word) for word in words})
+        return QueryWords(words, {word: self.usual_share(word) for word in words})
 
     def _reads(self, bundle: Bundle, language: str | None) -> bool:
         known = self._languages[bundle.path]
         return known is None or language is None or language in known
 
-    def _usual(self, word: str) -> float:
+    def usual_share(self, word: str) -> float:
         """The share of texts that usually contain a word."""
         place = self.matcher.pipeline.token_id(word)
         return 0.0 if place is None else min(1.0, TEXT_WORDS * float(self._shares[place]))

@@ -19,6 +19,7 @@ from softquery.explain.lettering import shortened
 from softquery.runtime.call_checks import whole_number
 from softquery.search.query.filters import Masks, Where, check_where
 from softquery.search.query.index_models import IndexModels, QueryWords
+from softquery.search.query.misspelt import spelt_right
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages
 from softquery.search.storage.entries import (
     ANSWER,
@@ -62,6 +63,7 @@ class RecallResult:
         vector: That of the query, if vectors were looked up.
         words: What BM25 says of every row, if words were looked up.
         seconds: Time by stage.
+        text: The query as it was read, without typos; empty if it was read as it is.
     """
 
     places: dict[RowPlace, float] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class RecallResult:
     vector: Floats | None = None
     words: "RowWordScores | None" = None
     seconds: dict[str, float] = field(default_factory=dict)
+    text: str = ""
 
 
 class RowWordScores(Protocol):
@@ -201,6 +204,8 @@ def recall(
     by_vectors: dict[RowPlace, float] = {}
     by_words: dict[RowPlace, float] = {}
     times = [perf_counter()]
+    if WORDS in stages:
+        text = spelt_right(segments, models.query_words(text), text, models.usual_share)
     if RERANK in stages:
         models.matcher.encodings([text])  # which keeps it for the comparisons
     vector = models.vector(text) if VECTORS in stages else None
@@ -208,7 +213,9 @@ def recall(
     if vector is not None:
         by_vectors = nearest_vectors(segments, vector, count, allowed)
     times.append(perf_counter())
-    words = word_scores(segments, models.query_words(text)) if WORDS in stages else None
+    words = None
+    if WORDS in stages:
+        words = word_scores(segments, models.query_words(text))
     if words is not None:
         by_words = best_words(words, count, allowed)
     times.append(perf_counter())
@@ -223,7 +230,7 @@ def recall(
     scores = by_words or by_vectors
     if WORDS in stages and VECTORS in stages:
         scores = {place: score / best for place, score in fused.items()}
-    return RecallResult(places, scores, by_words, by_vectors, vector, words, seconds)
+    return RecallResult(places, scores, by_words, by_vectors, vector, words, seconds, text)
 
 
 def _every_row(allowed: Masks) -> dict[RowPlace, float]:

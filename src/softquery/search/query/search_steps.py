@@ -207,9 +207,17 @@ class SearchSteps:
         hits, others = self._hits[:good], self._hits[good:]
         stages = self.options.stages
         note = self.models.language_note(self.text, stages)
+        if self.read_as != self.text:
+            told = f"read as: {self.read_as}"
+            note = told if note is None else f"{note}; {told}"
         is_learned = self._tuned is not None or self.models.settings.score == LEARNED
         kind = score_name(stages, is_learned=is_learned)
         return SearchResult(self.text, hits, others, self._seconds, stages, note, kind)
+
+    @property
+    def read_as(self) -> str:
+        """The query without typos, as far as words of the rows tell; known after `recall`."""
+        return self.recalled.text or self.text
 
     def signals(self) -> Signals:
         """What the stages say of each row that was recalled; when all of them are done."""
@@ -271,7 +279,7 @@ class SearchSteps:
 
     def _compare(self, places: Sequence[RowPlace]) -> None:
         began = perf_counter()
-        found = compared(self.searched, self.models, self.text, places)
+        found = compared(self.searched, self.models, self.read_as, places)
         with self._lock:
             self._probabilities.update(found)
         self._spend("rerank", began)
@@ -349,7 +357,7 @@ class SearchSteps:
         matcher = self.models.matcher
         label = matcher.labels[matcher.column()] if matcher.labels else None
         # Why this row, and not why the matcher might say that it is none.
-        hit["alignment"] = matcher.explain(self.text, found_by(hit), label=label).to_dict()
+        hit["alignment"] = matcher.explain(self.read_as, found_by(hit), label=label).to_dict()
         self._spend("explain", began)
 
     def _spend(self, stage: str, began: float) -> None:

@@ -16,6 +16,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from softquery.search.storage.index_files import (
     mapped,
     read_json,
 )
+from softquery.search.storage.spelling import Spellings
 from softquery.text import TextConfig, WordTokenizer
 
 Floats = NDArray[np.float32]
@@ -121,6 +123,11 @@ class WordIndex:
         if bool(((self._rows < 0) | (self._rows >= num_rows)).any()):
             raise damaged(folder / ROWS, f"names a row beyond {num_rows:,}")
         check_finite(folder / SCORES, self._scores)
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """The words, to be looked up by misspelt ones."""
+        return Spellings(list(self._ids))
 
     def num_rows_with(self, word: str) -> int:
         """How many rows contain a word."""
