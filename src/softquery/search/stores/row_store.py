@@ -125,8 +125,8 @@ class RowStore(Protocol):
     def recall(self, request: RecallRequest) -> RecalledRows:
         """The rows that are likeliest to be meant."""
 
-    def encodings(self, numbers: Sequence[int]) -> dict[int, bytes]:
-        """The stored encodings of some rows; those of rows that are gone are missing."""
+    def encodings(self, rows: Sequence[StoredRow]) -> dict[int, bytes]:
+        """The stored encodings of some rows by their numbers; those that are gone are missing."""
 
     def statistics(self, words: Iterable[str]) -> RowStatistics:
         """How many rows there are, and how many have each of some words."""

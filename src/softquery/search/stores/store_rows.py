@@ -179,7 +179,7 @@ class StoreRows:
             return {}
         missing = [place for place in places if place not in self._packed]
         if missing:
-            found = self._store.encodings([place.row for place in missing])
+            found = self._store.encodings([self._rows[place] for place in missing])
             fitting = {row: each for row, each in found.items() if self._packer.fits(each)}
             self._packed |= {place: fitting[place.row] for place in missing if place.row in fitting}
             others = [place for place in missing if place.row not in fitting]

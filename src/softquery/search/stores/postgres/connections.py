@@ -1,5 +1,6 @@
 """Connections to PostgreSQL: a few are kept open; what its driver says becomes one line."""
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ CONNECT_SECONDS = 15
 _SESSION = (
     "SET plan_cache_mode = force_custom_plan",  # which words are asked for decides the plan
     "SET idle_in_transaction_session_timeout = '60s'",  # a writer that hangs gives its lock back
+    "SET random_page_cost = 1.1",  # tables of an index are mostly in memory
     "SET client_min_messages = warning",
 )
 
@@ -90,6 +92,8 @@ class Connections:
                 connection = self._idle.pop()
                 if not connection.closed:
                     return connection
+        # It warns of connections that broke, which is raised as well.
+        logging.getLogger("psycopg").setLevel(logging.ERROR)
         connection = psycopg.connect(
             self._location,
             autocommit=True,

@@ -18,6 +18,7 @@ from softquery.search.stores.conditions import measured, parsed_conditions
 from softquery.search.stores.postgres import binary_copy, postgres_tables
 from softquery.search.stores.postgres.connections import Connections
 from softquery.search.stores.postgres.recall_queries import ROW, recalled, stored_row
+from softquery.search.stores.postgres.word_queries import saturated_sql
 from softquery.search.stores.row_store import (
     RecalledRows,
     RecallRequest,
@@ -126,7 +127,7 @@ class PostgresStore:
                     raise InputError(message, source=self.address)
                 given = ordered_columns(state.manifest.columns, [dict.fromkeys(columns, "")])
                 manifest = replace(state.manifest, columns=given)
-                self._replace(cursor)
+                self._replace(cursor, state.usual_length)
                 names = ", ".join(postgres_tables.FIELDS)
                 cursor.execute(
                     f"INSERT INTO {self._schema}.entries ({names}) "
@@ -144,7 +145,7 @@ class PostgresStore:
                 copy.write(_copied(place, row, usual_length, self.address))
             copy.write(binary_copy.TRAILER)
 
-    def _replace(self, cursor: Any) -> None:
+    def _replace(self, cursor: Any, usual_length: float) -> None:
         """Delete rows that incoming ones replace, and count rows and words of both."""
         schema = self._schema
         words = "coalesce((SELECT sum(each) FROM {}, unnest(counts) AS each), 0)"
@@ -154,19 +155,25 @@ class PostgresStore:
                 DELETE FROM {schema}.entries e USING incoming i WHERE e.id = i.id
                 RETURNING e.words, e.counts
             ), changes AS (
-                SELECT word, sum(change) AS change FROM (
-                    SELECT unnest(words) AS word, 1 AS change FROM incoming
-                    UNION ALL SELECT unnest(words), -1 FROM gone
-                ) AS every GROUP BY word HAVING sum(change) <> 0
+                SELECT word, sum(change) AS change, max(part) AS most FROM (
+                    SELECT word, 1 AS change, {saturated_sql("count", "length")} AS part
+                    FROM incoming i, unnest(i.words, i.counts) AS found(word, count),
+                        LATERAL (SELECT sum(each)::float8 FROM unnest(i.counts) AS each)
+                            AS whole(length)
+                    UNION ALL SELECT unnest(words), -1, 0 FROM gone
+                ) AS every GROUP BY word
             ), counted AS (
-                INSERT INTO {schema}.word_counts AS w SELECT word, change FROM changes
-                ON CONFLICT (word) DO UPDATE SET num_rows = w.num_rows + excluded.num_rows
+                INSERT INTO {schema}.word_counts AS w SELECT word, change, most FROM changes
+                ON CONFLICT (word) DO UPDATE SET
+                    num_rows = w.num_rows + excluded.num_rows,
+                    most = greatest(w.most, excluded.most)
             )
             UPDATE {schema}.state SET
                 num_rows = num_rows + (SELECT count(*) FROM incoming)
                     - (SELECT count(*) FROM gone),
                 num_words = num_words + {words.format("incoming")} - {words.format("gone")}
-            """
+            """,
+            (usual_length,),
         )
 
     def delete(self, ids: Sequence[str]) -> int:
@@ -208,13 +215,13 @@ class PostgresStore:
 
         return self._connections.read(work)
 
-    def encodings(self, numbers: Sequence[int]) -> dict[int, bytes]:
+    def encodings(self, rows: Sequence[StoredRow]) -> dict[int, bytes]:
         """See `RowStore`."""
 
         def work(cursor: Any) -> dict[int, bytes]:
             cursor.execute(
                 f"SELECT number, encoding FROM {self._schema}.entries WHERE number = ANY(%s)",
-                (list(numbers),),
+                ([row.number for row in rows],),
             )
             return dict(cursor.fetchall())
 

@@ -4,7 +4,7 @@
 |---|---|
 | `state` | one row: manifest, version of the layout, numbers of rows and words; writers lock it |
 | `entries` | the rows: columns, vector, sparse vector of words, counts of words, encoding |
-| `word_counts` | how many rows have each word |
+| `word_counts` | how many rows have each word, and the most that it weighs in one of them |
 
 `measures` is what cells measure, see `softquery.search.stores.conditions`.
 """
@@ -44,7 +44,11 @@ def creation(schema: str, width: int) -> list[str]:
         f"CREATE TABLE {schema}.entries {rows}",
         # Encodings lie beside the table, which stays small to go through.
         f"ALTER TABLE {schema}.entries ALTER encoding SET STORAGE EXTERNAL",
-        f"CREATE TABLE {schema}.word_counts (word text PRIMARY KEY, num_rows bigint NOT NULL)",
+        f"""CREATE TABLE {schema}.word_counts (
+            word text PRIMARY KEY,
+            num_rows bigint NOT NULL,
+            most double precision NOT NULL
+        )""",
     ]
 
 

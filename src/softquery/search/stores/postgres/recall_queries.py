@@ -1,6 +1,6 @@
 """The queries by which PostgreSQL recalls rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,17 +9,16 @@ from numpy.typing import NDArray
 from softquery.errors import InputError
 from softquery.search.query.filters import NUMBER
 from softquery.search.storage.entries import is_text
-from softquery.search.storage.vector_recall import EXPANSION_SEARCH
+from softquery.search.storage.vector_recall import EXACT_ROWS, EXPANSION_SEARCH
 from softquery.search.stores.conditions import Condition, OneOf, Within
 from softquery.search.stores.postgres.binary_copy import from_halfvec
+from softquery.search.stores.postgres.word_queries import rows_by_words
 from softquery.search.stores.row_store import RecalledRows, RecallRequest, StoredRow
-from softquery.search.stores.word_weights import COMPONENTS, sparse_query
 
+CANDIDATES = 2
+"""Candidates that are kept while searching the graph, for each row that is asked for."""
 MOST_EXPANSION = 1000
 """The most candidates that pgvector keeps while searching its graph."""
-MORE_WORDS = 2
-"""How many times as many rows are recalled by words as are asked for: stored weights assume a usual
-length, and the best by today's mean length are among these."""
 ROW = "number, columns, vector, words, counts"
 
 
@@ -39,34 +38,39 @@ def recalled(
     by_vectors: list[int] = []
     by_words: list[int] = []
     if request.vector is not None:
-        expansion = min(MOST_EXPANSION, max(EXPANSION_SEARCH, request.count))
-        cursor.execute(
-            "SELECT set_config('hnsw.ef_search', %s, true), "
-            "set_config('hnsw.iterative_scan', 'strict_order', true), "
-            "set_config('hnsw.max_scan_tuples', '2000000000', true)",
-            (str(expansion),),
-        )
-        cursor.execute(
-            f"SELECT number FROM {table} WHERE {condition} "
-            f"ORDER BY vector <#> %s::halfvec({len(request.vector)}) LIMIT %s",
-            (*values, vector_text(request.vector), request.count),
-        )
-        by_vectors = [number for (number,) in cursor.fetchall()]
+        by_vectors = _nearest(cursor, schema, request.vector, request.count, condition, values)
     if request.words is not None:
-        cursor.execute(
-            f"SELECT number FROM {table} WHERE words && %s::text[] AND {condition} "
-            "ORDER BY sparse <#> %s::sparsevec, number LIMIT %s",
-            (
-                list(request.words),
-                *values,
-                sparse_text(sparse_query(request.words)),
-                MORE_WORDS * request.count,
-            ),
-        )
-        by_words = [number for (number,) in cursor.fetchall()]
+        by_words = rows_by_words(cursor, schema, request.words, request.count, condition, values)
     wanted = sorted({*by_vectors, *by_words})
     cursor.execute(f"SELECT {ROW} FROM {table} WHERE number = ANY(%s)", (wanted,))
     return RecalledRows(_rows(cursor), by_vectors, by_words)
+
+
+def _nearest(
+    cursor: Any,
+    schema: str,
+    vector: NDArray[np.float32],
+    count: int,
+    condition: str,
+    values: Sequence[Any],
+) -> list[int]:
+    """Numbers of the rows with the nearest vectors; of a small index all are compared."""
+    cursor.execute(f"SELECT num_rows FROM {schema}.state")
+    is_small = cursor.fetchone()[0] <= EXACT_ROWS
+    expansion = min(MOST_EXPANSION, max(EXPANSION_SEARCH, CANDIDATES * count))
+    cursor.execute(
+        "SELECT set_config('hnsw.ef_search', %s, true), "
+        "set_config('hnsw.iterative_scan', 'strict_order', true), "
+        "set_config('hnsw.max_scan_tuples', '2000000000', true)",
+        (str(expansion),),
+    )
+    cursor.execute(
+        f"SELECT number FROM {schema}.entries WHERE {condition} "
+        # An expression instead of the operator alone is in no index.
+        f"ORDER BY (vector <#> %s::halfvec({len(vector)})){' + 0' if is_small else ''} LIMIT %s",
+        (*values, vector_text(vector), count),
+    )
+    return [number for (number,) in cursor.fetchall()]
 
 
 def _rows(cursor: Any) -> dict[int, StoredRow]:
@@ -120,13 +124,3 @@ def _check_measured(cursor: Any, table: str, conditions: Sequence[Condition]) ->
 def vector_text(vector: NDArray[np.float32]) -> str:
     """A vector as SQL spells it."""
     return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
-
-
-def sparse_text(weights: Mapping[int, float]) -> str:
-    """A sparse vector as SQL spells it, with components from 1.
-
-    >>> sparse_text({0: 1.5, 4: 2.0})
-    '{1:1.5,5:2}/1000000000'
-    """
-    spelt = ",".join(f"{place + 1}:{weights[place]:.9g}" for place in sorted(weights))
-    return f"{{{spelt}}}/{COMPONENTS}"
