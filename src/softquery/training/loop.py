@@ -95,6 +95,8 @@ class TrainerState:
     bad_epochs: int = 0
     plateau_scale: float = 1.0
     seconds: float = 0.0
+    stopped: bool = False
+    """Whether an observer has ended the run; it is then measured once more."""
     rows: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
@@ -204,6 +206,7 @@ class Trainer:
         self.state = TrainerState()
         self.history = History(folder / RECORDS if fabric.is_global_zero else None)
         self._saved_at = self._began = time.monotonic()
+        self._stop_wished = False
 
     def run(self, observer: Observer, *, resume: bool) -> TrainerState:
         """Train to the end, from the checkpoint where there is one and `resume` is set.
@@ -256,7 +259,7 @@ class Trainer:
     def _finished(self, total: int) -> bool:
         state = self.state
         # A checkpoint after the last step but before its measurement is not the end yet.
-        done = state.step >= total and state.slot == 0
+        done = (state.step >= total or state.stopped) and state.slot == 0
         return done or state.bad_epochs >= self.training.patience
 
     def _epoch(self, observer: Observer, total: int, stop: StopRequest) -> None:
@@ -265,7 +268,7 @@ class Trainer:
         slots = self.plan.slots(state.epoch)
         if self.memory is not None and state.slot == 0:
             self.memory.begin(state.epoch)
-        while state.slot < len(slots) and state.step < total:
+        while state.slot < len(slots) and state.step < total and not state.stopped:
             set_learning_rate(self.optimizer, self._learning_rate(state.step, total))
             if self.average is not None:
                 self.average.prepare(state.step)
@@ -275,7 +278,8 @@ class Trainer:
             state.loss_steps += 1
             if state.step % self.training.log_every == 0:
                 self._log(total, slots[state.slot - 1])
-            observer.step(state.step, self.history.latest)
+            if observer.step(state.step, self.history.latest):
+                self._wish_to_stop()
             if stop.asked and self.fabric.is_global_zero:
                 if not self._shares_memory:  # the others are elsewhere; the last checkpoint stays
                     self._save()
@@ -285,6 +289,13 @@ class Trainer:
                 self._save()
         if state.loss_steps:  # short epochs have a loss to show, too
             self._log(total, slots[state.slot - 1])
+
+    def _wish_to_stop(self) -> None:
+        """End the run after this step, or where processes must agree, after this epoch."""
+        if self.fabric.world_size == 1:
+            self.state.stopped = True
+        else:
+            self._stop_wished = True
 
     def _learning_rate(self, step: int, total: int) -> float:
         scale = self.schedule.scale(step, total)
@@ -350,7 +361,10 @@ class Trainer:
         facts = {"step": state.step, "epoch": state.epoch, **metrics}
         self.history.add(state.rows, facts)
         means = epoch_means(state.rows, state.epoch)
-        observer.epoch(state.epoch, {**self.history.latest, **means, **metrics}, improved)
+        shown = {**self.history.latest, **means, **metrics}
+        shown |= {"best": state.best, "bad_epochs": state.bad_epochs}
+        wished = bool(observer.epoch(state.epoch, shown, improved)) or self._stop_wished
+        state.stopped = state.stopped or self.fabric.broadcast(wished)
         state.epoch, state.slot = state.epoch + 1, 0
 
     def _save(self) -> None:

@@ -52,15 +52,15 @@ class TrainingPlan:
 
 
 class Observer(Protocol):
-    """Who watches a run: a progress bar, or nobody."""
+    """Who watches a run: a progress bar, callbacks, or nobody; who says True ends it early."""
 
     def begin(self, total_steps: int, done: int) -> None:
         """The run starts, or goes on, at step `done`."""
 
-    def step(self, done: int, facts: dict[str, float]) -> None:
+    def step(self, done: int, facts: dict[str, float]) -> bool | None:
         """A step is done; `facts` hold the latest loss, rate and speed."""
 
-    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
+    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> bool | None:
         """An epoch was measured."""
 
 

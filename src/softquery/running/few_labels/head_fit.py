@@ -136,9 +136,9 @@ def _searched(
     if (folds < 0).all():
         return None
 
-    def advance(done: int, head: TriedHead) -> None:
-        if observer is not None:
-            observer.step(done, {"tune_accuracy": head.accuracy})
+    def advance(done: int, head: TriedHead) -> bool | None:
+        facts = {"tune_accuracy": head.accuracy}
+        return None if observer is None else observer.step(done, facts)
 
     if observer is not None:
         observer.begin(len(run.head.costs) * len(run.head.word_weights), 0)

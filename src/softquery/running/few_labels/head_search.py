@@ -19,7 +19,7 @@ from softquery.recipes.few_labels import HeadSettings
 from softquery.runtime.batches import Floats
 
 Ids = NDArray[np.int64]
-Advance = Callable[[int, "TriedHead"], None]
+Advance = Callable[[int, "TriedHead"], bool | None]
 """Told how many settings were tried, and how the last one did."""
 ROUGH, FINE = 1e-3, 1e-4
 """Where fits stop that are compared, and the one that is kept."""
@@ -90,12 +90,13 @@ def search_head(
         folds: By `stratified_folds`; at least one row is held out.
         settings: What to try.
         num_classes: The number of classes.
-        advance: Told of progress.
+        advance: Told of progress; where it says True, no further weight of words is tried.
     """
     held = np.flatnonzero(folds >= 0)
     found: list[tuple[TriedHead, NDArray[np.float64]]] = []
     between = features.vectors @ features.vectors.T
     between_words = features.words @ features.words.T
+    is_enough = False
     for word_weight in settings.word_weights:
         rows = factor(between + np.float32(word_weight) ** 2 * between_words).rows
         every = _held_out(rows, labels, folds, sorted(settings.costs), num_classes)
@@ -110,7 +111,9 @@ def search_head(
                 temperature=temperature,
             )
             found.append((head, some))
-            advance(len(found), head)
+            is_enough = bool(advance(len(found), head)) or is_enough
+        if is_enough:
+            break
     best, logits = max(found, key=lambda each: each[0].log_likelihood)
     return HeadSearch(tried=tuple(head for head, _ in found), best=best, logits=logits, held=held)
 

@@ -1,30 +1,19 @@
 """`softquery.train`: from rows in memory, or a file, to an opened model."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from softquery.errors import ConfigError
+from softquery.running.callbacks import Callback, Watched
 from softquery.running.spreadsheet.sheet import output_of
 from softquery.running.spreadsheet.sheet_options import TASKS, SheetOptions
 from softquery.running.spreadsheet.sheet_run import train_sheet
+from softquery.running.training_display import training_shown
 
 Rows = str | PathLike[str] | Iterable[Mapping[str, object]] | Any
 """A file; or a data frame, a data set, an Arrow table, a list of mappings."""
-
-
-class Unwatched:
-    """An observer that shows nothing."""
-
-    def begin(self, total_steps: int, done: int) -> None:
-        """Nothing is shown."""
-
-    def step(self, done: int, facts: dict[str, float]) -> None:
-        """Nothing is shown."""
-
-    def epoch(self, number: int, facts: dict[str, float], improved: bool) -> None:
-        """Nothing is shown."""
 
 
 def train(
@@ -38,6 +27,8 @@ def train(
     seed: int = 1,
     resume: bool = False,
     say: Callable[[str], None] = lambda line: None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = False,
 ) -> Any:
     """Train a model on a table, as `softquery train TASK FILE` does, and open it.
 
@@ -52,6 +43,8 @@ def train(
         seed: Of the split and the folds.
         resume: Go on with the interrupted run in `OUTPUT.partial`.
         say: Receives what was found and what happens, a line at a time.
+        callbacks: Told of every setting that is tried; one that returns True ends the search.
+        progress: Whether to show how far it is, in a notebook or on the terminal.
 
     Returns:
         The opened model; its `report` says what was found and measured.
@@ -66,13 +59,13 @@ def train(
         raise ConfigError("rows in memory have no name; name the folder to write by output=")
     from softquery.runtime.loading import load
 
-    return load(
-        train_sheet(
+    with training_shown(progress) as observer:
+        written = train_sheet(
             SheetOptions(
                 task=task,
                 data=data,
                 output=place,
-                observer=Unwatched(),
+                observer=Watched(callbacks, observer),
                 say=say,
                 dev=dev,
                 rename=columns,
@@ -81,4 +74,4 @@ def train(
                 resume=resume,
             )
         )
-    )
+    return load(written)

@@ -36,6 +36,8 @@ class WordProgress:
     loss: float = 0.0
     asked: float = 0.0
     seconds: float = 0.0
+    stopped: bool = False
+    """Whether an observer has ended the run."""
     rows: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -72,14 +74,16 @@ class WordFit:
         total = self.num_words * self.training.epochs
         observer.begin(total, self.progress.words)
         with StopRequest() as stop:
-            while self.progress.epoch < self.training.epochs:
+            while self.progress.epoch < self.training.epochs and not self.progress.stopped:
                 for stretches in self._rounds():
-                    self._learn(stretches, observer)
+                    self.progress.stopped = self._learn(stretches, observer)
                     if stop.asked:
                         self.save()
                         raise KeyboardInterrupt
                     if time.monotonic() - self._saved_at > self.training.checkpoint_seconds:
                         self.save()
+                    if self.progress.stopped:
+                        break
                 self._end_epoch(observer)
         self.history.write(self.progress.rows)
         self.history.close()
@@ -118,7 +122,8 @@ class WordFit:
         rates = (training.rate(done[0]), training.rate(done[1]))
         return Stretch(self.ids[start:end], rates, int(seed[0]))
 
-    def _learn(self, stretches: list[Stretch], observer: Observer) -> None:
+    def _learn(self, stretches: list[Stretch], observer: Observer) -> bool:
+        """Learn some stretches; whether the observer ends the run."""
         before = time.monotonic()
         lesson = self.engine.learn(stretches)
         words = sum(int(np.count_nonzero(each.ids >= 0)) for each in stretches)
@@ -134,7 +139,7 @@ class WordFit:
             "examples_per_second": words / max(1e-9, time.monotonic() - before),
         }
         self.history.add(progress.rows, {"step": progress.words, "epoch": progress.epoch, **facts})
-        observer.step(progress.words, facts)
+        return bool(observer.step(progress.words, facts))
 
     def _end_epoch(self, observer: Observer) -> None:
         progress = self.progress
@@ -143,7 +148,7 @@ class WordFit:
             "loss": progress.loss / max(1.0, progress.asked),
             "examples_per_second": progress.words / max(1e-9, progress.seconds),
         }
-        observer.epoch(progress.epoch, facts, False)
+        progress.stopped = bool(observer.epoch(progress.epoch, facts, False)) or progress.stopped
         progress.epoch, progress.round = progress.epoch + 1, 0
         if progress.epoch < self.training.epochs:
             progress.loss = progress.asked = 0.0

@@ -9,6 +9,7 @@ pytest.importorskip("numba", reason="the CPU engine needs the extra [train]")
 from softquery.errors import BundleError, ConfigError
 from softquery.files import write_corpus_file
 from softquery.models import Word2VecConfig
+from softquery.running.callbacks import Callback, watched_by
 from softquery.text import TextConfig
 from softquery.training.run_records import NAME
 from softquery.training.word2vec import WordTraining, fit
@@ -113,6 +114,22 @@ def test_the_rate_falls_and_rounds_are_logged(engine, corpus, tmp_path):
     lines = (tmp_path / "training" / "log.csv").read_text().splitlines()
     assert lines[0] == "step,epoch,loss,lr,examples_per_second"
     assert len(lines) == 1 + len(watch.steps)
+
+
+def test_a_callback_ends_a_run_early_and_it_stays_ended(corpus, tmp_path):
+    class Enough(Callback):
+        def on_step(self, event):
+            return event.share >= 0.2
+
+    made, run = make("numba", corpus, tmp_path)
+    tmp_path.mkdir(exist_ok=True)
+    progress = run.run(watched_by(Enough()), resume=False)
+    assert (progress.stopped, progress.epoch) == (True, 1)
+    assert 0.2 <= progress.words / (2 * run.num_words) < 0.5
+    run.save()
+    again, resumed = make("numba", corpus, tmp_path)
+    resumed.run(watched_by(), resume=True)
+    assert np.array_equal(again.state()["input"], made.state()["input"])
 
 
 @engines
