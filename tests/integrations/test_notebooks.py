@@ -2,6 +2,7 @@
 
 import doctest
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -22,6 +23,18 @@ SECONDS = 900
 """For a cell: what trains takes a minute where nothing else runs."""
 
 
+REDRAWN = re.compile(r"\r|\x1b\[2K|\x1b\[1A")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+BAR = re.compile(r"\d[\d,]*/[\d,]+ .*\d:\d\d:\d\d")
+
+
+def settled(text):
+    """What is left on the screen of a terminal when a command has ended: no colours, no bars."""
+    rows = [REDRAWN.split(row.rstrip("\r"))[-1] for row in text.split("\n")]
+    plain = [ESCAPES.sub("", row) for row in rows]
+    return "\n".join(row for row in plain if not BAR.search(row))
+
+
 def printed(outputs):
     """What a cell printed and what it ended with, as text."""
     parts = []
@@ -30,7 +43,7 @@ def printed(outputs):
             parts.append(output["text"])
         elif output["output_type"] == "execute_result":
             parts.append(output["data"]["text/plain"] + "\n")
-    return "".join(parts).replace("\r\n", "\n")
+    return settled("".join(parts))
 
 
 @pytest.fixture(autouse=True)
