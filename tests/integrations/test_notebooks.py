@@ -25,7 +25,7 @@ SECONDS = 900
 
 REDRAWN = re.compile(r"\r|\x1b\[2K|\x1b\[1A")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-BAR = re.compile(r"\d[\d,]*/[\d,]+ .*\d:\d\d:\d\d")
+BAR = re.compile(r"^[\u2800-\u28ff] |^[\w ]+ +[━╸╺]| left +[\d:…-]+$")
 
 
 def settled(text):
