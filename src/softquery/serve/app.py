@@ -22,6 +22,7 @@ from softquery.serve.dialects.openai import openai_routes, vllm_routes
 from softquery.serve.dialects.own import own_routes
 from softquery.serve.dialects.rerank import rerank_routes
 from softquery.serve.dialects.tei import tei_routes
+from softquery.serve.dialects.tei_tokens import tei_token_routes, unable_routes
 from softquery.serve.engine import Engine
 from softquery.serve.faults import Dialect, Fault, FaultKind, validation
 from softquery.serve.indexes.uploads import Uploads, open_uploads
@@ -132,12 +133,14 @@ def _routers(
 ) -> list[APIRouter]:
     return [
         tei_routes(service),
+        tei_token_routes(service),
         hugging_face_routes(service),
         openai_routes(service),
         rerank_routes(service),
         vllm_routes(service),
         own_routes(service, searches=uploads is not None),
         index_routes(service, uploads),
+        unable_routes(service),
         information_routes(service, settings),
         health_routes(service, state.readiness),
         asset_routes(),

@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-from softquery.serve.faults import Dialect
+from softquery.serve.faults import Dialect, TeiType
 from softquery.serve.settings import Limits
 
 LIMIT = "x-limit"
@@ -33,6 +33,7 @@ def _whole(value: Any) -> Any:
 
 
 Count = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)]
+TokenNumber = Annotated[int, Field(ge=0, le=2**31 - 1), BeforeValidator(_whole)]
 SmallCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(_whole)]
 
 
@@ -111,7 +112,7 @@ class TeiError(ResponseBody):
     """A refusal in the shape of TEI."""
 
     error: str
-    error_type: str
+    error_type: TeiType
 
 
 class OpenAIErrorInside(ResponseBody):
@@ -151,10 +152,15 @@ _DESCRIPTIONS = {
 }
 
 
+_TOO_MUCH = "The body is larger, has more texts or longer ones than this server accepts."
+
+
 def refusals(dialect: Dialect) -> dict[int | str, dict[str, Any]]:
     """The statuses that an address may answer besides 200, for its OpenAPI entry."""
     wrong = 422 if dialect is Dialect.TEI else 400
     described = {wrong: "The body is not what was expected.", **_DESCRIPTIONS}
+    if dialect is Dialect.TEI:
+        described |= {413: _TOO_MUCH, 424: "No model of this server, or not this one, can do it."}
     return {
         status: {"model": ERRORS[dialect], "description": description}
         for status, description in sorted(described.items())

@@ -199,9 +199,11 @@ class Catalogue:
         if found is None:
             noun = "index" if verb == "search" else "model"
             if not able:
-                raise Fault(FaultKind.NOT_FOUND, f"no {noun} of this server can {verb}")
+                message = f"no {noun} of this server can {verb}"
+                raise Fault(FaultKind.NOT_FOUND, message, tei="Backend")
             known = ", ".join(each.name for each in able)
-            raise Fault(FaultKind.NOT_FOUND, f"no {noun} of that name can {verb} (known: {known})")
+            message = f"no {noun} of that name can {verb} (known: {known})"
+            raise Fault(FaultKind.NOT_FOUND, message, tei="Backend" if name in self.names else None)
         return found
 
     def find_vectors(self, name: str | None, size: int | None) -> ServedModel:

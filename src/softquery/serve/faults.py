@@ -2,7 +2,7 @@
 
 | dialect | body | a wrong body gets |
 |---|---|---|
-| TEI | `{"error": TEXT, "error_type": KIND}` | 422 |
+| TEI | `{"error": TEXT, "error_type": TYPE}` | 422 |
 | OpenAI, vLLM, own | `{"error": {"message": TEXT, "type": KIND, …}}` | 400 |
 | Cohere, Jina | `{"message": TEXT, "detail": TEXT}` | 400 |
 """
@@ -10,7 +10,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from softquery.errors import SoftqueryError
 from softquery.serve.operation.allowances import Amount
@@ -44,6 +44,20 @@ class FaultKind(Enum):
         return self.name.lower()
 
 
+TeiType = Literal["Unhealthy", "Backend", "Overloaded", "Validation", "Tokenizer"]
+"""What TEI calls the kinds of its refusals."""
+TEI_STATUSES: Mapping[TeiType, int] = {
+    "Validation": 413, "Tokenizer": 422, "Backend": 424, "Overloaded": 429, "Unhealthy": 503,
+}  # fmt: skip
+"""The status of each of them."""
+_TEI_TYPES: Mapping[FaultKind, TeiType] = {
+    FaultKind.OVERLOADED: "Overloaded",
+    FaultKind.INTERNAL: "Backend",
+    FaultKind.UNAVAILABLE: "Unhealthy",
+}
+"""By the usual kinds; "Validation" for all others."""
+
+
 class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
     """A request that cannot be answered, and what the client is told.
 
@@ -51,12 +65,18 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
         kind: Determines the status.
         message: One line; never quotes what the user wrote.
         headers: Additional headers of the response.
+        tei: What TEI calls it, where it has a status of its own for that.
     """
 
     def __init__(
-        self, kind: FaultKind, message: str, *, headers: Mapping[str, str] | None = None
+        self,
+        kind: FaultKind,
+        message: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        tei: TeiType | None = None,
     ) -> None:
-        self.kind, self.message = kind, message
+        self.kind, self.message, self.tei = kind, message, tei
         self.headers = dict(headers or {})
         super().__init__(message)
 
@@ -66,6 +86,8 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
         >>> Fault(FaultKind.VALIDATION, "texts: is missing").status(Dialect.TEI)
         422
         """
+        if dialect is Dialect.TEI and self.tei is not None:
+            return TEI_STATUSES[self.tei]
         if self.kind is FaultKind.VALIDATION and dialect is Dialect.TEI:
             return 422
         return self.kind.value
@@ -74,10 +96,11 @@ class Fault(SoftqueryError):  # noqa: N818  (answers call it a fault)
         """The body of the response, in the shape of the dialect.
 
         >>> Fault(FaultKind.NOT_FOUND, "no such model").body(Dialect.TEI)
-        {'error': 'no such model', 'error_type': 'not_found'}
+        {'error': 'no such model', 'error_type': 'Validation'}
         """
         if dialect is Dialect.TEI:
-            return {"error": self.message, "error_type": self.kind.word}
+            shown = self.tei or _TEI_TYPES.get(self.kind, "Validation")
+            return {"error": self.message, "error_type": shown}
         if dialect is Dialect.RERANK:
             return {"message": self.message, "detail": self.message}
         inside = {"message": self.message, "type": self.kind.word, "param": None}

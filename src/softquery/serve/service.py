@@ -20,7 +20,7 @@ from softquery.serve.engine import Engine, Overloaded
 from softquery.serve.faults import Fault, FaultKind, overloaded
 from softquery.serve.handlers import Floats, GenerationRequest, MatchRequest
 from softquery.serve.prediction_handlers import FillingRequest
-from softquery.serve.queued_request import EngineResult, TooManyTokens
+from softquery.serve.queued_request import BatchHandler, EngineResult, TooManyTokens
 from softquery.serve.search_handler import SearchRequest
 from softquery.serve.settings import Limits
 from softquery.serve.telemetry import Metrics
@@ -189,9 +189,11 @@ class Service:
         most, longest = self.limits.max_texts, self.limits.max_text
         number = len(texts) if count is None else count
         if number > most:
-            raise Fault(FaultKind.VALIDATION, f"{number:,} texts; one request may hold {most:,}")
+            message = f"{number:,} texts; one request may hold {most:,}"
+            raise Fault(FaultKind.VALIDATION, message, tei="Validation")
         if any(len(text) > longest for text in texts):
-            raise Fault(FaultKind.VALIDATION, f"a text is longer than {longest:,} characters")
+            message = f"a text is longer than {longest:,} characters"
+            raise Fault(FaultKind.VALIDATION, message, tei="Validation")
 
     def _check_rows(self, served: ServedModel, request: SearchRequest) -> None:
         """Refuse to compare more rows than one request may; without recall, that is every row."""
@@ -238,11 +240,22 @@ class Service:
         self, served: ServedModel, verb: Verb, request: Any, *, truncate: bool | None = None
     ) -> EngineResult:
         """Let the engine compute a request, for no longer than the request may take."""
+        return await self.compute(served, served.handlers[verb], request, truncate=truncate)
+
+    async def compute(
+        self,
+        served: ServedModel,
+        handler: BatchHandler,
+        request: Any,
+        *,
+        truncate: bool | None = None,
+    ) -> EngineResult:
+        """As `ask`, by a handler that is given."""
         known = REQUEST.get({})
         submitted = time.perf_counter()
         left = known.get("deadline", time.monotonic() + self.limits.timeout) - time.monotonic()
         try:
-            waiting = asyncio.wrap_future(self.engine.submit(served.handlers[verb], request))
+            waiting = asyncio.wrap_future(self.engine.submit(handler, request))
             result = await asyncio.wait_for(waiting, max(0.001, left))
         except Overloaded as error:
             raise overloaded(error.retry_after) from None
@@ -269,6 +282,7 @@ class Service:
                 FaultKind.VALIDATION,
                 f"{many} longer than the {served.max_tokens} tokens that {served.name} reads; "
                 "allow truncate, or send shorter texts",
+                tei="Validation",
             )
         self.metrics.truncated.labels(served.name).inc(count)
 

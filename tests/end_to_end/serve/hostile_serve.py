@@ -90,13 +90,13 @@ CASES = [
     ),
     Case(
         title="more candidates than one request may hold",
-        status=422,
+        status=413,
         said="101 texts; one request may hold 100",
         body=lambda: rerank(texts=["a"] * 101),
     ),
     Case(
         title="a text that is too long",
-        status=422,
+        status=413,
         said="a text is longer than 2,000 characters",
         body=lambda: rerank(query="a" * 2001),
     ),

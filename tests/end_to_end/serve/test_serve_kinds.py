@@ -85,7 +85,7 @@ def test_predict_without_a_matcher():
     with in_thread(Settings(models=("x",)), alone) as client:
         assert client.ask("/predict", {"inputs": "fine"}).json()[0]["label"] == "good"
         assert client.ask("/predict", {"inputs": ["a", "b"]}).status == 422
-        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 404
+        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 424
         assert client.ask("/info").json()["model_id"] == "classifier"
 
 

@@ -303,7 +303,7 @@ def test_an_index_may_be_all_that_is_served(shop):
     settings = Settings(indexes=(str(shop / "faq-zh.sq"),))
     with in_thread(settings) as client:
         assert client.ask("/info").json()["model_id"] == "faq-zh"
-        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 404
+        assert client.ask("/rerank", {"query": "a", "texts": ["b"]}).status == 424
         assert client.ask("/v1/search", {"query": CHINESE}).json()["hits"]
 
 

@@ -88,4 +88,4 @@ def test_it_is_described(client):
 def test_long_texts(client):
     body = {"inputs": "wa " * 65, "model": "tiny"}
     assert client.ask("/embed", body).status == 200
-    assert client.ask("/embed", {**body, "truncate": False}).status == 422
+    assert client.ask("/embed", {**body, "truncate": False}).status == 413

@@ -71,7 +71,7 @@ def test_every_dialect_has_its_shape(dialect):
     assert fault.status(dialect) == 429
     body = fault.body(dialect)
     assert {
-        Dialect.TEI: lambda: body == {"error": "full", "error_type": "overloaded"},
+        Dialect.TEI: lambda: body == {"error": "full", "error_type": "Overloaded"},
         Dialect.OPENAI: lambda: body["error"]["message"] == "full",
         Dialect.RERANK: lambda: body["message"] == "full",
     }[dialect]()

@@ -1,5 +1,7 @@
 """Text Embeddings Inference: `/embed /rerank /predict /similarity`, which `POST /` takes as well.
 
+What it has for tokens is in `tei_tokens`.
+
 Its clients may also send `truncate` (false refuses texts that would be truncated; by default they
 are truncated), `truncation_direction` (only on the right), `raw_scores` (log-odds instead of
 probabilities) and `return_text`. `model` in every body is our own addition. `/rerank` also takes
@@ -211,6 +213,7 @@ async def _refuse_longer(served: ServedModel, texts: list[str]) -> None:
         raise Fault(
             FaultKind.VALIDATION,
             f"{longer} ({served.model.limit}); allow truncate, or send shorter texts",
+            tei="Validation",
         )
 
 
