@@ -3,15 +3,20 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_table
+from softquery.cli.terminal.engine_choice import BulkEngine, chosen_engine
 from softquery.cli.terminal.progress import TrainingBar
-from softquery.cli.terminal.shared_options import needs_extra, parse_rename
+from softquery.cli.terminal.shared_options import Gpus, NumActors, needs_extra, parse_rename
 from softquery.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from softquery.ray import Actors
 
 Teachers = Annotated[
     list[str],
@@ -77,6 +82,9 @@ Columns = Annotated[
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
 ]
+TeacherEngine = Annotated[
+    str, typer.Option(help="Who asks the teacher: this process (`local`), or the actors of `ray`.")
+]
 Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")]
 MATCHERS = "is for matchers, which learn from --pairs without --texts"
 ENCODERS = "is for sentence encoders, which need --texts"
@@ -97,6 +105,9 @@ def distill(
     columns: Columns = "",
     resume: Resume = False,
     seed: Seed = None,
+    engine: TeacherEngine = "local",
+    num_actors: NumActors = None,
+    gpus: Gpus = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")] = False,
 ) -> None:
     """Make a small model that answers nearly as a large one does.
@@ -117,7 +128,8 @@ def distill(
     files = {"texts": texts or [], "pairs": pairs or [], "parallel": parallel or []}
     changes = [*(settings or []), *([] if seed is None else [f"training.seed={seed}"])]
     _check_files([path for some in (*files.values(), vectors or []) for path in some])
-    goal = _Goal(output, resume, columns)
+    runs_on = chosen_engine(engine, num_actors, gpus, None, source=teacher)
+    goal = _Goal(output, resume, columns, runs_on)
     if texts:
         _refuse(MATCHERS, labels=labels, vectors=vectors, init=init)
         bundle = _encoder(teacher, files, student or "static", changes, weights, goal)
@@ -138,6 +150,7 @@ class _Goal(NamedTuple):
     output: Path
     resume: bool
     columns: str
+    engine: BulkEngine
 
     @contextmanager
     def watched(self, counted: str, data: Path, init: Any = None) -> Iterator[Any]:
@@ -154,6 +167,15 @@ class _Goal(NamedTuple):
                 init=init,
                 rename=parse_rename(self.columns),
             )
+
+    @property
+    def actors(self) -> "Actors | None":
+        """Who asks the teacher; None for this process."""
+        if not self.engine.is_ray:
+            return None
+        from softquery.ray import Actors
+
+        return Actors(num_actors=self.engine.num_actors, gpus=self.engine.gpus)
 
 
 class _PairStudent(NamedTuple):
@@ -186,13 +208,19 @@ def _encoder(
     from softquery.running.distilling.distill import distill as run_distillation
     from softquery.running.distilling.lessons import LessonFiles
     from softquery.running.distilling.open_teacher import open_teachers
+    from softquery.running.distilling.teacher_pass import vector_pass
 
     run = override(find_student(student), changes)
     counting = _numbers(weights) if weights else None
+    asking = None
+    if (actors := goal.actors) is not None:
+        asking = partial(vector_pass, teacher, counting, actors)
     named = " + ".join(Path(each).name for each in teacher) + (f" ({weights})" if weights else "")
     with goal.watched(run.counted, files["texts"][0]) as options:
         opened = open_teachers(teacher, counting)
-        return run_distillation(run, opened, LessonFiles(**files), options, teacher_name=named)
+        return run_distillation(
+            run, opened, LessonFiles(**files), options, teacher_name=named, teacher_pass=asking
+        )
 
 
 def _matcher(teacher: list[str], pairs: list[Path], student: _PairStudent, goal: _Goal) -> Path:
@@ -203,6 +231,7 @@ def _matcher(teacher: list[str], pairs: list[Path], student: _PairStudent, goal:
     from softquery.recipes.students import pair_student
     from softquery.running.distilling.distill_pairs import distill_pairs, taught_run
     from softquery.running.distilling.open_teacher import open_pair_teacher
+    from softquery.running.distilling.teacher_pass import logit_pass
     from softquery.zoo import resolve
 
     if len(teacher) > 1:
@@ -218,7 +247,10 @@ def _matcher(teacher: list[str], pairs: list[Path], student: _PairStudent, goal:
         if student.vectors:
             run = replace(run, vectors=tuple(map(str, student.vectors)))
         named = Path(teacher[0]).name
-        return distill_pairs(run, opened, pairs, options, teacher_name=named)
+        asking = None
+        if (actors := goal.actors) is not None:
+            asking = partial(logit_pass, teacher[0], given, actors)
+        return distill_pairs(run, opened, pairs, options, teacher_name=named, teacher_pass=asking)
 
 
 def _require_training() -> None:

@@ -13,7 +13,7 @@ from softquery.recipes.students import pair_recipes, pair_student
 from softquery.running.distilling.distill_pairs import measure_pairs, taught_run
 from softquery.running.distilling.open_teacher import LogitFile, checked_logits
 from softquery.running.distilling.pair_lessons import prepare_pairs, read_pairs
-from softquery.running.distilling.teacher import read_shards, write_shards
+from softquery.running.distilling.teacher import one_by_one, read_shards, write_shards
 from softquery.tasks import PairClassification, PairDistillation, PairGrading
 
 SAME = PairClassification(labels=("no", "yes"))
@@ -96,8 +96,8 @@ def test_shards_are_written_once_and_the_rest_later(tmp_path, monkeypatch):
         return np.arange(10, dtype=np.float32)[part, None]
 
     with pytest.raises(KeyboardInterrupt):
-        write_shards(compute, 10, tmp_path, said.append, noun="pairs")
-    write_shards(compute, 10, tmp_path, said.append, noun="pairs")
+        write_shards(one_by_one(compute), 10, tmp_path, said.append, noun="pairs")
+    write_shards(one_by_one(compute), 10, tmp_path, said.append, noun="pairs")
     assert asked == [0, 4, 8, 8]
     assert said[0] == "2 of 3 shards of the teacher are there"
     assert said[1].startswith("teacher: 10 of 10 pairs (")

@@ -5,6 +5,7 @@ vectors among it, and an interrupted run goes on from there to the same bytes.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,10 @@ from softquery.running.distilling.student import (
     write_student,
 )
 from softquery.running.distilling.teacher import (
+    DistinctTexts,
+    Parts,
     Teacher,
+    one_by_one,
     principal_axes,
     shard_path,
     vectors_of_part,
@@ -59,6 +63,7 @@ def distill(
     options: RunOptions,
     *,
     teacher_name: str,
+    teacher_pass: Callable[[DistinctTexts, int], Parts] | None = None,
 ) -> Path:
     """Train a student and write its bundle.
 
@@ -68,6 +73,7 @@ def distill(
         files: What the student reads; blank texts are passed over.
         options: Where it writes and who watches; `data` is not used.
         teacher_name: As the card names it.
+        teacher_pass: Who asks the teacher; this process where it is None.
     """
     fabric, target = enter(run.training, options), Path(options.output)
     if fabric is None:
@@ -83,7 +89,11 @@ def distill(
             resume=options.resume,
         )
         count = len(given.teacher.texts)
-        compute = partial(vectors_of_part, teacher, given.teacher, run.model.output_size)
+        compute = one_by_one(
+            partial(vectors_of_part, teacher, given.teacher, run.model.output_size)
+        )
+        if teacher_pass is not None:
+            compute = teacher_pass(given.teacher, run.model.output_size)
         write_shards(compute, count, folder / SHARDS, say, noun="texts")
         axes = principal_axes(folder / SHARDS, count, run.model.output_size, run.training.seed)
         if not (folder / TARGETS).exists():

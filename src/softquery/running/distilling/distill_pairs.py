@@ -3,7 +3,7 @@
 As in `distill`, everything lies in `OUTPUT.partial` until the bundle is complete.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,13 @@ from softquery.running.distilling.pair_lessons import (
     read_pairs,
 )
 from softquery.running.distilling.student import train_student, write_student
-from softquery.running.distilling.teacher import read_shards, shard_path, write_shards
+from softquery.running.distilling.teacher import (
+    Parts,
+    one_by_one,
+    read_shards,
+    shard_path,
+    write_shards,
+)
 from softquery.running.match import batches_for
 from softquery.running.run_card import pair_distill_card
 from softquery.running.run_folder import (
@@ -74,6 +80,7 @@ def distill_pairs(
     options: RunOptions,
     *,
     teacher_name: str,
+    teacher_pass: Callable[[DistinctPairs], Parts] | None = None,
 ) -> Path:
     """Train a student and write its bundle.
 
@@ -83,6 +90,7 @@ def distill_pairs(
         files: The pairs.
         options: Where it writes, what it starts from and who watches; `data` is not used.
         teacher_name: As the card names it.
+        teacher_pass: Who asks the teacher; this process where it is None.
     """
     _check_labels(run, teacher.task)
     fabric, target = enter(run.training, options), Path(options.output)
@@ -99,7 +107,9 @@ def distill_pairs(
         )
         lessons = prepare_pairs(run, given, options.init, say)
         model, prepared = build_prepared(lessons.prepared, say)
-        compute = partial(checked_logits, teacher, given)
+        compute = one_by_one(partial(checked_logits, teacher, given))
+        if teacher_pass is not None:
+            compute = teacher_pass(given)
         write_shards(compute, len(given), folder / SHARDS, say, noun="pairs")
         lessons = replace(lessons, prepared=prepared).taught(_logits(folder / SHARDS, len(given)))
         run, task = prepared.run, _task(prepared.run)

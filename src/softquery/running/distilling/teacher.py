@@ -4,7 +4,7 @@ N texts, D the teacher's width, E the student's.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +17,8 @@ from softquery.plain_files import check_plain
 from softquery.running.run_options import Say
 
 Floats = NDArray[np.float32]
+Parts = Callable[[Iterable[slice]], Iterator[tuple[slice, NDArray[Any]]]]
+"""Parts of all rows to what is computed of each; they may come in any order."""
 Halves = NDArray[np.float16]
 SHARD = 4096
 """Texts or pairs of a shard: what is lost, at most, when a run is killed."""
@@ -151,13 +153,20 @@ class JoinedTeachers:
         return side_by_side
 
 
-def write_shards(
-    compute: Callable[[slice], NDArray[Any]], count: int, folder: Path, say: Say, *, noun: str
-) -> None:
+def one_by_one(compute: Callable[[slice], NDArray[Any]]) -> Parts:
+    """Parts in their order, each with what is computed of it in this process.
+
+    >>> list(one_by_one(lambda part: np.zeros(part.stop))([slice(0, 2)]))
+    [(slice(0, 2, None), array([0., 0.]))]
+    """
+    return lambda parts: ((part, compute(part)) for part in parts)
+
+
+def write_shards(compute: Parts, count: int, folder: Path, say: Say, *, noun: str) -> None:
     """Write what a teacher says, shard by shard; shards that are there stay as they are.
 
     Args:
-        compute: What it says of a part, one row each.
+        compute: What it says of some parts, one row each.
         count: How many rows there are in all.
         folder: Where the shards go.
         say: Receives a line now and then.
@@ -169,12 +178,14 @@ def write_shards(
     if len(missing) < len(starts):
         say(f"{len(starts) - len(missing):,} of {len(starts):,} shards of the teacher are there")
     began = told = time.monotonic()
-    for done, start in enumerate(missing, 1):
-        write_array(shard_path(folder, start), compute(slice(start, start + SHARD)))
-        now, end = time.monotonic(), min(start + SHARD, count)
+    there = count - sum(min(SHARD, count - start) for start in missing)
+    found = compute(slice(start, start + SHARD) for start in missing)
+    for done, (part, array) in enumerate(found, 1):
+        write_array(shard_path(folder, part.start), array)
+        now, there = time.monotonic(), there + len(array)
         if now - told > SECONDS or done == len(missing):
             pace = min(done * SHARD, count) / max(now - began, 1e-9)
-            say(f"teacher: {end:,} of {count:,} {noun} ({pace:,.0f} per second)")
+            say(f"teacher: {there:,} of {count:,} {noun} ({pace:,.0f} per second)")
             told = now
 
 
