@@ -80,6 +80,11 @@ TABLE = (
         shown=("haystack-ai",),
         doctests=("softquery.integrations.haystack",),
     ),
+    Integration(
+        name="dask",
+        requirements=("dask[dataframe]", "pyarrow"),
+        shown=("dask", "pandas", "pyarrow"),
+    ),
     Integration(name="nginx", extras=("serve",), shown=("uvicorn",), programs=("nginx",)),
     Integration(
         name="otel",
