@@ -17,7 +17,7 @@ from softquery.running.distilling.pair_lessons import DistinctPairs
 from softquery.running.distilling.teacher import DistinctTexts, Parts, vectors_of_part
 
 
-class Lesson(NamedTuple):
+class SentLesson(NamedTuple):
     """A part of the lessons, as it is sent."""
 
     part: slice
@@ -63,11 +63,11 @@ class VectorPass:
     weights: tuple[float, ...] | None
     size: int
 
-    def open(self) -> Callable[[Lesson], NDArray[Any]]:
+    def open(self) -> Callable[[SentLesson], NDArray[Any]]:
         """Open the teachers."""
         teacher = open_teachers(self.sources, self.weights)
 
-        def compute(lesson: Lesson) -> NDArray[Any]:
+        def compute(lesson: SentLesson) -> NDArray[Any]:
             start, total = lesson.part.start, lesson.total
             texts: Any = PartOf(start, lesson.items, total)
             places: Any = PartOf(start, lesson.places, total)
@@ -79,9 +79,9 @@ class VectorPass:
     def parts(self, given: DistinctTexts, actors: Actors) -> Parts:
         """What computes the missing parts of the texts."""
 
-        def lesson(part: slice) -> Lesson:
+        def lesson(part: slice) -> SentLesson:
             places = given.places[part]
-            return Lesson(part, given.texts[part], places, given.num_read, len(given.texts))
+            return SentLesson(part, given.texts[part], places, given.num_read, len(given.texts))
 
         return _parts(self, lesson, actors)
 
@@ -98,11 +98,11 @@ class LogitPass:
     source: str
     labels: tuple[str, ...]
 
-    def open(self) -> Callable[[Lesson], NDArray[Any]]:
+    def open(self) -> Callable[[SentLesson], NDArray[Any]]:
         """Open the teacher."""
         teacher = open_pair_teacher(self.source, self.labels)
 
-        def compute(lesson: Lesson) -> NDArray[Any]:
+        def compute(lesson: SentLesson) -> NDArray[Any]:
             given: Any = SentPairs(lesson)
             return checked_logits(teacher, given, lesson.part)
 
@@ -111,9 +111,9 @@ class LogitPass:
     def parts(self, given: DistinctPairs, actors: Actors) -> Parts:
         """What computes the missing parts of the pairs."""
 
-        def lesson(part: slice) -> Lesson:
+        def lesson(part: slice) -> SentLesson:
             places: Sequence[int] = given.places[part].tolist()
-            return Lesson(part, given.pairs(part), places, given.num_read, len(given))
+            return SentLesson(part, given.pairs(part), places, given.num_read, len(given))
 
         return _parts(self, lesson, actors)
 
@@ -125,7 +125,7 @@ class SentPairs:
         lesson: What was sent.
     """
 
-    def __init__(self, lesson: Lesson) -> None:
+    def __init__(self, lesson: SentLesson) -> None:
         self.pairs = PartOf(lesson.part.start, lesson.items, lesson.total).__getitem__
         self.places = PartOf(lesson.part.start, lesson.places, lesson.total)
         self.num_read = lesson.num_read
@@ -173,13 +173,13 @@ def everywhere(source: str) -> str:
     return str(place.resolve()) if place.exists() else source
 
 
-def _parts(job: Any, lesson: Callable[[slice], Lesson], actors: Actors) -> Parts:
+def _parts(job: Any, lesson: Callable[[slice], SentLesson], actors: Actors) -> Parts:
     def computed(missing: Iterable[slice]) -> Iterator[tuple[slice, NDArray[Any]]]:
         from softquery.ray.parts import computed_parts
 
         by_start: dict[int, slice] = {}
 
-        def sent() -> Iterator[tuple[int, Lesson]]:
+        def sent() -> Iterator[tuple[int, SentLesson]]:
             for part in missing:
                 by_start[part.start] = part
                 yield part.start, lesson(part)
