@@ -3,11 +3,12 @@
 import csv
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 from ray_rounds import items, run, shards, work_of
 
-from softquery.errors import ConfigError, InputError
+from softquery.errors import ConfigError, InputError, MissingExtra
 from softquery.ray import Actors, answer_files
 from softquery.ray.commits import complete_run, enter_run
 from softquery.ray.places import open_place
@@ -213,6 +214,14 @@ def test_mistakes_are_refused_before_any_work(given, told, pairs, tmp_path):
 def test_actors_that_cannot_be_are_refused(given, told):
     with pytest.raises(ConfigError, match=told):
         Actors(**given)
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_a_missing_extra_is_named(pairs, tmp_path):
+    told = r'the engine ray needs an optional part: pip install "softquery\[ray\]"'
+    with pytest.raises(MissingExtra, match=told):
+        answer_files("nli-en", pairs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_actors_share_gpus():
