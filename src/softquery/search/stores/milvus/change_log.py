@@ -86,6 +86,7 @@ class ChangeLog:
 
     def __init__(self, connection: MilvusConnection, collection: str) -> None:
         self._connection, self.collection = connection, collection
+        self._is_loaded = False
 
     def create(self) -> None:
         """Make the collection."""
@@ -159,6 +160,9 @@ class ChangeLog:
 
     def _query(self, test: str, fields: list[str]) -> list[dict[str, Any]]:
         def work(client: Any) -> list[dict[str, Any]]:
+            if not self._is_loaded:
+                client.load_collection(self.collection)  # what is not in memory is not found
+                self._is_loaded = True
             found = client.query(
                 self.collection,
                 filter=test,

@@ -28,6 +28,10 @@ LONGEST_FIELD = 65_535
 LONGEST_ID = 2000
 UPSERTED = 200
 """Rows that are sent in one message."""
+LISTED = 500
+"""Rows that pass a filter up to which all of them are read."""
+FILTERED = 1000
+"""Candidates that are kept while searching the graph with a filter."""
 CANDIDATES = 2
 """Candidates that are kept while searching the graph, for each row that is asked for."""
 MORE_WORDS = 2
@@ -46,6 +50,7 @@ class MilvusRows:
 
     def __init__(self, connection: MilvusConnection, collection: str) -> None:
         self._connection, self.collection = connection, collection
+        self._is_loaded = False
 
     def create(self, width: int) -> None:
         """Make the collection with its indexes."""
@@ -97,9 +102,9 @@ class MilvusRows:
             found += self.query(f"{ID} in [{named}]", fields, is_strong=is_strong)
         return found
 
-    def count(self) -> int:
-        """How many rows there are."""
-        found = self.query("", ["count(*)"], is_strong=True)
+    def count(self, test: str = "") -> int:
+        """How many rows there are, or pass a test."""
+        found = self.query(test, ["count(*)"], is_strong=not test)
         return int(found[0]["count(*)"])
 
     def query(
@@ -129,8 +134,15 @@ class MilvusRows:
         found: dict[int, StoredRow] = {}
         by_vectors: list[int] = []
         by_words: list[int] = []
-        if request.vector is not None:
+        if request.vector is not None and test and self.count(test) <= LISTED:
+            # A graph may miss some of few; all of them are near enough to be compared.
+            rows = self.query(test, FIELDS)
+            found.update({int(row["number"]): row_of(row) for row in rows})
+            by_vectors = list(found)
+        elif request.vector is not None:
             expansion = max(EXPANSION_SEARCH, CANDIDATES * request.count)
+            if test:
+                expansion = max(FILTERED, expansion)
             by_vectors = self._search(
                 "vector", request.vector, request.count, test, {"ef": expansion}, found
             )
@@ -171,7 +183,7 @@ class MilvusRows:
 
     def _loaded(self, client: Any) -> None:
         """Milvus searches what is in memory alone; who opened the index first has loaded it."""
-        if not getattr(self, "_is_loaded", False):
+        if not self._is_loaded:
             client.load_collection(self.collection)
             self._is_loaded = True
 
