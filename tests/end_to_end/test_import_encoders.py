@@ -41,6 +41,30 @@ def test_a_cross_encoder_ranks(tmp_path):
     assert sorted(each["corpus_id"] for each in ranked) == [0, 1, 2, 3]
 
 
+def test_a_cross_encoder_reranks_what_an_index_recalls(tmp_path):
+    imported(tmp_path, "sentence-transformers", write_cross_encoder(tmp_path / "theirs"))
+    (tmp_path / "faq.jsonl").write_text(
+        "".join(
+            json.dumps({"id": str(n), "question": text}) + "\n" for n, text in enumerate(TEXTS[2:6])
+        )
+    )
+    place = tmp_path / "faq.sq"
+    made = softquery(
+        "index", tmp_path / "faq.jsonl", "--output", place, "--model", tmp_path / "model", "--json"
+    )
+    assert json.loads(made.out)["vectors"] == "embed-en"
+    for stages in ("rerank", "words,rerank", "words,vectors", "words,vectors,rerank"):
+        found = softquery(
+            "search", place, TEXTS[2], "--stages", stages, "--min-score", "0", "--json"
+        )
+        assert json.loads(found.out)["stages"] == stages.split(",")
+    hits = sq.Index.open(place).search("the cat", stages=["rerank"], min_score=0.0)
+    ranked = sq.load(tmp_path / "model").rank("the cat", TEXTS[2:6])
+    assert [hit["id"] for hit in hits] == [str(each["corpus_id"]) for each in ranked]
+    refused = softquery("search", place, "the cat", "--explain", tmp_path / "why.svg")
+    assert (refused.code, "aligns no words" in refused.err) == (2, True)
+
+
 def test_a_static_table(tmp_path):
     folder = write_static(tmp_path / "theirs")
     facts = imported(tmp_path, "static", folder)

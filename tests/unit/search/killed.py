@@ -21,7 +21,12 @@ EVENTS = ("open", "os.", "shutil.")
 
 def rows(first: int, last: int, answer: str = "") -> list[dict[str, str]]:
     return [
-        {"id": f"r{n}", "question": f"w{n} w{n + 1} w{n + 2}", "answer": answer or f"a{n}"}
+        {
+            "id": f"r{n}",
+            "question": f"w{n} w{n + 1} w{n + 2}",
+            "answer": answer or f"a{n}",
+            "phrasings": f"p{n} w{n}",  # which is stored beside it
+        }
         for n in range(first, last)
     ]
 
@@ -31,7 +36,7 @@ def steps(place: Path, model: str) -> list:
     from softquery.search import Index
     from softquery.search.changes import building
 
-    building.COMMIT_ROWS = 4
+    building.COMMIT_ROWS = 8  # four rows, each with its phrasing
 
     def opened() -> Index:
         return Index.open(place, threads=1)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softquery import Index
-from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
+from softquery.errors import ConfigError, InputError, MissingExtra
 from softquery.search import IndexSettings, Repeat
 from softquery.search.changes import merging
 
@@ -282,12 +282,12 @@ def test_min_score_can_be_set(index):
         index.set_min_score(2.0)
 
 
-def test_a_matcher_that_reads_both_at_once_is_refused(tmp_path):
+def test_a_matcher_that_reads_both_at_once_reads_pairs(tmp_path):
     pytest.importorskip("torch")
     from bert_head_cases import CASES
 
     folder = tmp_path / "bert"
     next(case for case in CASES if case.kind == "matcher").write(folder)
-    with pytest.raises(BundleError, match="bert: reads both sentences as one; an index needs a"):
-        Index.build([{"question": "a b"}], tmp_path / "faq.sq", model=folder)
-    assert not (tmp_path / "faq.sq").exists()
+    index = Index.build([{"question": "a b"}], tmp_path / "faq.sq", model=folder, threads=1)
+    assert index.find("a b", stages=["rerank"], min_score=0.0).hits
+    assert index.manifest.settings.encodings == "none"

@@ -183,13 +183,19 @@ def open_models(
 ) -> IndexModels:
     """Open the models that new rows are encoded with; in their settings, `"auto"` is resolved.
 
+    A matcher that reads two sentences as one, such as a cross-encoder, stores no encodings: it
+    reads the query with each candidate.
+
     Raises:
-        BundleError: The matcher reads two sentences as one, so that none can be stored.
+        BundleError: Encodings of such a matcher are asked for, or it has no encoder beside it.
     """
     matcher = load_matcher(model, threads=threads)
-    if is_bert(matcher.bundle):
-        needed = "an index needs a matcher that reads each by itself, such as ESIM"
-        raise BundleError(f"{matcher.bundle.path}: reads both sentences as one; {needed}")
+    reads_pairs = is_bert(matcher.bundle)
+    if reads_pairs and settings.encodings not in ("auto", "none"):
+        message = "reads both sentences as one, so that no encoding can be stored"
+        raise BundleError(f"{matcher.bundle.path}: {message}; leave encodings at none")
+    if reads_pairs:
+        settings = replace(settings, encodings="none")
     source = settings.vectors
     if source == "auto":
         source = default_encoder(matcher.bundle) or decided(source, matcher)

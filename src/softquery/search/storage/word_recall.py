@@ -46,7 +46,7 @@ COMMON_SHARE, COMMON_ROWS = 0.1, 20_000
 USUAL_ROWS = 1000
 """Rows of texts in general that are counted together with those of an index."""
 _NO_WORDS: tuple[Array, Array, Array] = (np.empty(0), np.empty(0), np.zeros(1))
-_CUT_INTO_WORDS = ("bpe", "wordpiece", "characters")
+_CUT_INTO_WORDS = ("bpe", "wordpiece", "bert", "characters")
 """Units of text pipelines whose texts are looked up by words: sub-words are not what users type."""
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from softquery.bundle import Bundle
 from softquery.bundle.card import card_languages
 from softquery.bundle.config import CARD, read_text
+from softquery.runtime import Matcher
+from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.vectors.text_vectors import own_vectors
 from softquery.search import IndexView, StoreIndex
 from softquery.search.storage.entries import MATCHED
@@ -35,8 +37,13 @@ def index_facts(index: IndexView) -> dict[str, Any]:
         "columns": [name for name in index.manifest.columns if name != MATCHED],
         "min_score": index.min_score,
         "language": language_of_bundle(index.matcher.bundle),
-        "explains": own_vectors(index.matcher).pooling != "own",
+        "explains": aligns_words(index.matcher),
     }
+
+
+def aligns_words(matcher: Matcher) -> bool:
+    """Whether a matcher shows which words looked at which."""
+    return not is_bert(matcher.bundle) and own_vectors(matcher).pooling != "own"
 
 
 def language_of_bundle(bundle: Bundle) -> str:
