@@ -73,7 +73,8 @@ class Progress:
             self._display.show(self.count, is_last=False)
 
     def end(self) -> None:
-        """Show the end."""
+        """Show the end, by which the total is known."""
+        self.count.total = self.count.total or self.count.done
         if self._display is not None:
             self._display.show(self.count, is_last=True)
 

@@ -80,3 +80,26 @@ def test_notebook(path, tmp_path):
         found = printed(cell.outputs)
         fits = not shown or checker.check_output(shown, found, OPTIONS)
         assert fits, f"{cell.source}\nshown:\n{shown}\nprinted:\n{found}"
+
+
+SHOWN = {
+    "import softquery as sq\nm = sq.load('nli-en')\nm.explain('A man eats.', 'He eats.')": "img",
+    "sq.load('sentiment-en').explain('It is not bad.')": "img",
+    "sq.load('translate-de-en').explain('Ein Hund.')": "img",
+    "pairs = [('A man eats.', f'Someone eats {n}.') for n in range(300)]\n"
+    "found = m.predict(pairs, progress=True)": 'progress value="300" max="300"',
+    "found = sq.load('embed-en').encode(['a'] * 300, progress=True)": 'progress value="300"',
+}  # fmt: skip
+
+
+@pytest.mark.timeout(600)
+def test_pictures_and_progress_are_shown_in_a_kernel(tmp_path):
+    """Each cell has one output with a page; progress is updated in place."""
+    cells = [nbformat.v4.new_code_cell(source) for source in SHOWN]
+    run = nbformat.v4.new_notebook(cells=cells)
+    settings = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(run, timeout=SECONDS, kernel_name="python3", resources=settings).execute()
+    for cell, wanted in zip(run.cells, SHOWN.values(), strict=True):
+        (output,) = [each for each in cell.outputs if "data" in each]
+        assert f"<{wanted}" in output["data"]["text/html"], cell.source
+        assert output["data"]["text/plain"]

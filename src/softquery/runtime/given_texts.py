@@ -12,9 +12,11 @@ import numpy as np
 
 from softquery.errors import InputError
 from softquery.files.data_frames import Table, column_names, is_table, plain_values, table_columns
+from softquery.progress_display import showing
 from softquery.runtime.batches import Floats
 
 Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 Texts = Iterable[str] | Iterable[Mapping[str, str]] | Table
 """Texts as a caller may hand them over; of a table and of mappings the column `text` is read."""
 Sentences = Iterable[str | Sequence[str]] | Iterable[Mapping[str, Any]] | Table
@@ -138,6 +140,7 @@ def matrix_of(
     *,
     chunk: int,
     advance: Advance,
+    progress: bool = False,
 ) -> Floats:
     """Vectors [N, D] of texts as they come.
 
@@ -147,13 +150,44 @@ def matrix_of(
         width: Of a vector.
         chunk: How many texts are computed together.
         advance: Told how many texts are done.
+        progress: Whether to show how many.
     """
     parts: list[Floats] = []
     done = 0
-    for some in in_chunks(given_texts(texts), chunk):
-        parts.append(vectors_of(some))
-        done += len(some)
-        advance(done)
+    with showing(progress, "texts", texts) as shown:
+        for some in in_chunks(given_texts(texts), chunk):
+            parts.append(vectors_of(some))
+            done += len(some)
+            advance(done)
+            shown(done)
     if len(parts) == 1:
         return np.ascontiguousarray(parts[0])
     return np.concatenate([np.empty((0, width), dtype=np.float32), *parts])
+
+
+def in_view(
+    items: Sequence[Item],
+    answer: Callable[[list[Item]], Sequence[Answer]],
+    noun: str,
+    *,
+    chunk: int,
+    progress: bool,
+) -> list[Answer]:
+    """Answers to items, some at a time, so that their progress can be shown.
+
+    Args:
+        items: What is asked.
+        answer: Answers some items; its answers depend on nothing outside of them.
+        noun: What they are, in the plural.
+        chunk: How many are answered together.
+        progress: Whether to show how many are done.
+
+    >>> in_view([1, 2, 3], lambda some: [len(some)] * len(some), "items", chunk=2, progress=False)
+    [2, 2, 1]
+    """
+    found: list[Answer] = []
+    with showing(progress, noun, items) as shown:
+        for start in range(0, len(items), chunk):
+            found += answer(list(items[start : start + chunk]))
+            shown(len(found))
+    return found

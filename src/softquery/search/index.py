@@ -17,6 +17,7 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from softquery.errors import ConfigError, InputError
+from softquery.progress_display import showing
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.aims import parse_aim
@@ -86,6 +87,7 @@ class Index(IndexView):
         settings: IndexSettings | None = None,
         threads: int | None = None,
         advance: Advance = lambda done: None,
+        progress: bool = False,
     ) -> "Index":
         """Build an index of the questions in a file.
 
@@ -103,11 +105,18 @@ class Index(IndexView):
             settings: What is stored, and how.
             threads: Threads of indexing and searching; None for all cores.
             advance: Called with the number of rows that are done.
+            progress: Whether to show that number, in a notebook or on the terminal.
 
         Raises:
             InputError: A row is bad, the folder exists already, or no model was named and the rows
                 are in several languages, or in one that no shipped matcher reads.
         """
+        if progress:
+            with showing(True, "rows", None) as shown:
+                return cls.build(
+                    source, output, model=model, language=language, columns=columns,
+                    settings=settings, threads=threads, advance=shown,
+                )  # fmt: skip
         folder = Path(output)
         require_extra()
         settings = settings or IndexSettings()

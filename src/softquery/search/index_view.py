@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from softquery.errors import counted
+from softquery.progress_display import showing
 from softquery.runtime import Matcher
 from softquery.runtime.given_texts import Texts
 from softquery.search.aims import DEFAULT_AIM
@@ -250,12 +251,9 @@ class IndexView:
         explain: bool = False,
         stages: Iterable[str] | None = None,
         aim: str | None = None,
+        progress: bool = False,
     ) -> list[SearchResult]:
-        """As `find` for each of several queries, in their order, with several of them at a time.
-
-        Raises:
-            ConfigError: A query is empty or no text; then none is searched.
-        """
+        """As `find` for each of several queries; if one is empty or no text, none is searched."""
         distinct = checked_queries(queries)
         used = checked_stages(stages, self.stages)
         searches = [
@@ -271,7 +269,9 @@ class IndexView:
             )
             for query in dict.fromkeys(distinct)
         ]
-        found = {each.query: each for each in run_searches(searches, self._models.threads)}
+        with showing(progress, "queries", searches) as shown:
+            results = run_searches(searches, self._models.threads, shown)
+        found = {each.query: each for each in results}
         return [found[query] for query in distinct]
 
     async def asearch(

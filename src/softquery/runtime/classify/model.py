@@ -25,7 +25,7 @@ from softquery.runtime.fit_checks import (
     fitting_pipeline,
     fitting_reading,
 )
-from softquery.runtime.given_texts import Texts
+from softquery.runtime.given_texts import Texts, in_view
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
@@ -103,9 +103,15 @@ class Classifier:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
 
-    def predict(self, texts: Texts) -> list[Classified]:
-        """An answer for each text."""
-        return [self._answer(row) for row in self.probabilities(texts).tolist()]
+    def predict(self, texts: Texts, *, progress: bool = False) -> list[Classified]:
+        """An answer for each text; `progress` shows how many there are already."""
+        return in_view(
+            listed_texts(texts),
+            lambda some: [self._answer(row) for row in self.probabilities(some).tolist()],
+            "texts",
+            chunk=CHUNK,
+            progress=progress,
+        )
 
     def explain(self, text: str, *, label: str | None = None) -> TextWeights:
         """How much each word had to say, and what the answer owes to it.

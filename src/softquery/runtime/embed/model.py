@@ -104,12 +104,14 @@ class ContextEmbedder:
             found += self.embed_tokens(part, layers=layers)
         return found
 
-    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
+    def encode(
+        self, texts: Texts, *, advance: Advance = lambda done: None, progress: bool = False
+    ) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its words.
 
         Layers are mixed as `layers="mix"` does. A text without words has zeros.
         """
-        return mean_vectors(self, texts, advance)
+        return mean_vectors(self, texts, advance, progress)
 
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"

@@ -105,12 +105,14 @@ class PieceEmbedder:
         """Whom every piece of a text asked, in every layer and head."""
         return self_attention(self, text)
 
-    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
+    def encode(
+        self, texts: Texts, *, advance: Advance = lambda done: None, progress: bool = False
+    ) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its pieces.
 
         All layers are averaged, and marks left out. A text without pieces has zeros.
         """
-        return mean_vectors(self, texts, advance)
+        return mean_vectors(self, texts, advance, progress)
 
     def embed_tokens(
         self, tokens: Sequence[Sequence[str]], *, layers: Choice | int = "all"

@@ -32,14 +32,16 @@ class WordEmbedder(Protocol):
         """[L, W, D] for each text."""
 
 
-def mean_vectors(embedder: WordEmbedder, texts: Texts, advance: Advance) -> Floats:
+def mean_vectors(embedder: WordEmbedder, texts: Texts, advance: Advance, progress: bool) -> Floats:
     """A vector of length one for each text, layers mixed; zeros for a text without words."""
 
     def of(some: list[str]) -> Floats:
         found = embedder.embed(some, layers="mix")
         return unit_rows(np.stack([mean_in_context(embedder, each) for each in found]))
 
-    return matrix_of(texts, of, embedder.output_size, chunk=CHUNK, advance=advance)
+    return matrix_of(
+        texts, of, embedder.output_size, chunk=CHUNK, advance=advance, progress=progress
+    )
 
 
 def mean_in_context(embedder: WordEmbedder, layers: Floats) -> Floats:

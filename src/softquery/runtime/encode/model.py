@@ -77,6 +77,7 @@ class SentenceEncoder:
         dimensions: int | None = None,
         length: VectorLength = "one",
         advance: Advance = lambda done: None,
+        progress: bool = False,
     ) -> Floats:
         """A matrix [n, d] with a vector of length one for each text, in the order of the texts.
 
@@ -91,6 +92,7 @@ class SentenceEncoder:
             length: `"own"` leaves vectors as the model gives them, for a model that was imported
                 without normalisation; the lengths of others are one in any case.
             advance: Told how many texts are done.
+            progress: Whether to show how many, in a notebook or on the terminal.
         """
         check_dimensions(dimensions, self.output_size)
         if length not in LENGTHS:
@@ -108,6 +110,7 @@ class SentenceEncoder:
             dimensions or self.output_size,
             chunk=self.chunk,
             advance=advance,
+            progress=progress,
         )
 
     def similarity(

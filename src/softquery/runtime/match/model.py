@@ -23,7 +23,7 @@ from softquery.runtime.call_checks import (
     whole_number,
 )
 from softquery.runtime.fit_checks import fitting_calibration, fitting_pipeline
-from softquery.runtime.given_texts import Advance, Pairs, Texts, matrix_of
+from softquery.runtime.given_texts import Advance, Pairs, Texts, in_view, matrix_of
 from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -118,9 +118,15 @@ class Matcher:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
         return self.calibration.decide(probabilities)
 
-    def predict(self, pairs: Pairs) -> list[Match]:
-        """An answer for each pair."""
-        return self.answers(self.probabilities(pairs))
+    def predict(self, pairs: Pairs, *, progress: bool = False) -> list[Match]:
+        """An answer for each pair; `progress` shows how many there are already."""
+        return in_view(
+            listed_pairs(pairs),
+            lambda some: self.answers(self.probabilities(some)),
+            "pairs",
+            chunk=CHUNK,
+            progress=progress,
+        )
 
     def explain(self, first: str, second: str, *, label: str | None = None) -> PairAlignment:
         """Which words of two sentences looked at which, and what the answer owes to each word.
@@ -167,7 +173,9 @@ class Matcher:
         long = [text for text in listed_texts(texts) if len(text) > sure]
         return sum(lost > 0 for lost in self.pipeline.encode_ids_with_cuts(long)[1])
 
-    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
+    def encode(
+        self, texts: Texts, *, advance: Advance = lambda done: None, progress: bool = False
+    ) -> Floats:
         """A matrix [n, d] with a vector of length one for each text, to be compared by cosine.
 
         Which vectors a matcher has is told in `softquery.runtime.vectors.text_vectors`: a Siamese
@@ -183,6 +191,7 @@ class Matcher:
             vectors.size,
             chunk=self.chunk,
             advance=advance,
+            progress=progress,
         )
 
     @cached_property

@@ -27,7 +27,7 @@ from softquery.runtime.call_checks import (
     whole_number,
 )
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Pairs
+from softquery.runtime.given_texts import Pairs, in_view
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
@@ -68,18 +68,15 @@ class Reader:
     def __repr__(self) -> str:
         return model_repr(self, window=self.window.size, abstain_below=self.abstain_below)
 
-    def predict(self, pairs: Pairs) -> list[Answer]:
+    def predict(self, pairs: Pairs, *, progress: bool = False) -> list[Answer]:
         """The answer to each question, from the context beside it."""
-        return [answer.if_sure(self.abstain_below) for answer in self.best(pairs)]
+        found = self.best(pairs, progress=progress)
+        return [answer.if_sure(self.abstain_below) for answer in found]
 
-    def best(self, pairs: Pairs) -> list[Answer]:
+    def best(self, pairs: Pairs, *, progress: bool = False) -> list[Answer]:
         """The best span of each context, however unsure it is."""
-        pairs = listed_pairs(pairs, columns=QUESTION_COLUMNS)
-        return [
-            answer
-            for start in range(0, len(pairs), CHUNK)
-            for answer in self._best(pairs[start : start + CHUNK])
-        ]
+        given = listed_pairs(pairs, columns=QUESTION_COLUMNS)
+        return in_view(given, self._best, "questions", chunk=CHUNK, progress=progress)
 
     def candidates(self, question: str, context: str, *, top_k: int = 5) -> list[Answer]:
         """The best spans of one context, best first, however unsure they are."""

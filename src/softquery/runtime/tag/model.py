@@ -1,14 +1,14 @@
 """A tagging bundle that answers."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from softquery.answers import Tagged, TagSet
 from softquery.bundle import Bundle
 from softquery.runtime.bert.backend import BertTagBackend, is_bert, open_bert
 from softquery.runtime.call_checks import listed_sentences, listed_words
 from softquery.runtime.fit_checks import fitting_pipeline
-from softquery.runtime.given_texts import Sentences
+from softquery.runtime.given_texts import Sentences, in_view
 from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
@@ -53,9 +53,11 @@ class Tagger:
     def __repr__(self) -> str:
         return model_repr(self, tags=self.tags.labels)
 
-    def predict(self, texts: Sentences) -> list[Tagged]:
+    def predict(self, texts: Sentences, *, progress: bool = False) -> list[Tagged]:
         """The tags of each text, in the scheme that the bundle writes."""
-        texts = listed_sentences(texts)
+        return in_view(listed_sentences(texts), self._tag, "texts", chunk=CHUNK, progress=progress)
+
+    def _tag(self, texts: list[Any]) -> list[Tagged]:
         words = self.words(texts)
         found = zip(texts, words, self.own_tags(words), strict=True)
         return [self.tagged(text, tokens, tags) for text, tokens, tags in found]

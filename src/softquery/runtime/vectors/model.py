@@ -138,7 +138,9 @@ class WordVectors:
         """The cosine of two words."""
         return float(self.unit_vector(first) @ self.unit_vector(second))
 
-    def encode(self, texts: Texts, *, advance: Advance = lambda done: None) -> Floats:
+    def encode(
+        self, texts: Texts, *, advance: Advance = lambda done: None, progress: bool = False
+    ) -> Floats:
         """A matrix [n, d] with a vector of length one for each text: the mean of its words.
 
         Frequent words weigh less (Arora et al. 2017, Section 3). A text of which no word is known
@@ -153,6 +155,7 @@ class WordVectors:
             averages.size,
             chunk=CHUNK,
             advance=advance,
+            progress=progress,
         )
 
     def answer(self, sections: Sequence[Section], *, restrict: int) -> list[AnalogyScore]:

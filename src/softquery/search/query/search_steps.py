@@ -385,7 +385,15 @@ def checked_queries(queries: Texts) -> list[str]:
     return found
 
 
-def run_searches(searches: Sequence[AnySearch], threads: int) -> list[SearchResult]:
-    """All of several searches, as many at a time as there are threads."""
+def run_searches(
+    searches: Sequence[AnySearch],
+    threads: int,
+    advance: Callable[[int], object] = lambda done: None,
+) -> list[SearchResult]:
+    """All of several searches, as many at a time as there are threads; `advance` counts them."""
+    found: list[SearchResult] = []
     with ThreadPoolExecutor(threads, "softquery-search") as pool:
-        return list(pool.map(lambda search: search.run(), searches))
+        for result in pool.map(lambda search: search.run(), searches):
+            found.append(result)
+            advance(len(found))
+    return found
