@@ -23,8 +23,8 @@ FILE = re.compile(
 )
 FOLDERS = (ROOT, ROOT / "src", SOURCE, DOCS)
 """Where a path on a page may begin."""
-NOT_OURS = {"softquery.service"}
-"""A unit of systemd."""
+NOT_OURS = {"softquery.service", "softquery.md"}
+"""A unit of systemd, and a page."""
 
 
 def section(title: str) -> str:

@@ -127,6 +127,13 @@ TABLE = (
         requirements=("milvus-lite",),
         shown=("pymilvus", "milvus-lite"),
     ),
+    Integration(
+        name="notebooks",
+        extras=("train", "search", "serve"),
+        requirements=("nbclient", "ipykernel"),
+        shown=("nbclient", "ipykernel"),
+        models=True,
+    ),
 )
 
 
