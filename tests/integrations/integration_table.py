@@ -81,6 +81,18 @@ TABLE = (
         doctests=("softquery.integrations.haystack",),
     ),
     Integration(
+        name="spark",
+        requirements=("pyspark", "pandas<3", "pyarrow"),
+        shown=("pyspark", "pandas", "pyarrow"),
+        programs=("java",),
+    ),
+    Integration(
+        name="s3",
+        extras=("ray",),
+        requirements=("moto[server]", "boto3"),
+        shown=("moto", "ray", "pyarrow"),
+    ),
+    Integration(
         name="dask",
         requirements=("dask[dataframe]", "pyarrow"),
         shown=("dask", "pandas", "pyarrow"),
