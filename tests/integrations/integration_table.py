@@ -81,6 +81,13 @@ TABLE = (
         doctests=("softquery.integrations.haystack",),
     ),
     Integration(
+        name="ray",
+        extras=("ray", "train"),
+        requirements=("pyarrow",),
+        shown=("ray", "pyarrow", "torch"),
+        models=True,
+    ),
+    Integration(
         name="spark",
         requirements=("pyspark", "pandas<3", "pyarrow"),
         shown=("pyspark", "pandas", "pyarrow"),
