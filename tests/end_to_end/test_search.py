@@ -273,3 +273,13 @@ def test_bad_aims_are_refused_in_one_line(encoded, tmp_path):
     found = softquery("search", tmp_path / "f.sq", "a", "--aim", "precision=0.9")
     assert found.code == 2
     assert "an aim needs the learned score" in found.err
+
+
+@pytest.mark.parametrize("change", [["--rebuild"], ["--add"], []], ids=str)
+def test_texts_of_an_index_that_is_there_stay(change, tmp_path):
+    source = [] if change != ["--add"] else [tmp_path / "faq.csv"]
+    answer = softquery(
+        "index", *source, "--output", tmp_path / "faq.sq", "--texts", "answer", *change
+    )
+    assert answer.code == 2
+    assert "--texts, --synonyms and --passages are for a new index, which keeps them" in answer.err

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FORMS = (".tsv", ".jsonl")
 DUPLICATE = ("first", "second", "first_question", "second_question", "score", "is_exact")
 REBUILT_WITH = "--model, --vectors, --min-score, --aim, --duplicates, --threads and --json"
+FOR_NEW = "--texts, --synonyms and --passages are for a new index, which keeps them"
 SHOWN = 5
 """Repeated questions that are named one by one."""
 
@@ -141,6 +142,8 @@ def index(
     anew from the rows that it holds. Until that is done, it stays as it was.
     """
     if rebuild:
+        if (texts, synonyms, passages) != (None, None, None):
+            raise ConfigError(FOR_NEW)
         if add or delete or compact or columns or encodings or words or language:
             raise ConfigError(f"--rebuild goes with {REBUILT_WITH} alone")
         if store is not None or origin is not None:
@@ -158,6 +161,8 @@ def index(
         _tell(_copy(origin, place, threads), duplicates, as_json)
         return
     rename = parse_rename(columns)
+    if (source is None or add) and (texts, synonyms, passages) != (None, None, None):
+        raise ConfigError(FOR_NEW)
     if source is None and (add or language):
         raise ConfigError(f"{'--add' if add else '--language'} takes a file of questions")
     if source is not None and not add and (delete or compact):
