@@ -66,7 +66,7 @@ class Case:
 
 def make_cases(data: Path, language: Language, seed: int = 1) -> Iterator[Case]:
     """All cases of a language."""
-    sets = {name: _read_set(data, name) for name in INTENTS[language]}
+    sets = {name: read_set(data, name) for name in INTENTS[language]}
     for name, (stored, asked) in sets.items():
         others = [text for other in sets if other != name for text, _ in sets[other][1]]
         yield _report(language, name, stored, asked, seed)
@@ -81,7 +81,7 @@ def make_cases(data: Path, language: Language, seed: int = 1) -> Iterator[Case]:
     yield _long(data, language, seed)
 
 
-def _read_set(data: Path, name: str) -> tuple[list[Text], list[Text]]:
+def read_set(data: Path, name: str) -> tuple[list[Text], list[Text]]:
     """What an intent set stores and what it asks."""
     folder = data / "intents" / name
 
@@ -99,9 +99,9 @@ def _report(
     known = {label for _, label in stored}
     inside = [row for row in asked if row[1] in known]
     outside = [(text, "") for text, label in asked if label == OUT_OF_SCOPE]
-    queries = _drawn(draw, inside, MOST_QUERIES - min(len(outside), 200))
-    queries += _drawn(draw, outside, 200)
-    return Case(language, name, "report", _drawn(draw, stored, MOST_ROWS), queries)
+    queries = drawn(draw, inside, MOST_QUERIES - min(len(outside), 200))
+    queries += drawn(draw, outside, 200)
+    return Case(language, name, "report", drawn(draw, stored, MOST_ROWS), queries)
 
 
 def learned_case(
@@ -133,15 +133,15 @@ def learned_case(
     for row in draw.sample(list(stored), len(stored)):
         if row[1] not in gone and len(by_label[row[1]]) < most:
             by_label[row[1]].append(row)
-    rows = _drawn(draw, [row for each in by_label.values() for row in each], MOST_ROWS)
+    rows = drawn(draw, [row for each in by_label.values() for row in each], MOST_ROWS)
     known = {label for _, label in rows}
-    queries = _drawn(draw, [row for row in asked if row[1] in known], MOST_ASKED)
+    queries = drawn(draw, [row for row in asked if row[1] in known], MOST_ASKED)
     for sort in (
         [text for text, label in asked if label in gone],
         [text for text, label in asked if label == OUT_OF_SCOPE],
         others,
     ):
-        queries += [(text, "") for text in _drawn(draw, sort, MOST_UNANSWERABLE)]
+        queries += [(text, "") for text in drawn(draw, sort, MOST_UNANSWERABLE)]
     return Case(language, name, form, rows, queries)
 
 
@@ -174,7 +174,7 @@ def pair_case(data: Path, language: Language, name: str, most: int, seed: int) -
             queries.append((first, key))
         elif len(queries) < len(rows) + 80:
             queries.append((first, ""))
-    answered = _drawn(draw, queries[: len(rows)], MOST_ASKED)
+    answered = drawn(draw, queries[: len(rows)], MOST_ASKED)
     return Case(language, name, f"pairs {most}", rows, answered + queries[len(rows) :])
 
 
@@ -188,7 +188,7 @@ def _long(data: Path, language: Language, seed: int) -> Case:
     }
     asked = read_rows(find_split(folder, "questions_valid"), columns=(language, "answer_ids"))
     found = [(row.values[language], row.values["answer_ids"].split()) for row in asked]
-    found = _drawn(draw, found, 380)
+    found = drawn(draw, found, 380)
     rows = {
         texts[key]: str(number) for number, (_, keys) in enumerate(found[:300]) for key in keys[:1]
     }
@@ -198,9 +198,10 @@ def _long(data: Path, language: Language, seed: int) -> Case:
         f"insuranceqa_{language}",
         "long",
         list(rows.items()),
-        _drawn(draw, queries, MOST_ASKED) + [(text, "") for text, _ in found[300:]],
+        drawn(draw, queries, MOST_ASKED) + [(text, "") for text, _ in found[300:]],
     )
 
 
-def _drawn(draw: random.Random, items: Sequence, most: int) -> list:  # type: ignore[type-arg]
+def drawn(draw: random.Random, items: Sequence, most: int) -> list:  # type: ignore[type-arg]
+    """All items, or as many of them, drawn."""
     return list(items) if len(items) <= most else draw.sample(list(items), most)

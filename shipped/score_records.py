@@ -11,17 +11,20 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from score_cases import Case, make_cases
+from score_faqs import make_faqs
 
 from softquery.search import Index, IndexSettings
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.signals import Signals
 
-PER_ROW = ("cosine", "words", "matcher", "answer", "row_length")
-FACTS = ("num_rows", "near", "mean", "spread")
+PER_ROW = ("cosine", "centred", "words", "matcher", "answer")
+PER_QUERY = ("query_length", "query_mean", "chinese")
+FACTS = ("num_rows", "near", "mean", "spread", "same_answer")
 MATCHERS = {"en": "match-en", "zh": "match-zh"}
 
 
@@ -59,10 +62,7 @@ def record(case: Case, vectors: str) -> list[Record]:
                 continue
             steps = index.steps(text)
             steps.run()
-            given = [
-                index.segments[place.segment].cells.text(place.row, "answer")
-                for place in steps.recalled.places
-            ]
+            given = steps.searched.texts(list(steps.recalled.places), "answer")
             right = np.array([bool(answer) and each == answer for each in given], dtype=np.bool_)
             found.append(
                 Record(
@@ -92,8 +92,7 @@ def write_records(path: Path, records: Sequence[Record]) -> None:
         ends=np.cumsum([len(each.signals) for each in records]),
         names=np.array([(r.language, r.set, r.case) for r in records]),
         answerable=np.array([each.is_answerable for each in records]),
-        query_length=np.array([each.query_length for each in signals]),
-        chinese=np.array([each.chinese for each in signals]),
+        **{name: np.array([getattr(each, name) for each in signals]) for name in PER_QUERY},
         facts=np.array([[getattr(each.facts, name) for name in FACTS] for each in signals]),
     )
 
@@ -111,6 +110,7 @@ def read_records(path: Path) -> list[Record]:
             **{name: arrays[name][part].astype(np.float64) for name in PER_ROW if name != "answer"},
             answer=arrays["answer"][part].astype(np.int64),
             query_length=int(arrays["query_length"][place]),
+            query_mean=float(arrays["query_mean"][place]),
             chinese=float(arrays["chinese"][place]),
             facts=IndexFacts(int(rows), *others),
         )
@@ -130,7 +130,8 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", help="only those of these names")
     options = parser.parse_args()
     records: list[Record] = []
-    for case in make_cases(options.data, options.language):
+    given = options.data, options.language
+    for case in chain(make_faqs(*given), make_cases(*given)):
         if options.cases and case.name not in options.cases:
             continue
         start = time.perf_counter()

@@ -1,53 +1,59 @@
-"""Fits the score of search, and judges it on sets that it has not seen.
+r"""Fits the score of search, and judges it on sets that it has not seen.
 
     python shipped/score_records.py DATA en.npz --language en --vectors embed-en
     python shipped/score_records.py DATA zh.npz --language zh --vectors embed-zh
     python shipped/search_score.py en.npz zh.npz --left-out left_out --judged judged.json \
         --output src/softquery/search/score/row_score.json
 
-For every set, trees are fitted on all other sets and asked about this one: these answers give the
-calibration, the curve of thresholds and all figures. The trees that are shipped have seen all sets.
-`--left-out` keeps the score without each set, for benchmarks/search/intents.py.
+Sets are dealt into a few folds. For each, a score is fitted on the sets of all others and asked
+about its own: these answers give the calibration, the curve of thresholds and all figures. The
+score that is shipped has seen all sets. `--left-out` keeps, for each set, the score without its
+fold, calibrated and with thresholds by the other folds, for benchmarks/search/intents.py.
 """
 
 import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from score_records import Record, read_records
-from score_trees import TreeOptions, fit_trees
+from score_fits import Fit, Table, fit, fit_logistic, logistic
+from score_records import PER_ROW, Record, read_records
 
 from softquery.search.aims import AimCurve
+from softquery.search.query.first_cut import filled, foretold, num_compared
+from softquery.search.query.retrieval import SearchOptions
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages, shown_stages
-from softquery.search.score.features import FEATURES, RISING, make_features
+from softquery.search.score.features import CIRCUMSTANCES, EVIDENCE, SUMS, circumstances_of
 from softquery.search.score.row_score import (
     RowScore,
-    StageCalibration,
+    StageScore,
     read_score,
     write_score,
 )
 from softquery.search.score.signals import Signals
-from softquery.search.score.trees import Trees
 
 SUBSETS: tuple[Stages, ...] = tuple(
     chain.from_iterable(combinations(STAGES, size) for size in (3, 2, 1))
 )
-SIGNAL_OF = {WORDS: "words", VECTORS: "cosine", RERANK: "matcher"}
-KEPT = {"cosine": 4, "words": 2, "matcher": 2}
-"""Rows of a query that are learned from: those that each stage puts first."""
-PER_ROW = ("cosine", "words", "matcher", "answer", "row_length")
-LEARNED_UNANSWERABLE, UNANSWERABLE, ONE_ROW = 1.5, 0.5, 0.5
-"""What a query without an answer counts beside one that has one: to the trees, which must tell the
-two apart, more than to the calibration, where they are to be about a sixth. And what any query of
-an index of one row per intent counts, which nobody would have drawn so."""
+STAGE_OF = {
+    "cosine": VECTORS, "centred": VECTORS, "query_mean": VECTORS, "words": WORDS,
+    "matcher": RERANK,
+}  # fmt: skip
+LEARNED_UNANSWERABLE, UNANSWERABLE, ONE_ROW, DOUBTFUL = 3.0, 0.3, 0.5, 0.3
+"""What a query counts beside one that has an answer: one without, to trust, which must tell the two
+apart, and to calibration and thresholds, where they are to be about a tenth of all; any query of an
+index of one row per intent, which nobody would have drawn so; and, in calibration, one without an
+answer in an index of paraphrases, of which some mean the same as a stored row without being marked
+so."""
+PARAPHRASES = ("pairs", "topics", "domain")
 MOST_THRESHOLDS = 64
+MOST_ROWS = 50
+FOLDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,28 @@ class Answer:
 def with_stages(each: Record, stages: Stages) -> Record:
     """What would be known if a search used these stages alone."""
     signals = each.signals
+    if stages == STAGES:
+        return replace(each, signals=first_cut(signals))
     missing = {
-        SIGNAL_OF[stage]: np.full(len(signals), np.nan) for stage in STAGES if stage not in stages
+        name: np.full(len(signals), np.nan)
+        for name, stage in STAGE_OF.items()
+        if stage not in stages and name in EVIDENCE
     }
     found = replace(each, signals=replace(signals, **missing))
     return _rows(found, signals.words > 0) if stages in ((WORDS,), (WORDS, RERANK)) else found
+
+
+def first_cut(signals: Signals) -> Signals:
+    """With the matcher's log-odds of those rows alone that a search compares."""
+    options = SearchOptions()
+    count = num_compared(options.candidates, options.top_k)
+    if count >= len(signals) or np.isnan(signals.cosine).any():
+        return signals
+    expected = foretold(signals.cosine, signals.words)
+    known = np.full(len(signals), np.nan)
+    first = np.argsort(-expected, kind="stable")[:count]
+    known[first] = signals.matcher[first]
+    return replace(signals, matcher=filled(known, expected))
 
 
 def _rows(each: Record, kept: np.ndarray) -> Record:
@@ -76,94 +99,81 @@ def _rows(each: Record, kept: np.ndarray) -> Record:
     return replace(each, signals=replace(each.signals, **arrays), right=each.right[kept])
 
 
-def leading(signals: Signals) -> np.ndarray:
-    """The places of the rows that any stage puts first."""
-    found: set[int] = set()
-    for name, count in KEPT.items():
-        values = getattr(signals, name)
-        if len(values) and not np.isnan(values).any():
-            found.update(np.argsort(-values, kind="stable")[:count].tolist())
-    return np.array(sorted(found), dtype=np.int64)
+def columns_of(stages: Stages) -> tuple[list[str], list[str]]:
+    """The kinds of evidence and the circumstances that some stages know."""
+    known = [
+        [name for name in names if STAGE_OF.get(name, stages[0]) in stages]
+        for names in (EVIDENCE, CIRCUMSTANCES)
+    ]
+    return known[0], known[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Rows to learn from: [N, F], whether each is right, what it counts, and its set."""
-
-    rows: np.ndarray
-    right: np.ndarray
-    weights: np.ndarray
-    sets: np.ndarray
-
-
-def gather_examples(records: Sequence[Record], seed: int) -> Examples:
-    """Every query with all stages, and two fifths with a subset that is drawn."""
-    draw = np.random.default_rng(seed)
-    counts = Counter((each.set, each.case) for each in records)
-    rows, right, weights, sets = [], [], [], []
-    for each in records:
-        subsets = [STAGES]
-        if draw.random() < 0.4:
-            subsets.append(SUBSETS[1 + int(draw.integers(len(SUBSETS) - 1))])
-        for stages in subsets:
-            seen = with_stages(each, stages)
-            places = leading(seen.signals)
-            if not len(places):
-                continue
-            rows.append(make_features(seen.signals)[places].astype(np.float32))
-            right.append(seen.right[places])
-            weight = importance(each, LEARNED_UNANSWERABLE) * counts[each.set, each.case] ** -0.5
-            weights.append(np.full(len(places), weight))
-            sets += [each.set] * len(places)
-    return Examples(
-        np.concatenate(rows), np.concatenate(right), np.concatenate(weights), np.array(sets)
+def make_table(records: Sequence[Record], stages: Stages) -> Table:
+    """What some stages have found for queries."""
+    evidence, circumstances = columns_of(stages)
+    shape = (len(records), MOST_ROWS)
+    table = Table(
+        np.zeros((*shape, len(evidence))),
+        np.zeros((len(records), len(circumstances))),
+        np.full(shape, -1, dtype=np.int64),
+        np.zeros(shape, dtype=np.bool_),
+        np.array([each.is_answerable for each in records]),
     )
+    for place, each in enumerate(records):
+        seen = with_stages(each, stages)
+        signals, count = seen.signals, min(len(seen.signals), MOST_ROWS)
+        for column, name in enumerate(evidence):
+            table.evidence[place, :count, column] = getattr(signals, name)[:count]
+        known = circumstances_of(signals)
+        table.circumstances[place] = [known[name] for name in circumstances]
+        numbers = np.unique(signals.answer[:count], return_inverse=True)[1]
+        table.answer[place, :count] = numbers
+        table.right[place, :count] = seen.right[:count]
+    return table
 
 
-def importance(query: "Record | Answer", unanswerable: float) -> float:
+def importance(query: "Record | Answer", unanswerable: float, doubtful: float = 1.0) -> float:
     """What a query counts beside the others of its case."""
     found = 1.0 if query.is_answerable else unanswerable
+    if not query.is_answerable and query.case.split()[0] in PARAPHRASES:
+        found *= doubtful
     return found * (ONE_ROW if query.case == "one" else 1.0)
 
 
-def fitted(examples: Examples, left_out: str | None, options: TreeOptions) -> Trees:
-    """Trees that have not seen a set."""
-    kept = examples.sets != left_out if left_out else np.ones(len(examples.sets), dtype=np.bool_)
-    rising = [FEATURES.index(name) for name in RISING]
-    return fit_trees(
-        examples.rows[kept].astype(np.float64),
-        examples.right[kept].astype(np.float64),
-        examples.weights[kept] / examples.weights[kept].mean(),
-        options,
-        rising,
+def fitted(table: Table, records: Sequence[Record], kept: np.ndarray) -> Fit:
+    """Weights that have seen some of the queries."""
+    counts = Counter((each.set, each.case) for each in records)
+    shares = np.array([counts[each.set, each.case] ** -0.5 for each in records])
+    evidence, trust = (
+        shares * np.array([importance(each, weight) for each in records])
+        for weight in (1.0, LEARNED_UNANSWERABLE)
     )
+    return fit(table[kept], evidence[kept], trust[kept])
 
 
-def answers(trees: Trees, records: Sequence[Record], stages: Stages) -> list[Answer]:
+def answers(found: Fit, table: Table, records: Sequence[Record]) -> list[Answer]:
     """The first row of each query."""
-    found = []
-    for each in records:
-        seen = with_stages(each, stages)
-        total, is_right = -20.0, False
-        if len(seen.signals):
-            totals = trees.sums(make_features(seen.signals))
-            best = int(totals.argmax())
-            total, is_right = float(totals[best]), bool(seen.right[best])
-        found.append(Answer(each.set, each.case, total, is_right, each.is_answerable))
-    return found
+    totals = found.totals(table)
+    first = totals.argmax(axis=1)
+    result = []
+    for place, (each, row) in enumerate(zip(records, first.tolist(), strict=True)):
+        total = max(-20.0, float(totals[place, row]))
+        is_right = bool(table.right[place, row])
+        result.append(Answer(each.set, each.case, total, is_right, each.is_answerable))
+    return result
 
 
-def calibrate(found: Sequence[Answer]) -> StageCalibration:
+def calibrate(found: Sequence[Answer]) -> tuple[float, float, AimCurve]:
     """Slope, offset and the curve of thresholds, every case counting alike."""
     counts = Counter((each.set, each.case) for each in found)
     weights = np.array(
-        [importance(each, UNANSWERABLE) / counts[each.set, each.case] for each in found]
+        [importance(each, UNANSWERABLE, DOUBTFUL) / counts[each.set, each.case] for each in found]
     )
     total = np.array([each.total for each in found])
     right = np.array([each.is_right for each in found], dtype=np.float64)
     answerable = np.array([each.is_answerable for each in found])
-    slope, offset = _platt(total, right, weights / weights.mean())
-    scores = _logistic(slope * total + offset)
+    (slope,), offset = fit_logistic(total[:, None], right, weights)
+    scores = logistic(slope * total + offset)
     grid = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, MOST_THRESHOLDS)), 4))
     precision, coverage = [], []
     for threshold in grid.tolist():
@@ -173,68 +183,86 @@ def calibrate(found: Sequence[Answer]) -> StageCalibration:
         coverage.append(float(share))
     kept = [place for place, value in enumerate(coverage) if value > 0]
     curve = AimCurve(*([column[k] for k in kept] for column in (grid, precision, coverage)))
-    return StageCalibration(slope, offset, curve)
+    return float(slope), offset, curve
 
 
-def _logistic(values: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-np.clip(values, -50, 50)))
+def calibrated(found: Fit, stages: Stages, judged_by: Sequence[Answer]) -> StageScore:
+    """Weights as a score, by how others that had not seen their sets answered them."""
+    slope, offset, curve = calibrate(judged_by)
+    evidence, circumstances = columns_of(stages)
+    trust = dict(zip((*SUMS, *circumstances), (slope * found.trust).tolist(), strict=True))
+    return StageScore(
+        evidence=dict(zip(evidence, found.evidence.tolist(), strict=True)),
+        none=dict(zip(circumstances, found.none.tolist(), strict=True)),
+        none_offset=found.none_offset,
+        trust=trust,
+        offset=slope * found.offset + offset,
+        curve=curve,
+    )
 
 
-def _platt(total: np.ndarray, right: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """A logistic regression of one feature, by Newton's method."""
-    beta = np.array([1.0, 0.0])
-    inputs = np.stack([total, np.ones_like(total)], axis=1)
-    for _ in range(30):
-        chance = _logistic(inputs @ beta)
-        gradient = inputs.T @ (weights * (right - chance)) - 1e-3 * (beta - [1.0, 0.0])
-        curvature = (inputs * (weights * chance * (1 - chance))[:, None]).T @ inputs
-        beta = beta + np.linalg.solve(curvature + 1e-3 * np.eye(2), gradient)
-    return float(beta[0]), float(beta[1])
+def deal(records: Sequence[Record], folds: int = FOLDS) -> dict[str, int]:
+    """The fold of each set: about as many queries in each."""
+    sizes = Counter(each.set for each in records)
+    loads, found = [0] * min(folds, len(sizes)), {}
+    for name, size in sorted(sizes.items(), key=lambda each: (-each[1], each[0])):
+        fold = loads.index(min(loads))
+        loads[fold] += size
+        found[name] = fold
+    return found
 
 
-def fit_all(
-    records: Sequence[Record], folder: Path, options: TreeOptions, workers: int
-) -> tuple[RowScore, dict[str, list[Answer]]]:
-    """The score of all sets, and how those without a set answered it; these go to a folder."""
-    examples = gather_examples(records, options.seed)
-    names = sorted({each.set for each in records})
-    print(f"{len(examples.rows):,} rows of {len(names)} sets", flush=True)
-    with ProcessPoolExecutor(workers) as pool:
-        jobs = {name: pool.submit(fitted, examples, name, options) for name in [None, *names]}
-        trees = {name: job.result() for name, job in jobs.items()}
-    by_stages: dict[str, list[Answer]] = {shown_stages(stages): [] for stages in SUBSETS}
-    for name in names:
-        mine = [each for each in records if each.set == name]
-        for stages in SUBSETS:
-            by_stages[shown_stages(stages)] += answers(trees[name], mine, stages)
-    for name in names:
-        own = {
-            stages: calibrate([each for each in found if each.set != name])
-            for stages, found in by_stages.items()
-        }
-        write_score(folder / f"{name}.json", RowScore(trees[name], own))
-    final = {stages: calibrate(found) for stages, found in by_stages.items()}
-    return RowScore(trees[None], final), by_stages
+def fit_all(records: Sequence[Record], folder: Path) -> tuple[RowScore, dict[str, list[Answer]]]:
+    """The score of all sets, and how those without a fold answered it; these go to a folder."""
+    fold_of = deal(records)
+    folds = np.array([fold_of[each.set] for each in records])
+    every: dict[str, StageScore] = {}
+    own: dict[int, dict[str, StageScore]] = {fold: {} for fold in sorted(set(fold_of.values()))}
+    by_stages: dict[str, list[Answer]] = {}
+    for stages in SUBSETS:
+        name, table = shown_stages(stages), make_table(records, stages)
+        fits = {fold: fitted(table, records, folds != fold) for fold in own}
+        found = [
+            answers(fits[fold], table[folds == fold], _chosen(records, folds == fold))
+            for fold in own
+        ]
+        by_stages[name] = list(chain.from_iterable(found))
+        for fold in own:
+            others = [each for each in by_stages[name] if fold_of[each.set] != fold]
+            own[fold][name] = calibrated(fits[fold], stages, others)
+        last = fitted(table, records, np.ones(len(records), dtype=np.bool_))
+        every[name] = calibrated(last, stages, by_stages[name])
+        print(f"{name}: {every[name].evidence}", flush=True)
+    for set_name, fold in fold_of.items():
+        write_score(folder / f"{set_name}.json", RowScore(own[fold]))
+    return RowScore(every), by_stages
 
 
-def judged(found: Sequence[Answer], folder: Path, stages: str) -> dict[str, Any]:
+def _chosen(records: Sequence[Record], chosen: np.ndarray) -> list[Record]:
+    return [records[place] for place in np.flatnonzero(chosen)]
+
+
+def judged(records: Sequence[Record], folder: Path, stages: Stages) -> dict[str, Any]:
     """Figures of each set and case, by the score without that set."""
     result: dict[str, Any] = {}
-    for name in sorted({each.set for each in found}):
-        own = read_score(folder / f"{name}.json").calibrations[stages]
-        for case in sorted({each.case for each in found if each.set == name}):
-            mine = [each for each in found if (each.set, each.case) == (name, case)]
-            scores = own.probabilities(np.array([each.total for each in mine]))
-            right = np.array([each.is_right for each in mine], dtype=np.float64)
-            answerable = np.array([each.is_answerable for each in mine])
-            result[f"{name}: {case}"] = {
-                "n": len(mine),
-                "first_right": _mean(right[answerable]),
-                "auc": auc(scores, right),
-                "ece": expected_error(scores, right),
-                "mean_score": _mean(scores),
-                "right": _mean(right),
-            }
+    scores = {name: read_score(folder / f"{name}.json") for name in {r.set for r in records}}
+    cases: dict[str, list[tuple[float, bool, bool]]] = {}
+    for each in records:
+        seen = with_stages(each, stages)
+        found = scores[each.set].of(seen.signals, stages)
+        first = int(found.argmax()) if len(found) else -1
+        row = (float(found[first]), bool(seen.right[first])) if len(found) else (0.0, False)
+        cases.setdefault(f"{each.set}: {each.case}", []).append((*row, each.is_answerable))
+    for name, rows in cases.items():
+        values, right, answerable = (np.array(column) for column in zip(*rows, strict=True))
+        result[name] = {
+            "n": len(rows),
+            "first_right": _mean(right[answerable]),
+            "auc": auc(values, right),
+            "ece": expected_error(values, right),
+            "mean_score": _mean(values),
+            "right": _mean(right),
+        }
     return result
 
 
@@ -269,18 +297,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--left-out", type=Path, required=True)
     parser.add_argument("--judged", type=Path)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--trees", type=int, default=TreeOptions().num_trees)
     options = parser.parse_args()
     options.left_out.mkdir(parents=True, exist_ok=True)
     records = [each for path in options.records for each in read_records(path)]
-    growing = TreeOptions(num_trees=options.trees)
-    score, by_stages = fit_all(records, options.left_out, growing, options.workers)
-    report = {
-        stages: judged(found, options.left_out, stages) for stages, found in by_stages.items()
-    }
+    score, _ = fit_all(records, options.left_out)
     write_score(options.output, score)
     if options.judged is not None:
+        report = judged(records, options.left_out, STAGES)
         options.judged.write_text(json.dumps(report, indent=1) + "\n")
 
 

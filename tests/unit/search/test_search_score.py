@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from softquery.errors import ConfigError, InputError
 from softquery.search import STAGES, Index, IndexSettings
 from softquery.search.query.first_cut import foretold
-from softquery.search.score.features import FEATURES, RISING, make_features
+from softquery.search.score.features import EVIDENCE, MOST_SHARE, levels_of, shares_of
 from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.score.row_score import (
     SCORE_FILE,
@@ -51,14 +52,17 @@ def drawn(seed: int, count: int, *, missing: tuple[str, ...] = ()) -> Signals:
     draw = np.random.default_rng(seed)
     values = {
         "cosine": draw.uniform(-1, 1, count),
+        "centred": draw.uniform(-1, 1, count),
         "words": draw.uniform(0, 1, count),
         "matcher": draw.normal(0, 5, count),
     }
+    if "cosine" in missing:
+        missing = (*missing, "centred")
     return Signals(
         **{k: np.full(count, np.nan) if k in missing else v for k, v in values.items()},
         answer=draw.integers(0, max(1, count // 2), count),
-        row_length=draw.integers(1, 500, count).astype(np.float64),
         query_length=int(draw.integers(1, 500)),
+        query_mean=math.nan if "cosine" in missing else float(draw.uniform(-1, 1)),
         chinese=float(draw.uniform()),
         facts=IndexFacts(int(draw.integers(1, 10**6)), *draw.uniform(-1, 1, 2), draw.uniform()),
     )
@@ -85,49 +89,50 @@ def test_scores_are_probabilities(seed, count, missing):
 def test_the_order_of_rows_changes_nothing(seed, count):
     signals = drawn(seed, count)
     order = np.random.default_rng(seed + 1).permutation(count)
-    names = ("cosine", "words", "matcher", "answer", "row_length")
-    moved = Signals(
-        **{name: getattr(signals, name)[order] for name in names},
-        query_length=signals.query_length,
-        chinese=signals.chinese,
-        facts=signals.facts,
-    )
+    names = (*EVIDENCE, "answer")
+    moved = replace(signals, **{name: getattr(signals, name)[order] for name in names})
     scores = shipped_score().of(signals, STAGES)
     np.testing.assert_allclose(shipped_score().of(moved, STAGES), scores[order], atol=1e-9)
 
 
-@pytest.mark.parametrize("feature", RISING)
-def test_what_speaks_for_a_row_never_lowers_it(feature):
-    trees, place = shipped_score().trees, FEATURES.index(feature)
-    rows = np.concatenate([make_features(drawn(seed, 20)) for seed in range(20)])
-    rows = np.nan_to_num(rows)
-    higher = rows.copy()
-    higher[:, place] += np.random.default_rng(3).uniform(0, 1, len(rows))
-    assert (trees.sums(higher) >= trees.sums(rows) - 1e-9).all()
+@pytest.mark.parametrize("stages", SUBSETS, ids=",".join)
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_what_speaks_for_a_row_never_lowers_it(name, stages):
+    found = shipped_score().by_stages[",".join(stages)]
+    for seed in range(20):
+        signals = drawn(seed, 20)
+        higher = getattr(signals, name).copy()
+        higher[seed] += 0.5
+        moved = replace(signals, **{name: higher})
+        rise = (found.probabilities(moved) - found.probabilities(signals))[seed]
+        assert rise >= -1e-12
 
 
 def test_rows_with_the_same_answer_are_no_rivals():
-    signals = drawn(1, 2)
-    same, other = (
-        make_features(
-            Signals(
-                cosine=np.array([0.9, 0.89]),
-                words=np.array([0.5, 0.5]),
-                matcher=np.array([1.0, 1.0]),
-                answer=np.array(answer),
-                row_length=signals.row_length,
-                query_length=20,
-                chinese=0.0,
-                facts=signals.facts,
-            )
-        )
-        for answer in ([0, 0], [0, 1])
-    )
-    margin, votes = FEATURES.index("cosine_margin"), FEATURES.index("cosine_votes")
-    assert np.isnan(same[:, margin]).all()
-    assert other[:, margin] == pytest.approx([0.01, -0.01])
-    assert (same[:, votes] == 1).all()
-    assert (other[:, votes] < 1).all()
+    own = np.array([2.0, 1.0, 1.5])
+    apart, together = (levels_of(own, np.array(answer)) for answer in ([0, 1, 2], [0, 0, 1]))
+    np.testing.assert_allclose(apart, own)
+    assert together[0] == pytest.approx(math.log(math.exp(2) + math.exp(1)))
+    assert together[0] - together[1] == pytest.approx(1.0)
+    alone = shares_of(apart, np.array([0, 1, 2]), 0.0)
+    shared = shares_of(together, np.array([0, 0, 1]), 0.0)
+    assert shared[0] > alone[0]
+    assert alone[0] == pytest.approx(2 - math.log(math.exp(1) + math.exp(1.5) + 1))
+    assert shares_of(np.array([900.0]), np.array([0]), 0.0).tolist() == [MOST_SHARE]
+
+
+def test_what_all_rows_have_in_common_tells_none_apart(faq):
+    steps = faq.steps("How do I reset my password?")
+    steps.run()
+    signals = steps.signals()
+    vectors = np.concatenate([each.vectors.stored for each in faq.segments]).astype(np.float64)
+    centre = vectors.mean(axis=0)
+    assert signals.facts.centre == pytest.approx(centre, abs=2e-3)
+    query = steps.recalled.vector - centre
+    rows = vectors[[place.row for place in steps.recalled.places]] - centre
+    expected = rows @ query / np.linalg.norm(rows, axis=1) / np.linalg.norm(query)
+    assert signals.centred == pytest.approx(expected, abs=0.02)
+    assert signals.query_mean == pytest.approx(float(centre @ steps.recalled.vector), abs=0.01)
 
 
 def test_an_index_with_a_sentence_encoder_has_the_learned_score(faq, encoder):
@@ -255,6 +260,10 @@ def test_facts_of_rows(faq):
     assert facts.near == pytest.approx(float(others.max(axis=1).mean()), abs=2e-3)
     assert facts.mean == pytest.approx(float(others.mean()), abs=1e-5)
     assert facts.spread == pytest.approx(float(others.std()), abs=1e-5)
+    assert facts.same_answer == 0
+    faq.add([{**ROWS[0], "id": "1a"}])
+    assert measure_facts(faq.segments).same_answer > 0
+    faq.delete(["1a"])
     faq.delete(["2", "3", "4"])
     assert measure_facts(faq.segments) == IndexFacts(1)
 

@@ -44,8 +44,8 @@ class SearchedRows(Protocol):
     def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
         """One column of some rows; empty for a row that lacks it."""
 
-    def cosines(self, places: Sequence[RowPlace], vector: Floats) -> NDArray[np.float64]:
-        """Of the stored vector of each row and that of a query: [N]."""
+    def vectors(self, places: Sequence[RowPlace]) -> Floats:
+        """The stored vectors of some rows, at least one: [N, D]."""
 
     def lengths(self, places: Sequence[RowPlace]) -> list[int | None]:
         """How many tokens the stored encoding of each row has; None where none is stored."""
@@ -87,15 +87,18 @@ class SegmentRows:
             found.append(cells.text(place.row, column) if column in cells.columns else "")
         return found
 
-    def cosines(self, places: Sequence[RowPlace], vector: Floats) -> NDArray[np.float64]:
+    def vectors(self, places: Sequence[RowPlace]) -> Floats:
         """See `SearchedRows`."""
         numbers = np.array([place.segment for place in places], dtype=np.int64)
         rows = np.array([place.row for place in places], dtype=np.int64)
-        found = np.full(len(places), np.nan)
-        for number in np.unique(numbers).tolist():
+        parts = np.unique(numbers).tolist()
+        if len(parts) == 1:
+            only: Floats = self.segments[parts[0]].vectors.stored[rows].astype(np.float32)
+            return only
+        found = np.empty((len(places), self.segments[0].vectors.stored.shape[1]), np.float32)
+        for number in parts:
             mine = numbers == number
-            stored = self.segments[number].vectors.stored[rows[mine]]
-            found[mine] = stored.astype(np.float32) @ vector
+            found[mine] = self.segments[number].vectors.stored[rows[mine]]
         return found
 
     def lengths(self, places: Sequence[RowPlace]) -> list[int | None]:

@@ -2,6 +2,8 @@
 
 In an index of one narrow topic, two rows that mean different things are as near to each other as
 two that mean the same elsewhere. Both is measured on some rows, from the vectors that are stored.
+
+S sampled rows, D width of a vector.
 """
 
 from collections.abc import Sequence
@@ -10,11 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.search.query.retrieval import RowPlace
+from softquery.search.storage.entries import ANSWER, ID, MATCHED
+from softquery.search.storage.searched_texts import answer_key, owner_of
 from softquery.search.storage.segment import Segment
 
 Floats = NDArray[np.float32]
 SAMPLE = 128
 """Rows that are looked at, evenly spread, so that the same index always has the same facts."""
+DIGITS = 5
+"""To which the centre is rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +33,40 @@ class IndexFacts:
         near: The mean cosine of a row and the row nearest to it.
         mean: The mean cosine of two rows.
         spread: The standard deviation of that.
+        same_answer: How often the row nearest to another has the same answer.
+        centre: The mean of the rows' vectors: [D]; empty below two rows.
     """
 
     num_rows: int
     near: float = 0.0
     mean: float = 0.0
     spread: float = 0.0
+    same_answer: float = 0.0
+    centre: tuple[float, ...] = ()
+
+
+def facts_of(
+    num_rows: int, sample: Floats, near: Sequence[float], same: Sequence[bool]
+) -> IndexFacts:
+    """What some rows tell of an index.
+
+    Args:
+        num_rows: All rows.
+        sample: The vectors of at least two: [S, D].
+        near: The cosine of each and the row nearest to it: [S].
+        same: Whether that has the same answer: [S].
+    """
+    cosines = sample @ sample.T
+    others = cosines[~np.eye(len(sample), dtype=np.bool_)]
+    centre = sample.mean(axis=0, dtype=np.float64).round(DIGITS).tolist()
+    return IndexFacts(
+        num_rows,
+        near=float(np.mean(near)),
+        mean=float(others.mean()),
+        spread=float(others.std()),
+        same_answer=float(np.mean(same)),
+        centre=tuple(centre),
+    )
 
 
 def measure_facts(segments: Sequence[Segment]) -> IndexFacts:
@@ -43,23 +78,51 @@ def measure_facts(segments: Sequence[Segment]) -> IndexFacts:
     numbers = np.repeat(np.arange(len(live)), [len(rows) for rows in live])
     rows = np.concatenate(live)
     drawn = np.unique(np.linspace(0, num_rows - 1, min(SAMPLE, num_rows)).astype(np.int64))
+    places = [RowPlace(int(numbers[place]), int(rows[place])) for place in drawn]
     sample = np.stack(
-        [segments[numbers[place]].vectors.stored[rows[place]] for place in drawn]
+        [segments[place.segment].vectors.stored[place.row] for place in places]
     ).astype(np.float32)
-    cosines = sample @ sample.T
-    others = cosines[~np.eye(len(sample), dtype=np.bool_)]
-    near = [
-        _nearest(segments, vector, int(numbers[place]), int(rows[place]))
-        for vector, place in zip(sample, drawn, strict=True)
+    nearest = [
+        _nearest(segments, vector, place) for vector, place in zip(sample, places, strict=True)
     ]
-    return IndexFacts(num_rows, float(np.mean(near)), float(others.mean()), float(others.std()))
+    same = [
+        _answer(segments, place) == _answer(segments, other)
+        for place, (_, other) in zip(places, nearest, strict=True)
+    ]
+    return facts_of(num_rows, sample, [cosine for cosine, _ in nearest], same)
 
 
-def _nearest(segments: Sequence[Segment], vector: Floats, number: int, own: int) -> float:
-    """The cosine of a stored row and the nearest other one."""
-    best = -1.0
-    for place, segment in enumerate(segments):
+def answer_of(key: str, matched: str, answer: str) -> tuple[str, str]:
+    """What tells the answer of a row from others; a row without one stands for itself.
+
+    Args:
+        key: The id of the stored row.
+        matched: What it has in the column of that name.
+        answer: Its answer.
+
+    >>> answer_of("1", "", "By post.") == answer_of("2", "", "By post.")
+    True
+    >>> answer_of("1", "", "") == answer_of("2", "", "")
+    False
+    """
+    return ("", answer_key(answer)) if answer else (owner_of(key, matched), "")
+
+
+def _answer(segments: Sequence[Segment], place: RowPlace) -> tuple[str, str]:
+    cells = segments[place.segment].cells
+    texts = (
+        cells.text(place.row, column) if column in cells.columns else ""
+        for column in (ID, MATCHED, ANSWER)
+    )
+    return answer_of(*texts)
+
+
+def _nearest(segments: Sequence[Segment], vector: Floats, own: RowPlace) -> tuple[float, RowPlace]:
+    """The cosine of a stored row and the nearest other one, and where that is."""
+    best = -2.0, own
+    for number, segment in enumerate(segments):
         rows, cosines = segment.vectors.nearest(vector, 2, segment.live)
-        others = cosines if place != number else cosines[rows != own]
-        best = max([best, *others.tolist()])
+        for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
+            if RowPlace(number, row) != own and cosine > best[0]:
+                best = cosine, RowPlace(number, row)
     return best

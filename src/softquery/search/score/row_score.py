@@ -18,27 +18,64 @@ from numpy.typing import NDArray
 
 from softquery.search.aims import Aim, AimCurve
 from softquery.search.query.stages import Stages, shown_stages
-from softquery.search.score.features import FEATURES, make_features
+from softquery.search.score.features import (
+    CIRCUMSTANCES,
+    EVIDENCE,
+    SUMS,
+    circumstances_of,
+    evidence_of,
+    levels_of,
+    shares_of,
+)
 from softquery.search.score.signals import Signals
-from softquery.search.score.trees import Trees
 
 Floats = NDArray[np.float64]
-FORMAT = 1
+FORMAT = 2
 SCORE_FILE = Path(__file__).with_name("row_score.json")
+COLUMNS = (*EVIDENCE, *SUMS, *CIRCUMSTANCES)
+"""What a score may weigh."""
+WEIGHTS = ("evidence", "none", "trust")
+CURVE = ("scores", "precision", "coverage")
 
 
 @dataclass(frozen=True, slots=True)
-class StageCalibration:
-    """How the sum of the trees becomes a probability, for one subset of the stages."""
+class StageScore:
+    """The score by one subset of the stages.
 
-    slope: float
+    Attributes:
+        evidence: What each of `EVIDENCE` weighs, as far as the stages have it.
+        none: What the circumstances say for no row at all.
+        none_offset: What is added to that.
+        trust: How `SUMS` and circumstances become the log-odds that a row answers.
+        offset: What is added to these.
+        curve: What was seen at each threshold.
+    """
+
+    evidence: Mapping[str, float]
+    none: Mapping[str, float]
+    none_offset: float
+    trust: Mapping[str, float]
     offset: float
     curve: AimCurve
 
-    def probabilities(self, sums: Floats) -> Floats:
-        """Probabilities: [N]."""
-        found: Floats = 1 / (1 + np.exp(-(self.slope * sums + self.offset)))
+    def columns(self, signals: Signals) -> dict[str, Floats | float]:
+        """What `trust` weighs: `SUMS` for each row [N], and the circumstances."""
+        circumstances = circumstances_of(signals)
+        none = self.none_offset + weighed(self.none, circumstances)
+        levels = levels_of(evidence_of(signals, self.evidence), signals.answer)
+        shares = shares_of(levels, signals.answer, float(none))
+        return {"level": levels, "share": shares, **circumstances}
+
+    def probabilities(self, signals: Signals) -> Floats:
+        """How likely each row is to answer the query: [N]."""
+        total = self.offset + weighed(self.trust, self.columns(signals))
+        found: Floats = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
         return found
+
+
+def weighed(weights: Mapping[str, float], values: Mapping[str, Any]) -> Any:
+    """The sum of what is weighed."""
+    return sum((weight * values[name] for name, weight in weights.items()), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,68 +83,58 @@ class RowScore:
     """The score of a row, by any stages.
 
     Attributes:
-        trees: What they say of the features of each row.
-        calibrations: By the stages that are used, as they are typed.
+        by_stages: By the stages that are used, as they are typed.
     """
 
-    trees: Trees
-    calibrations: Mapping[str, StageCalibration]
+    by_stages: Mapping[str, StageScore]
 
     def of(self, signals: Signals, stages: Stages) -> Floats:
         """How likely each row is to answer the query: [N]."""
         if not len(signals):
             return np.empty(0)
-        sums = self.trees.sums(make_features(signals))
-        return self.calibrations[shown_stages(stages)].probabilities(sums)
+        return self.by_stages[shown_stages(stages)].probabilities(signals)
 
     def threshold(self, aim: Aim, stages: Stages) -> float:
         """The least score of an answer, for an aim."""
-        return self.calibrations[shown_stages(stages)].curve.threshold(aim)
+        return self.by_stages[shown_stages(stages)].curve.threshold(aim)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
-        trees = self.trees
         return {
-            "base": round(trees.base, 6),
-            "features": trees.features.tolist(),
-            "thresholds": [[round(each, 6) for each in row] for row in trees.thresholds.tolist()],
-            "leaves": [[round(each, 4) for each in row] for row in trees.leaves.tolist()],
-            "stages": {
-                name: {
-                    "slope": round(each.slope, 4),
-                    "offset": round(each.offset, 4),
-                    **{
-                        column: [round(value, 4) for value in getattr(each.curve, column)]
-                        for column in ("scores", "precision", "coverage")
-                    },
-                }
-                for name, each in self.calibrations.items()
-            },
+            name: {
+                **{
+                    kind: {key: round(value, 5) for key, value in getattr(each, kind).items()}
+                    for kind in WEIGHTS
+                },
+                "none_offset": round(each.none_offset, 5),
+                "offset": round(each.offset, 5),
+                **{
+                    column: [round(value, 4) for value in getattr(each.curve, column)]
+                    for column in CURVE
+                },
+            }
+            for name, each in self.by_stages.items()
         }
 
 
 def score_from(data: Mapping[str, Any]) -> RowScore:
     """A score from what JSON holds."""
-    trees = Trees(
-        float(data["base"]),
-        np.array(data["features"], dtype=np.int64),
-        np.array(data["thresholds"], dtype=np.float64),
-        np.array(data["leaves"], dtype=np.float64),
+    return RowScore(
+        {
+            name: StageScore(
+                **{kind: dict(each[kind]) for kind in WEIGHTS},
+                none_offset=float(each["none_offset"]),
+                offset=float(each["offset"]),
+                curve=AimCurve(*(tuple(each[column]) for column in CURVE)),
+            )
+            for name, each in data.items()
+        }
     )
-    calibrations = {
-        name: StageCalibration(
-            each["slope"],
-            each["offset"],
-            AimCurve(tuple(each["scores"]), tuple(each["precision"]), tuple(each["coverage"])),
-        )
-        for name, each in data["stages"].items()
-    }
-    return RowScore(trees, calibrations)
 
 
 def write_score(path: Path, score: RowScore) -> None:
     """Write a score as JSON."""
-    content = {"format": FORMAT, "columns": list(FEATURES), **score.to_dict()}
+    content = {"format": FORMAT, "columns": list(COLUMNS), "stages": score.to_dict()}
     path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
@@ -118,9 +145,9 @@ def read_score(path: Path) -> RowScore:
         ValueError: It was made for other features.
     """
     content = json.loads(path.read_text(encoding="utf-8"))
-    if (content["format"], tuple(content["columns"])) != (FORMAT, FEATURES):
+    if (content["format"], tuple(content["columns"])) != (FORMAT, COLUMNS):
         raise ValueError(f"{path} was made for other features; run shipped/search_score.py again")
-    return score_from(content)
+    return score_from(content["stages"])
 
 
 @cache

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.search.query.retrieval import RecallResult, RowPlace
-from softquery.search.query.row_owners import owner_ids
 from softquery.search.query.searched_rows import SearchedRows
-from softquery.search.score.index_facts import IndexFacts
-from softquery.search.storage.entries import ANSWER, QUESTION
-from softquery.search.storage.searched_texts import answer_key
+from softquery.search.score.index_facts import IndexFacts, answer_of
+from softquery.search.storage.entries import ANSWER, ID, MATCHED
 
 Floats = NDArray[np.float64]
 LEAST = 1e-7
@@ -27,22 +25,25 @@ class Signals:
 
     Attributes:
         cosine: Of the vectors of the query and each row: [N]; NaN without that stage.
+        centred: The same, seen from the centre of the index, because what all rows have in common
+            tells none of them apart: [N]; NaN without that stage.
         words: BM25, as a share of what a row could reach that has all words of the query: [N]; NaN
             without that stage.
         matcher: The log-odds of the matcher: [N]; NaN without that stage.
         answer: A number for each row; rows with the same number have the same answer: [N].
-        row_length: Characters of each stored question: [N].
         query_length: Characters of the query.
+        query_mean: How near the query is to the rows of the index on average; NaN without vectors.
         chinese: The share of the query's letters that are Chinese.
         facts: What is known of the index.
     """
 
     cosine: Floats
+    centred: Floats
     words: Floats
     matcher: Floats
     answer: NDArray[np.int64]
-    row_length: Floats
     query_length: int
+    query_mean: float
     chinese: float
     facts: IndexFacts
 
@@ -69,21 +70,25 @@ def gather_signals(
         probabilities: What the matcher says of each row; None without it.
     """
     missing = np.full(len(places), np.nan)
-    cosine, words, matcher = missing.copy(), missing.copy(), missing
-    if recalled.vector is not None:
-        cosine = searched.cosines(places, recalled.vector)
+    cosine, centred, words, matcher = missing, missing, missing.copy(), missing
+    query_mean = np.nan
+    if recalled.vector is not None and places:
+        rows, centre = searched.vectors(places), np.array(facts.centre or 0.0, dtype=np.float32)
+        cosine = (rows @ recalled.vector).astype(np.float64)
+        centred = unit(rows - centre) @ unit(recalled.vector - centre).astype(np.float64)
+        query_mean = float(np.sum(centre * recalled.vector))
     if recalled.words is not None:
         words[:] = recalled.words.of(places) / max(recalled.words.most, 1e-9)
     if probabilities is not None:
         matcher = log_odds([probabilities[place] for place in places])
-    lengths = [len(question) for question in searched.texts(places, QUESTION)]
     return Signals(
         cosine=cosine,
+        centred=centred,
         words=words,
         matcher=matcher,
         answer=_answers(searched, places),
-        row_length=np.array(lengths, dtype=np.float64),
         query_length=len(text.strip()),
+        query_mean=query_mean,
         chinese=chinese_share(text),
         facts=facts,
     )
@@ -100,6 +105,13 @@ def log_odds(probabilities: Sequence[float]) -> Floats:
     return odds
 
 
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Vectors of length one; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    found: NDArray[np.float32] = vectors / np.maximum(lengths, 1e-9)
+    return found
+
+
 def chinese_share(text: str) -> float:
     """The share of a text's letters that are Chinese.
 
@@ -113,9 +125,6 @@ def chinese_share(text: str) -> float:
 def _answers(searched: SearchedRows, places: Sequence[RowPlace]) -> NDArray[np.int64]:
     """A number for each different answer; a row without one stands for itself."""
     known: dict[tuple[str, str], int] = {}
-    answers = zip(owner_ids(searched, places), searched.texts(places, ANSWER), strict=True)
-    found = [
-        known.setdefault(("", answer_key(answer)) if answer else (owner, ""), len(known))
-        for owner, answer in answers
-    ]
-    return np.array(found, dtype=np.int64)
+    columns = [searched.texts(places, column) for column in (ID, MATCHED, ANSWER)]
+    answers = [answer_of(*texts) for texts in zip(*columns, strict=True)]
+    return np.array([known.setdefault(each, len(known)) for each in answers], dtype=np.int64)

@@ -14,8 +14,13 @@ from softquery.search.stores.row_store import STORE_FORMAT, StoreState
 
 _FINITE = Expected("a number", lambda value: type(value) in (int, float) and math.isfinite(value))
 _FACTS = {
-    "num_rows": whole_number(0, 2**60), "near": _FINITE, "mean": _FINITE, "spread": _FINITE,
-}  # fmt: skip
+    "num_rows": whole_number(0, 2**60),
+    **dict.fromkeys(("near", "mean", "spread", "same_answer"), _FINITE),
+    "centre": Expected(
+        "a list of numbers",
+        lambda value: isinstance(value, list) and all(map(_FINITE.holds, value)),
+    ),
+}
 
 
 def state_to_json(state: StoreState) -> str:
@@ -52,12 +57,18 @@ def state_from_json(data: object, num_rows: int, address: str) -> StoreState:
         length = data["usual_length"]
         if type(length) not in (int, float) or not 0 < length < math.inf:
             raise ValueError("its usual_length is not above 0")
-        given = data["facts"]
-        facts = None if given is None else IndexFacts(**check_fields(given, _FACTS, "facts"))
+        facts = _facts(data["facts"])
         manifest: Manifest = manifest_from(data["manifest"], address)
     except (ValueError, KeyError, TypeError, ConfigError) as error:
         raise InputError(f"is damaged ({error})", source=address) from None
     return StoreState(manifest, num_rows, float(length), facts)
+
+
+def _facts(given: Any) -> IndexFacts | None:
+    if given is None:
+        return None
+    found = check_fields(given, _FACTS, "facts")
+    return IndexFacts(**{**found, "centre": tuple(found["centre"])})
 
 
 def check_format(number: int, version: str, address: str) -> None:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from softquery.search.score.index_facts import SAMPLE, IndexFacts
-from softquery.search.stores.row_store import RecallRequest, RowStore, StoreState
+from softquery.search.score.index_facts import SAMPLE, IndexFacts, answer_of, facts_of
+from softquery.search.storage.entries import ANSWER, ID, MATCHED
+from softquery.search.stores.row_store import RecallRequest, RowStore, StoredRow, StoreState
 
 CHANGED = 0.01
 """The share of rows by which an index must have grown or shrunk to be measured again."""
@@ -34,11 +35,19 @@ def measure_store(store: RowStore) -> IndexFacts:
     if len(drawn) < 2:
         return IndexFacts(num_rows)
     sample = np.stack([row.vector for row in drawn]).astype(np.float32)
-    cosines = sample @ sample.T
-    others = cosines[~np.eye(len(sample), dtype=np.bool_)]
-    near = []
+    near, same = [], []
     for row, vector in zip(drawn, sample, strict=True):
         found = store.recall(RecallRequest(count=2, vector=vector)).rows
-        others_near = [each.vector for number, each in found.items() if number != row.number]
-        near.append(max([-1.0, *(float(each.astype(np.float32) @ vector) for each in others_near)]))
-    return IndexFacts(num_rows, float(np.mean(near)), float(others.mean()), float(others.std()))
+        cosines = {
+            number: float(each.vector.astype(np.float32) @ vector)
+            for number, each in found.items()
+            if number != row.number
+        }
+        nearest = max(cosines, key=lambda number: (cosines[number], -number), default=row.number)
+        near.append(cosines.get(nearest, -1.0))
+        same.append(_answer(found.get(nearest, row)) == _answer(row))
+    return facts_of(num_rows, sample, near, same)
+
+
+def _answer(row: StoredRow) -> tuple[str, str]:
+    return answer_of(*(row.columns.get(column, "") for column in (ID, MATCHED, ANSWER)))

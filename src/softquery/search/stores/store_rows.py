@@ -121,7 +121,7 @@ class StoreRows:
             return {}
         places = [RowPlace(0, number) for number in numbers]
         halved = vector.astype(np.float16).astype(np.float32)
-        cosines = self._vectors(places) @ halved
+        cosines = self.vectors(places) @ halved
         order = np.lexsort((np.array(numbers), -cosines))[:count].tolist()
         return {places[row]: float(cosines[row]) for row in order}
 
@@ -134,10 +134,6 @@ class StoreRows:
             )
         self._rows = {RowPlace(0, number): row for number, row in found.rows.items()}
         return dict.fromkeys(sorted(self._rows), 0.0)
-
-    def _vectors(self, places: Sequence[RowPlace]) -> Floats:
-        found: Floats = np.stack([self._rows[place].vector for place in places]).astype(np.float32)
-        return found
 
     def row(self, place: RowPlace) -> dict[str, str]:
         """See `SearchedRows`."""
@@ -152,11 +148,9 @@ class StoreRows:
         """See `SearchedRows`."""
         return [self._rows[place].columns.get(column, "") for place in places]
 
-    def cosines(self, places: Sequence[RowPlace], vector: Floats) -> NDArray[np.float64]:
+    def vectors(self, places: Sequence[RowPlace]) -> Floats:
         """See `SearchedRows`."""
-        if not places:
-            return np.empty(0)
-        found: NDArray[np.float64] = (self._vectors(places) @ vector).astype(np.float64)
+        found: Floats = np.stack([self._rows[place].vector for place in places]).astype(np.float32)
         return found
 
     def lengths(self, places: Sequence[RowPlace]) -> list[int | None]:
