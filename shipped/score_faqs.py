@@ -9,8 +9,8 @@
 | `domain` | one of several questions with the same answer, and others | of the same domain |
 
 Near are questions of the same topics, and those that were judged not to mean the same as a stored
-one. A topic is a word that some of the questions share. Answers are never stored as text, but as the
-number of an intent or a cluster, as in `score_cases`, whose cases and sets these are added to.
+one. A topic is a word that some of the questions share. Answers are never stored as text, but as
+the number of an intent or a cluster, as in `score_cases`, whose cases and sets these are added to.
 """
 
 import random

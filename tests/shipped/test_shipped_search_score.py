@@ -15,7 +15,6 @@ from search_score import (
     auc,
     calibrate,
     calibrated,
-    expected_error,
     first_cut,
     fit_all,
     fitted,

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from softquery.errors import ConfigError, InputError
 from softquery.search import STAGES, Index, IndexSettings
 from softquery.search.query.first_cut import foretold
-from softquery.search.score.features import EVIDENCE, MOST_SHARE, levels_of, shares_of
+from softquery.search.score.features import (
+    EVIDENCE,
+    MOST_SHARE,
+    USUAL,
+    circumstances_of,
+    levels_of,
+    shares_of,
+)
 from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.score.row_score import (
     SCORE_FILE,
@@ -128,11 +135,22 @@ def test_what_all_rows_have_in_common_tells_none_apart(faq):
     vectors = np.concatenate([each.vectors.stored for each in faq.segments]).astype(np.float64)
     centre = vectors.mean(axis=0)
     assert signals.facts.centre == pytest.approx(centre, abs=2e-3)
+    assert signals.facts.reliance == len(ROWS) / 12
+    centre *= signals.facts.reliance
     query = steps.recalled.vector - centre
     rows = vectors[[place.row for place in steps.recalled.places]] - centre
     expected = rows @ query / np.linalg.norm(rows, axis=1) / np.linalg.norm(query)
     assert signals.centred == pytest.approx(expected, abs=0.02)
     assert signals.query_mean == pytest.approx(float(centre @ steps.recalled.vector), abs=0.01)
+
+
+def test_a_few_rows_tell_little_of_how_alike_they_are():
+    alone = circumstances_of(replace(drawn(1, 1), query_mean=0.0, facts=IndexFacts(1)))
+    few = circumstances_of(replace(drawn(1, 1), facts=IndexFacts(3, near=0.92)))
+    many = circumstances_of(replace(drawn(1, 1), facts=IndexFacts(300, near=0.92)))
+    assert alone["near"] == pytest.approx(USUAL["near"], abs=0.05)
+    assert few["near"] == pytest.approx(0.62)
+    assert many["near"] == 0.92
 
 
 def test_an_index_with_a_sentence_encoder_has_the_learned_score(faq, encoder):

@@ -19,6 +19,9 @@ CIRCUMSTANCES = (
     "query_mean", "query_length", "near", "mean", "spread", "same_answer", "chinese",
 )  # fmt: skip
 """The same for all rows of a search."""
+USUAL = {"near": 0.52, "mean": 0.27, "spread": 0.13, "same_answer": 0.17, "query_mean": 0.25}
+"""What indexes of 12 to 30 rows had on average, of those that the score was fitted to: stands for
+what a smaller one cannot tell of itself."""
 SUMS = ("level", "share")
 """What the evidence comes to: for the row and its answer, and beside that for all rivals."""
 MOST_SHARE = 9.0
@@ -36,13 +39,14 @@ def evidence_of(signals: Signals, weights: Mapping[str, float]) -> Floats:
 def circumstances_of(signals: Signals) -> dict[str, float]:
     """What is known of the query and the index."""
     facts = signals.facts
+    usual = {name: (1 - facts.reliance) * value for name, value in USUAL.items()}
     return {
-        "query_mean": signals.query_mean,
+        "query_mean": usual["query_mean"] + signals.query_mean,
         "query_length": float(np.log1p(signals.query_length)),
-        "near": facts.near,
-        "mean": facts.mean,
-        "spread": facts.spread,
-        "same_answer": facts.same_answer,
+        **{
+            name: usual[name] + facts.reliance * getattr(facts, name)
+            for name in ("near", "mean", "spread", "same_answer")
+        },
         "chinese": signals.chinese,
     }
 

@@ -22,6 +22,8 @@ SAMPLE = 128
 """Rows that are looked at, evenly spread, so that the same index always has the same facts."""
 DIGITS = 5
 """To which the centre is rounded."""
+FEW = 12
+"""Of fewer rows, what is measured says more of chance than of how alike their questions are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,15 @@ class IndexFacts:
     spread: float = 0.0
     same_answer: float = 0.0
     centre: tuple[float, ...] = ()
+
+    @property
+    def reliance(self) -> float:
+        """How much the other attributes are to be relied on: from 0 to 1.
+
+        >>> IndexFacts(3).reliance, IndexFacts(500).reliance
+        (0.25, 1.0)
+        """
+        return min(1.0, self.num_rows / FEW)
 
 
 def facts_of(

@@ -73,7 +73,8 @@ def gather_signals(
     cosine, centred, words, matcher = missing, missing, missing.copy(), missing
     query_mean = np.nan
     if recalled.vector is not None and places:
-        rows, centre = searched.vectors(places), np.array(facts.centre or 0.0, dtype=np.float32)
+        rows = searched.vectors(places)
+        centre = np.array(facts.centre or 0.0, dtype=np.float32) * np.float32(facts.reliance)
         cosine = (rows @ recalled.vector).astype(np.float64)
         centred = unit(rows - centre) @ unit(recalled.vector - centre).astype(np.float64)
         query_mean = float(np.sum(centre * recalled.vector))
