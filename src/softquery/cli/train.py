@@ -9,7 +9,13 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from softquery.cli.terminal.console import INTERRUPTED, note, print_json, print_table
-from softquery.cli.terminal.progress import TrainingBar, first_speaks, is_first, start_processes
+from softquery.cli.terminal.progress import (
+    TrainingBar,
+    first_speaks,
+    is_first,
+    start_processes,
+    was_restarted,
+)
 from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_extra, parse_rename
 from softquery.errors import ConfigError
 from softquery.language import localised
@@ -64,6 +70,14 @@ Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.
 Devices = Annotated[
     int, typer.Option(min=1, help="Processes or GPUs to train on; started through torchrun.")
 ]
+Restarts = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="With --devices: start all processes anew, from the last checkpoint, so often after "
+        "one was killed.",
+    ),
+]
 JsonMetrics = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")]
 
 
@@ -81,6 +95,7 @@ def train(
     resume: Resume = False,
     seed: Seed = None,
     devices: Devices = 1,
+    restarts: Restarts = 0,
     as_json: JsonMetrics = False,
 ) -> None:
     """Train a model on a file, or by a recipe on a folder, and write it as a bundle.
@@ -116,7 +131,7 @@ def train(
     check_options(run, given)
     run = _with_vectors(run, vectors or [])
     if devices > 1 and "LOCAL_RANK" not in os.environ:
-        start_processes(devices)
+        start_processes(devices, restarts=restarts)
     try:
         with first_speaks(), TrainingBar(run.counted) as bar:
             options = RunOptions(
@@ -124,7 +139,7 @@ def train(
                 output=output,
                 observer=bar,
                 say=bar.say,
-                resume=resume,
+                resume=resume or _goes_on(output),
                 init=None if init is None else resolve(init),
                 devices=devices,
                 rename=parse_rename(columns),
@@ -227,6 +242,11 @@ def _named(settings: list[str]) -> frozenset[str]:
 def _with_vectors(run: Any, vectors: list[Path]) -> Any:
     """Not through --set, which would cut a path at its commas."""
     return replace(run, vectors=tuple(map(str, vectors))) if vectors else run
+
+
+def _goes_on(output: Path) -> bool:
+    """Whether torchrun has started this process anew, and there is something to go on from."""
+    return was_restarted() and output.with_name(f"{output.name}.partial").exists()
 
 
 def _leave_resumable(output: Path) -> None:

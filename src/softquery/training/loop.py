@@ -40,7 +40,7 @@ from softquery.training.run_records import (
     save_checkpoint,
     save_tensors,
 )
-from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep
+from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep, seed_share
 
 BEST = "best.safetensors"
 TUNE_LOSS = "tune_loss"
@@ -272,6 +272,8 @@ class Trainer:
             set_learning_rate(self.optimizer, self._learning_rate(state.step, total))
             if self.average is not None:
                 self.average.prepare(state.step)
+            if self.fabric.world_size > 1:
+                seed_share(self.training.seed, state.step, self.fabric.global_rank)
             self.take_step(slots[state.slot])
             state.slot += 1
             state.step += 1

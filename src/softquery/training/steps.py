@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import torch
 from lightning_fabric import Fabric
 from lightning_fabric.wrappers import _FabricModule
@@ -180,6 +181,16 @@ class BatchGraphedStep(EagerStep):
             self._update()
         self._pool = self._pool or graph.pool()
         self._graphs[key] = (graph, static)
+
+
+def seed_share(seed: int, step: int, rank: int) -> None:
+    """Let each of several processes draw its own dropout, at every step from a known beginning.
+
+    What is drawn depends on nothing else, so that all of them go on as they were after a run was
+    interrupted, though only the first one saves its state.
+    """
+    drawn = np.random.SeedSequence((seed, step, rank)).generate_state(1, np.uint64)
+    torch.manual_seed(int(drawn[0]))
 
 
 Shapes = tuple[Any, ...]

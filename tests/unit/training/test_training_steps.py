@@ -8,7 +8,7 @@ from fitting import TASK, assert_same, cpu, make_model, make_pairs, weights
 
 from softquery.data import Slot
 from softquery.training.average import WeightAverage
-from softquery.training.steps import EagerStep, GraphedStep
+from softquery.training.steps import EagerStep, GraphedStep, seed_share
 
 
 def make_step(*, fabric=None, average_decay=0.0, dropout=0.0, lr=0.01, **settings):
@@ -172,3 +172,22 @@ def test_a_recorded_step_serves_one_gpu_without_accumulation():
     assert GraphedStep.serves(Processes(1, 0, gpu), 1)
     assert not GraphedStep.serves(Processes(1, 0, gpu), 2)
     assert not GraphedStep.serves(Processes(2, 0, gpu), 1)
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 3, 8])
+@pytest.mark.parametrize("count", [1, 5, 32])
+def test_every_row_is_learnt_from_once_however_many_processes_there_are(world_size, count):
+    rows = torch.arange(count)
+    learnt = [mine for mine, weight in shares(rows, count, world_size) if weight]
+    assert sorted(torch.cat(learnt).tolist()) == rows.tolist()
+
+
+def test_each_process_draws_its_own_dropout_and_the_same_again():
+    def drawn(seed, step, rank):
+        seed_share(seed, step, rank)
+        return torch.rand(4).tolist()
+
+    places = [(1, 0, 0), (1, 0, 1), (1, 1, 0), (2, 0, 0)]
+    first = [drawn(*place) for place in places]
+    assert len({tuple(each) for each in first}) == len(places)
+    assert [drawn(*place) for place in places] == first

@@ -35,8 +35,18 @@ def first_speaks() -> Iterator[None]:
         raise
 
 
-def start_processes(devices: int) -> NoReturn:
-    """Start this same command once per device, and leave as the first of them that failed."""
+def was_restarted() -> bool:
+    """Whether torchrun started this process in place of one that ended."""
+    return os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+
+
+def start_processes(devices: int, *, restarts: int = 0) -> NoReturn:
+    """Start this same command once per device, and leave as the first of them that failed.
+
+    Args:
+        devices: How many processes.
+        restarts: How often all of them are started anew after one was killed.
+    """
     from torch.distributed import run as torchrun
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -45,7 +55,10 @@ def start_processes(devices: int) -> NoReturn:
         line = localised(f"starting {devices} processes through torchrun")
         print(line, file=sys.stderr, flush=True)
     logging.disable(logging.ERROR)  # the processes themselves say what went wrong
-    words = ["--standalone", f"--nproc-per-node={devices}", "-m", "softquery", *sys.argv[1:]]
+    command = ["-m", "softquery", *sys.argv[1:]]
+    words = [
+        "--standalone", f"--nproc-per-node={devices}", f"--max-restarts={restarts}", *command
+    ]  # fmt: skip
     try:
         torchrun.run(torchrun.parse_args(words))  # type: ignore[no-untyped-call]
     except ChildFailedError as failed:

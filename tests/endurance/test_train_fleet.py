@@ -1,0 +1,113 @@
+"""Four processes learn what one learns; two that are killed go on to the same bytes."""
+
+import json
+import os
+import signal
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
+
+from running import finish, settings, start_warm, train
+from tiny_pairs import english, write_folder
+
+SEEDS = (1, 2, 3)
+LEARNING = {
+    "model": {"dropout": 0.2},
+    "data": {"batch_size": 32, "tune_share": 0.1},
+    "optim": {"lr": 0.01},
+}
+
+
+def words(**training):
+    return settings(**LEARNING, training=training)
+
+
+def last_loss(bundle):
+    """The mean loss of the last tenth of a run's steps."""
+    rows = (bundle / "training" / "log.csv").read_text(encoding="utf-8").splitlines()
+    losses = [float(row.split(",")[2]) for row in rows[1:] if row.split(",")[2]]
+    return statistics.mean(losses[-len(losses) // 10 :])
+
+
+def test_four_processes_learn_what_one_learns(tmp_path):
+    data = write_folder(tmp_path / "data", english(800))
+    losses = {1: [], 4: []}
+    for seed in SEEDS:
+        given = words(max_steps=200, max_epochs=50, patience=50, log_every=5, seed=seed)
+        train("esim", data, tmp_path / f"one-{seed}", *given)
+        several = ["train", "esim", "--data", data, "--output", tmp_path / f"four-{seed}", *given]
+        assert finish(start_warm(*several, "--devices", 4)).code == 0
+        losses[1].append(last_loss(tmp_path / f"one-{seed}"))
+        losses[4].append(last_loss(tmp_path / f"four-{seed}"))
+    print(losses)
+    spread = max(statistics.stdev(each) for each in losses.values())
+    assert abs(statistics.mean(losses[1]) - statistics.mean(losses[4])) < 3 * spread
+    assert statistics.mean(losses[4]) < 0.9
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_killed_processes_are_started_anew_and_end_with_the_same_bytes(tmp_path, victim):
+    data = write_folder(tmp_path / "data", english(400))
+    given = words(max_epochs=30, patience=30, log_every=5, checkpoint_seconds=0.5)
+    command = ["train", "esim", "--data", data, *given, "--devices", 2]
+    assert finish(start_warm(*command, "--output", tmp_path / "whole")).code == 0
+    broken = start_warm(*command, "--output", tmp_path / "broken", "--restarts", 2)
+    killed = set()
+    for _ in range(2):
+        worker = wait_for_worker(broken, victim, tmp_path / "broken.partial", killed)
+        os.kill(worker, signal.SIGKILL)
+        killed.add(worker)
+    answer = finish(broken)
+    assert answer.code == 0, answer.err
+    weights = [tmp_path / name / "model.safetensors" for name in ("whole", "broken")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def wait_for_worker(process, rank, folder, before):
+    """The process of a rank, once it has gone on from a checkpoint for a moment."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end and process.poll() is None:
+        found = [each for each in workers(rank, folder) if each not in before]
+        checkpoint = folder / "checkpoint.safetensors"
+        if found and checkpoint.exists():
+            seen = checkpoint.stat().st_mtime_ns
+            while checkpoint.exists() and checkpoint.stat().st_mtime_ns == seen:
+                time.sleep(0.02)
+            time.sleep(0.1)
+            return found[0]
+        time.sleep(0.05)
+    raise AssertionError("no worker came")
+
+
+def workers(rank, folder):
+    """Processes of this rank that write to the folder."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if not place.name.isdigit():
+            continue
+        try:
+            variables = (place / "environ").read_bytes().split(b"\0")
+            command = (place / "cmdline").read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        name = str(folder).removesuffix(".partial")
+        if f"RANK={rank}".encode() in variables and name in command:
+            found.append(int(place.name))
+    return found
+
+
+def test_the_record_of_a_run_does_not_tell_how_many_processes_it_had(tmp_path):
+    data = write_folder(tmp_path / "data", english(100))
+    given = words(max_steps=5, max_epochs=5)
+    command = ["train", "esim", "--data", data, *given, "--output", tmp_path / "two"]
+    assert finish(start_warm(*command, "--devices", 2)).code == 0
+    train("esim", data, tmp_path / "one", *given)
+    runs = [
+        json.loads((tmp_path / name / "training" / "run.json").read_text(encoding="utf-8"))
+        for name in ("one", "two")
+    ]
+    assert runs[0] == runs[1]
