@@ -75,12 +75,20 @@ def wait_for_worker(process, rank, folder, before):
         checkpoint = folder / "checkpoint.safetensors"
         if found and checkpoint.exists():
             seen = checkpoint.stat().st_mtime_ns
-            while checkpoint.exists() and checkpoint.stat().st_mtime_ns == seen:
+            while process.poll() is None and age(checkpoint) == seen:
                 time.sleep(0.02)
             time.sleep(0.1)
             return found[0]
         time.sleep(0.05)
-    raise AssertionError("no worker came")
+    raise AssertionError(process.stderr.read())
+
+
+def age(file):
+    """When a file was last written; 0 if it is gone."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def workers(rank, folder):
