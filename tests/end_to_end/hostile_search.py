@@ -83,7 +83,11 @@ def half_built(place: Path) -> None:
 
 
 INDEX = [
-    Case(title="no `--output`", command="index faq.csv", said="name the index with --output"),
+    Case(
+        title="no `--output`",
+        command="index faq.csv",
+        said="name the index with --output, or with --store",
+    ),
     Case(
         title="a file that is not there",
         command="index none.csv --output new.sq --model model",
@@ -115,10 +119,11 @@ INDEX = [
         said="faq.csv, row 3: question is empty",
     ),
     Case(
-        title="an id that stands there twice",
+        title="an id that stands there twice, with two answers",
         command=BUILD,
-        damage=file("faq.csv", "id,question\n7,a\n8,b\n7,c\n"),
-        said="faq.csv, row 4: id '7' is already used by row 2",
+        damage=file("faq.csv", "id,question,answer\n7,a,x\n8,b,y\n7,c,z\n"),
+        said="faq.csv, row 4: id '7' is already used by row 2, with another answer; rows with one "
+        "id are phrasings of one question",
     ),
     Case(
         title="a column with a name that hits use",
@@ -395,7 +400,7 @@ SEARCH = [
     Case(
         title="`--where` without a value",
         command=f"{ASKED} --where answer",
-        said="--where takes column=value, got 'answer'",
+        said="--where takes column=value, or < <= > >= != for =, got 'answer'",
     ),
     Case(
         title="`--where` with a column that is not there",
