@@ -87,6 +87,7 @@ COMPOSED_TEXTS = (
     "adds to {answer}",
     "surely better: {gains}",
     "not surely better: {gains}",
+    "layer {layer}, head {head}",
     "bias has {bias} numbers for {labels} labels",
 )
 """What the sources put together of parts that the syntax tree does not show side by side."""

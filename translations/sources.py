@@ -19,14 +19,14 @@ ERRORS = {
     "SoftqueryError", "InputError", "ConfigError", "BundleError", "MissingExtra", "ValueError",
     "TypeError", "TagError", "BrokenMessageError",
 }  # fmt: skip
-SAYING = {"note", "say", "localised", "warn", "_leave", "_named"}
+SAYING = {"note", "say", "localised", "filled_in", "warn", "_leave", "_named"}
 """Functions whose first argument people read."""
 SAYING_AT = {"refuse": 1, "error": 0, "damaged": 1, "printable": 0, "Misfit": 1}
 """Likewise, with the place of that argument."""
 COLLECTED = ("notes.", "warnings.", "problems.")
 """Lists of lines that are said later."""
 HEADINGS = {"print_table"}
-ALONE = {*HEADINGS, "localised", "_named", "note", "_leave"}
+ALONE = {*HEADINGS, "localised", "filled_in", "_named", "note", "_leave"}
 """What these are given is shown by itself, be it a single word."""
 TEXT_ARGUMENTS = {
     "needed_for", "told", "noun", "printed", "found", "remedy", "says", "verdict", "problem",
@@ -48,6 +48,7 @@ TABLES = {
     "cli/terminal/localised_help.py": ("HELP_WORDS", "USAGE"),
     "cli/tune.py": ("FIGURES",),
     "demo/samples/__init__.py": ("SAMPLES",),
+    "explain/layout.py": ("NOTE", "TITLE", "WHY"),
     "files/text_lines.py": ("_FOREIGN",),
 }
 """Constants that hold what is shown; of a dictionary, its values."""

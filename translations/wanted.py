@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from softquery.explain.localised_pages import page_texts
 from softquery.language.text_catalogue import PLACE
 from translations.foreign import FOREIGN_TEXTS
 from translations.help_texts import help_texts
@@ -20,6 +21,9 @@ def wanted_texts(package: Path) -> dict[str, list[str]]:
     found.setdefault(PLACE, ["errors.py"])
     for text, origin in FOREIGN_TEXTS.items():
         found.setdefault(text, [origin])
+    for template in sorted((package / "explain").glob("*.html")):
+        for text in page_texts(template.read_text(encoding="utf-8")):
+            found.setdefault(text, [f"explain/{template.name}"])
     for text, model in _summaries(package).items():
         found.setdefault(text, [model])
     return found

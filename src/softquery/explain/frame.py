@@ -10,7 +10,8 @@ from string import Template
 
 from softquery.explain.layout import Chance, HasAnswer, chances, percent
 from softquery.explain.lettering import escaped, isolated, visible
-from softquery.explain.svg import read_resource
+from softquery.explain.localised_pages import localised_page
+from softquery.language import localised
 
 
 def page(
@@ -42,7 +43,7 @@ def page(
         f'<script type="application/json" id="weights">{data}</script>\n<script>{script}</script>\n'
     )
     # What was substituted is not scanned again, so that a sentence with "$maps" stays a sentence.
-    return Template(read_resource("page.html")).substitute(
+    return Template(localised_page("page.html")).substitute(
         policy=policy(style, script),
         title=f"{escaped(isolated(visible(headline)))} · {question}",
         style=style,
@@ -72,7 +73,8 @@ def _hash(text: str) -> str:
 def chances_markup(alignment: HasAnswer) -> str:
     """The labels with their probabilities as a list of bars."""
     rows = "\n".join(_chance(each) for each in chances(alignment))
-    return f'<ul class="chances" aria-label="Probabilities">\n{rows}\n</ul>' if rows else ""
+    label = localised("Probabilities")
+    return f'<ul class="chances" aria-label="{label}">\n{rows}\n</ul>' if rows else ""
 
 
 def _chance(chance: Chance) -> str:

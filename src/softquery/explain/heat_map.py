@@ -15,6 +15,7 @@ from softquery.explain.lettering import (
     text_width,
     visible_token,
 )
+from softquery.language import localised
 
 TitleParts = tuple[str, str, str, str]
 LEGEND_WIDTH = 120.0
@@ -42,6 +43,17 @@ def cell_size(num_tokens: int) -> float:
     return float(min(_LARGEST_CELL, max(_SMALLEST_CELL, _ROOM / max(num_tokens, 1))))
 
 
+def split_title(text: str) -> tuple[str, str, str]:
+    """What stands before, between and after the two names in the title of a map.
+
+    >>> split_title("Each {own} asks the {other}")
+    ('Each ', ' asks the ', '')
+    """
+    before, rest = text.split("{own}")
+    between, after = rest.split("{other}")
+    return before, between, after
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HeatMap:
     """The measures of one map, and its markup."""
@@ -58,17 +70,18 @@ class HeatMap:
     @property
     def title_parts(self) -> TitleParts:
         """The title in four parts; the second and the fourth name the sentences."""
-        return self.title or (
-            "Each word of the ",
-            f"{self.side} sentence",
-            " asks the ",
-            self.other,
-        )
+        if self.title:
+            return self.title
+        before, between, _ = split_title(localised("Each word of the {own} asks the {other}"))
+        own = localised("first sentence" if self.side == "first" else "second sentence")
+        return (before, own, between, localised("first" if self.other == "first" else "second"))
 
     @property
     def nothing(self) -> str:
         """The text shown in place of a map without cells."""
-        return f"there is no word that {'is asked' if self.askers else 'asks'}"
+        if self.askers:
+            return localised("there is no word that is asked")
+        return localised("there is no word that asks")
 
     @property
     def other(self) -> Side:

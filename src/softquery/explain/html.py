@@ -30,9 +30,11 @@ from softquery.explain.lettering import (
     shortened,
     visible_token,
 )
+from softquery.explain.localised_pages import localised_page
 from softquery.explain.reason_html import reasons_css, reasons_panel
 from softquery.explain.svg import picture_css, read_resource
 from softquery.explain.text_weights import TextWeights
+from softquery.language import localised
 
 
 def to_html(alignment: PairAlignment) -> str:
@@ -50,15 +52,15 @@ def to_html(alignment: PairAlignment) -> str:
     >>> "<b>" in page, "&lt;b&gt;" in page
     (False, True)
     """
-    panels = Template(read_resource("pair_panels.html")).substitute(
+    panels = Template(localised_page("pair_panels.html")).substitute(
         first=_sentence("first", alignment.first, alignment.first_tokens),
         second=_sentence("second", alignment.second, alignment.second_tokens),
         maps=_maps(alignment),
     )
     return page(
         headline(alignment),
-        kind=answer_kind(alignment),
-        question="who asked whom?",
+        kind=localised(answer_kind(alignment)),
+        question=localised("who asked whom?"),
         model=alignment.model,
         aside=chances_markup(alignment),
         style=read_resource("page.css") + picture_css() + reasons_css(alignment.reasons),
@@ -70,9 +72,10 @@ def to_html(alignment: PairAlignment) -> str:
 
 def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
     """The sentence as a row of chips, in its own writing direction."""
+    own = localised("first sentence" if side == "first" else "second sentence")
     spoken = language("".join(tokens))
     attributes = f' lang="{spoken}"' if spoken else ""
-    nothing = '<span class="quiet">no words</span>'
+    nothing = f'<span class="quiet">{localised("no words")}</span>'
     chips = "\n".join(
         f'<button type="button" class="chip" data-side="{side}" data-index="{index}">'
         f'<bdi class="token">{escaped(shortened(visible_token(token)))}</bdi>'
@@ -82,7 +85,7 @@ def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
     return (
         f'<div class="sentence {side}" role="group" aria-labelledby="{side}-sentence"'
         f' dir="{direction("".join(tokens))}">\n'
-        f'<div class="caption" id="{side}-sentence"><h2>{side} sentence</h2>'
+        f'<div class="caption" id="{side}-sentence"><h2>{own}</h2>'
         f'<bdi class="quiet"{attributes}>{escaped(sentence)}</bdi></div>\n'
         f'<div class="chips"{attributes}>\n'
         f"{chips or nothing}\n</div>\n</div>"
@@ -104,9 +107,10 @@ def figure(drawing: HeatMap, top: float) -> str:
     )
     name = "".join(drawing.title_parts)
     legend = f'<svg width="{LEGEND_WIDTH + 4:g}" height="20">{drawing.legend()}</svg>'
+    note = localised(NOTE)
     width, height = math.ceil(drawing.width), math.ceil(drawing.height(top))
     return (
-        f'<figure><figcaption><span>{title}</span><span class="key quiet">{NOTE}{legend}</span>'
+        f'<figure><figcaption><span>{title}</span><span class="key quiet">{note}{legend}</span>'
         f'</figcaption>\n<div class="scroll" tabindex="0" role="group" aria-label="{name}">'
         f'<svg width="{width}" height="{height}" role="img" aria-label="{name}">\n'
         f"{drawing.markup(top)}</svg></div></figure>"
@@ -120,6 +124,12 @@ def _data(alignment: PairAlignment) -> str:
             "second": _rounded(alignment.second_to_first),
             "levels": NUM_LEVELS,
             "exponent": EXPONENT,
+            "words": {
+                "asks": f" {localised('asks')} ",
+                "asked": f" {localised('is asked by')} ",
+                "nobody": localised("nobody"),
+                "more": localised(", and {count} more"),
+            },
         }
     )
 
@@ -142,8 +152,8 @@ def text_to_html(shown: TextWeights) -> str:
     (False, True)
     """
     spoken = language(shown.text)
-    panels = Template(read_resource("text_panels.html")).substitute(
-        question=TITLE,
+    panels = Template(localised_page("text_panels.html")).substitute(
+        question=localised(TITLE),
         attributes=f' lang="{spoken}"' if spoken else "",
         direction=direction(shown.text),
         body=_body(shown),
@@ -153,7 +163,7 @@ def text_to_html(shown: TextWeights) -> str:
     reasons = (shown.reasons, shown.contributions)
     return page(
         headline(shown),
-        kind=answer_kind(shown),
+        kind=localised(answer_kind(shown)),
         question=text_question(shown).lower(),
         model=shown.model,
         aside=chances_markup(shown),
@@ -171,7 +181,11 @@ def _body(shown: TextWeights) -> str:
             for token, weight, strength in zip(tokens, weights, strengths, strict=True)
         )
         parts.append(f'<div class="said">{_share(shown, place)}<p>{words}</p></div>')
-    return "\n".join(parts) if any(shown.sentences) else '<p class="quiet">there is no word</p>'
+    return (
+        "\n".join(parts)
+        if any(shown.sentences)
+        else f'<p class="quiet">{localised("there is no word")}</p>'
+    )
 
 
 def _word(token: str, weight: float, strength: float) -> str:
@@ -189,7 +203,11 @@ def _share(shown: TextWeights, place: int) -> str:
 
 
 def _key(shown: TextWeights) -> str:
-    words = "The darker a word, the more of the answer was read off it"
     if shown.sentence_weights is None:
-        return f"{words}; point at it for its weight."
-    return f"{words}; the numbers are the weights of the sentences, a word's is told on pointing."
+        return localised(
+            "The darker a word, the more of the answer was read off it; point at it for its weight."
+        )
+    return localised(
+        "The darker a word, the more of the answer was read off it; the numbers are the weights of "
+        "the sentences, a word's is told on pointing."
+    )

@@ -21,6 +21,7 @@ from softquery.explain.lettering import (
 from softquery.explain.reason_layout import ReasonLayout, arrange_reasons
 from softquery.explain.reasons import Reasons
 from softquery.explain.text_weights import TextWeights
+from softquery.language import localised
 
 _MOST_LABELS = 5
 
@@ -58,7 +59,7 @@ def headline(alignment: HasAnswer) -> str:
     """The answer in short: the label, the grade, or that there is no answer."""
     if alignment.label is not None:
         return alignment.label
-    return "no answer" if alignment.probabilities else f"{alignment.score:.2f}"
+    return localised("no answer") if alignment.probabilities else f"{alignment.score:.2f}"
 
 
 def chances(alignment: HasAnswer) -> list[Chance]:
@@ -310,7 +311,7 @@ def arrange_text(shown: TextWeights) -> TextLayout:
 
 def text_question(shown: TextWeights) -> str:
     """What a picture of a text answers."""
-    return TITLE if shown.reasons is None else WHY
+    return localised(TITLE if shown.reasons is None else WHY)
 
 
 def line_at(place: int) -> float:

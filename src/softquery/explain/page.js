@@ -5,6 +5,7 @@
   const threads = document.querySelector(".threads");
   const reading = document.querySelector(".reading");
   const maps = document.querySelector(".maps");
+  const words = data.words;
   const hint = reading.textContent;
   const sides = ["first", "second"];
   const chips = Object.fromEntries(
@@ -90,13 +91,13 @@
     order.sort((one, two) => weights[two] - weights[one]);
     const head = document.createElement("strong");
     head.append(...wordOf(chosen.side, chosen.index));
-    const parts = [head, asks ? " asks " : " is asked by "];
+    const parts = [head, asks ? words.asks : words.asked];
     order.slice(0, 5).forEach((index, place) => {
       if (place) parts.push(", ");
       parts.push(...wordOf(other(chosen.side), index), ` ${weights[index].toFixed(2)}`);
     });
-    if (!order.length) parts.push("nobody");
-    if (order.length > 5) parts.push(`, and ${order.length - 5} more`);
+    if (!order.length) parts.push(words.nobody);
+    if (order.length > 5) parts.push(words.more.replace("{count}", order.length - 5));
     reading.replaceChildren(...parts);
   }
 

@@ -20,6 +20,7 @@ from softquery.explain.reason_layout import (
 from softquery.explain.reason_svg import legend_markup
 from softquery.explain.reasons import Reasons, WordReason, signed
 from softquery.explain.svg import read_resource
+from softquery.language import localised
 
 _SIDES = ("first", "second")
 
@@ -57,13 +58,14 @@ def reasons_panel(reasons: Reasons | None, *, is_pair: bool) -> str:
 
 def _note(reasons: Reasons) -> str:
     note = reason_note(reasons)
-    return f"{note[0].upper()}{note[1:]}. Green speaks for the answer, red against it."
+    colours = localised(". Green speaks for the answer, red against it.")
+    return f"{note[0].upper()}{note[1:]}{colours}"
 
 
 def _line(words: list[str], text: str, side: str) -> str:
     spoken = language(text)
     attributes = f' lang="{spoken}"' if spoken else ""
-    nothing = '<span class="quiet">no words</span>'
+    nothing = f'<span class="quiet">{localised("no words")}</span>'
     return (
         f'<p class="reasons {side}"{attributes} dir="{direction(text)}">'
         f"{' '.join(words) or nothing}</p>"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from softquery.explain.colours import Side
 from softquery.explain.lettering import fitted, shortened, text_width, visible, visible_token
 from softquery.explain.reasons import Reasons, WordReason, signed
+from softquery.language import filled_in, localised
 
 TITLE_SIZE, NOTE_SIZE, WORD_SIZE, NUMBER_SIZE = 14.0, 12.0, 15.0, 10.5
 WORD_HEIGHT, WORD_PAD = 26.0, 6.0
@@ -59,18 +60,23 @@ class ReasonLayout:
 
 def reason_title(reasons: Reasons) -> str:
     """What is shown, as a question."""
-    answer = f"“{shortened(visible(reasons.answer))}”" if reasons.answer else "the grade"
+    named = f"“{shortened(visible(reasons.answer))}”" if reasons.answer else localised("the grade")
     if reasons.method == "left out":
-        return f"What does {answer} owe to each word?"
-    return f"What does the state of each word add to {answer}?"
+        return filled_in("What does {answer} owe to each word?", {"answer": named})
+    return filled_in("What does the state of each word add to {answer}?", {"answer": named})
 
 
 def reason_note(reasons: Reasons) -> str:
     """What the numbers mean, in one line."""
     if reasons.method == "left out":
-        return "by how much its log-odds fall without the word; a word below 0 speaks against it"
+        return localised(
+            "by how much its log-odds fall without the word; a word below 0 speaks against it"
+        )
     base, score = signed(reasons.base or 0.0), signed(reasons.score)
-    return f"the numbers and the bias, {base}, add up to the logit, {score} above the others' mean"
+    return filled_in(
+        "the numbers and the bias, {base}, add up to the logit, {score} above the others' mean",
+        {"base": base, "score": score},
+    )
 
 
 def told(reason: WordReason) -> str:
@@ -83,7 +89,8 @@ def told(reason: WordReason) -> str:
 
     if reason.probability is None:
         return signed(reason.change)
-    return f"{signed(reason.change)}; {percent(reason.probability)} without it"
+    without = filled_in("{share} without it", {"share": percent(reason.probability)})
+    return f"{signed(reason.change)}; {without}"
 
 
 def arrange_reasons(reasons: Reasons, width: float, *, is_pair: bool) -> ReasonLayout:

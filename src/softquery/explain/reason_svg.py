@@ -5,6 +5,7 @@ from softquery.explain.colours import NUM_LEVELS, Hue, level_class, reason_hue
 from softquery.explain.lettering import escaped, isolated
 from softquery.explain.reason_layout import ReasonLayout, ReasonWord
 from softquery.explain.reasons import signed
+from softquery.language import localised
 
 
 def reasons_markup(layout: ReasonLayout) -> str:
@@ -12,7 +13,7 @@ def reasons_markup(layout: ReasonLayout) -> str:
     dots = "".join(
         f'<circle class="{dot.side}" cx="5" cy="{dot.y + 13:.1f}" r="5"/>' for dot in layout.dots
     )
-    nothing = '<text class="note" y="60">there is no word</text>\n'
+    nothing = f'<text class="note" y="60">{localised("there is no word")}</text>\n'
     return (
         f'<text class="title" y="{measures.TITLE_AT:g}">{escaped(layout.title)}</text>\n'
         f'<text class="note" y="{measures.NOTE_AT:g}">{escaped(layout.note)}</text>\n'

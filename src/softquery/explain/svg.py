@@ -32,6 +32,7 @@ from softquery.explain.layout import (
 from softquery.explain.lettering import escaped, fitted, isolated, visible
 from softquery.explain.reason_svg import reasons_markup
 from softquery.explain.text_weights import TextWeights
+from softquery.language import filled_in, localised
 
 
 @lru_cache(maxsize=8)
@@ -68,9 +69,11 @@ def to_svg(alignment: PairAlignment) -> str:
         opening(
             round(layout.width),
             round(layout.height),
-            title=f"Who asked whom: {escaped(headline(alignment))}",
-            description=f"Attention weights between “{escaped(first)}” and “{escaped(second)}”"
-            " in both directions.",
+            title=f"{localised('Who asked whom')}: {escaped(headline(alignment))}",
+            description=filled_in(
+                "Attention weights between “{first}” and “{second}” in both directions.",
+                {"first": escaped(first), "second": escaped(second)},
+            ),
         )
         + moved(measures.PADDING, measures.PADDING, _sentences(alignment, layout))
         + moved(layout.answer_at, measures.PADDING, answer_markup(alignment))
@@ -116,7 +119,9 @@ def moved(x: float, y: float, markup: str) -> str:
 def _sentences(alignment: PairAlignment, layout: PairLayout) -> str:
     model = f" · {visible(alignment.model)}" if alignment.model else ""
     note = escaped(
-        fitted(f"Who asked whom?{model}", 12.0, layout.answer_at - measures.PADDING - 40)
+        fitted(
+            f"{localised('Who asked whom?')}{model}", 12.0, layout.answer_at - measures.PADDING - 40
+        )
     )
     return f'<text class="note" y="11">{note}</text>\n' + "".join(map(line_markup, layout.lines))
 
@@ -137,7 +142,7 @@ def map_heading(drawing: HeatMap) -> str:
         f'<text class="title" y="{measures.TITLE_AT:g}">'
         f'{before}<tspan class="{drawing.side}">{own}</tspan>'
         f'{between}<tspan class="{drawing.other}">{other}</tspan></text>\n'
-        f'<text class="note" y="{measures.NOTE_AT:g}">{measures.NOTE}</text>\n'
+        f'<text class="note" y="{measures.NOTE_AT:g}">{localised(measures.NOTE)}</text>\n'
         f"{moved(*measures.LEGEND_AT, drawing.legend())}"
     )
 
@@ -147,7 +152,7 @@ def answer_markup(alignment: HasAnswer) -> str:
     word = escaped(fitted(visible(headline(alignment)), 22.0, measures.ANSWER_WIDTH))
     bars = (_bar(each, bar_at(row)) for row, each in enumerate(chances(alignment)))
     return (
-        f'<text class="note" y="11">{answer_kind(alignment)}</text>\n'
+        f'<text class="note" y="11">{localised(answer_kind(alignment))}</text>\n'
         f'<text class="text strong" y="37" font-size="22">{word}</text>\n{"".join(bars)}'
     )
 
@@ -187,20 +192,20 @@ def text_to_svg(shown: TextWeights) -> str:
     if layout.title_at is not None:
         title = (
             f'<text class="title" x="{measures.PADDING:g}" y="{layout.title_at:.1f}">'
-            f"{measures.TITLE}</text>\n"
+            f"{localised(measures.TITLE)}</text>\n"
         )
     if not layout.words:
         body = moved(
             measures.PADDING,
             below + 40 + (28 if title else 0),
-            '<text class="note">there is no word</text>\n',
+            f'<text class="note">{localised("there is no word")}</text>\n',
         )
     return (
         opening(
             round(layout.width),
             round(layout.height),
             title=f"{text_question(shown)} {escaped(headline(shown))}",
-            description=f"Attention weights of the words of “{text}”.",
+            description=filled_in("Attention weights of the words of “{text}”.", {"text": text}),
         )
         + moved(measures.PADDING, measures.PADDING, _text(shown, layout))
         + moved(layout.answer_at, measures.PADDING, answer_markup(shown))
@@ -235,7 +240,7 @@ def _word(word: PlacedWord) -> str:
 def _share(share: Share) -> str:
     level = level_class("second", share.weight)
     return (
-        f"<g><title>sentence: {share.weight:.2f}</title>"
+        f"<g><title>{localised('sentence')}: {share.weight:.2f}</title>"
         f'<rect class="{level}" x="{measures.PADDING:g}" y="{share.y:.1f}"'
         f' width="{measures.SHARE_WIDTH - 12:g}" height="{share.height:.1f}" rx="5"/>'
         f'<text class="ink-{level}" x="{measures.PADDING + (measures.SHARE_WIDTH - 12) / 2:.1f}"'

@@ -19,6 +19,7 @@ from softquery.explain.png import text_to_png, to_png
 from softquery.explain.self_attention import SelfAttention
 from softquery.explain.svg import text_to_svg, to_svg
 from softquery.explain.text_weights import TextWeights
+from softquery.language import ENGLISH, speaking
 
 Explanation: TypeAlias = PairAlignment | TextWeights | GenerationAlignment | SelfAttention
 
@@ -62,7 +63,8 @@ def write_explanation(shown: Explanation, path: str | PathLike[str]) -> Path:
     target, forms = Path(path), _FORMS[type(shown)]
     ending = target.suffix.lower()
     if ending == ".png":
-        forms.png(shown, target)
+        with speaking(ENGLISH):  # few fonts of a machine have all characters
+            forms.png(shown, target)
     elif ending == ".json":
         write_text(target, forms.json(shown) + "\n")
     else:

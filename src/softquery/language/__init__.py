@@ -6,6 +6,7 @@ language. What is not found there stays English. Who reads English never opens a
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -16,6 +17,7 @@ LOCALE_VARIABLES = (VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG")
 CATALOGUES = {"zh": "zh_CN"}
 """The folder of the catalogue, by the language that a locale begins with."""
 
+_NAME = re.compile(r"\{([a-z_]+)\}")
 _chosen: list[str] = []
 
 
@@ -79,3 +81,16 @@ def localised(text: str) -> str:
     from softquery.language.text_catalogue import open_catalogue
 
     return open_catalogue(language).localise(text)
+
+
+def filled_in(text: str, values: Mapping[str, str]) -> str:
+    """A text in the current language, with what users wrote in its places, word for word.
+
+    Args:
+        text: Has names in braces.
+        values: What stands in place of each name.
+
+    >>> filled_in("Who asked {name}?", {"name": "{nobody}"})
+    'Who asked {nobody}?'
+    """
+    return _NAME.sub(lambda found: values[found[1]], localised(text))

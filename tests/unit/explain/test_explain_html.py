@@ -125,6 +125,12 @@ def test_the_script_gets_the_weights_and_the_bend_of_the_colours():
         "second": [[0.25, 0.75]],
         "levels": NUM_LEVELS,
         "exponent": EXPONENT,
+        "words": {
+            "asks": " asks ",
+            "asked": " is asked by ",
+            "nobody": "nobody",
+            "more": ", and {count} more",
+        },
     }
 
 

@@ -10,6 +10,7 @@ from softquery.explain.lettering import direction, escaped, language
 from softquery.explain.maps.maps_layout import Maps, drawings, fact_of, title_of
 from softquery.explain.self_attention import SelfAttention
 from softquery.explain.svg import picture_css, read_resource
+from softquery.language import localised
 
 
 def generation_html(alignment: GenerationAlignment) -> str:
@@ -17,15 +18,15 @@ def generation_html(alignment: GenerationAlignment) -> str:
     fact = _fact(alignment)
     source = alignment.source
     aside = (
-        f'<div><p class="quiet">source</p><p class="first-ink"{_spoken(source)}>'
+        f'<div><p class="quiet">{localised("source")}</p><p class="first-ink"{_spoken(source)}>'
         f"<bdi>{escaped(source)}</bdi></p>{fact}</div>"
     )
-    return _page(alignment, "generated text", aside)
+    return _page(alignment, localised("generated text"), aside)
 
 
 def self_html(shown: SelfAttention) -> str:
     """Whom the tokens of a text asked, as a page without a script."""
-    return _page(shown, "text", f"<div>{_fact(shown)}</div>")
+    return _page(shown, localised("text"), f"<div>{_fact(shown)}</div>")
 
 
 def _page(shown: Maps, kind: str, aside: str) -> str:
@@ -33,16 +34,17 @@ def _page(shown: Maps, kind: str, aside: str) -> str:
     panels = f'<section class="panel maps" aria-label="{escaped(title_of(shown))}">\n'
     panels += f"{figure(first, first.top)}\n</section>\n"
     if heads:
+        every = localised("Every layer and head")
         figures = "\n".join(_small(name, drawing) for name, drawing in heads)
         panels += (
-            '<section class="panel" aria-label="Every layer and head">\n'
-            '<h2>Every layer and head</h2>\n<div class="maps heads">\n'
+            f'<section class="panel" aria-label="{every}">\n'
+            f'<h2>{every}</h2>\n<div class="maps heads">\n'
             f"{figures}\n</div>\n</section>\n"
         )
     return page(
         shown.text,
         kind=kind,
-        question="who asked whom?",
+        question=localised("who asked whom?"),
         model=shown.model,
         aside=aside,
         style=read_resource("page.css") + read_resource("maps_page.css") + picture_css(),

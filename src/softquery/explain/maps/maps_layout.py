@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from softquery.explain.colours import Side
 from softquery.explain.generation import GenerationAlignment, Weights
-from softquery.explain.heat_map import HeatMap, TitleParts, cell_size
+from softquery.explain.heat_map import HeatMap, TitleParts, cell_size, split_title
 from softquery.explain.layout import (
     ANSWER_WIDTH,
     HEADING,
@@ -15,6 +15,7 @@ from softquery.explain.layout import (
 )
 from softquery.explain.lettering import visible
 from softquery.explain.self_attention import SelfAttention
+from softquery.language import filled_in, localised
 
 Maps = GenerationAlignment | SelfAttention
 SMALL_CELL = 14.0
@@ -56,30 +57,38 @@ class MapsLayout:
 def fact_of(shown: Maps) -> tuple[str, str]:
     """What is told beside the texts: the score of a generated text, else how much is drawn."""
     if isinstance(shown, GenerationAlignment):
-        return "score", f"{shown.score:.2f}".replace("-", "−")
+        return localised("score"), f"{shown.score:.2f}".replace("-", "−")
     num_layers, num_heads = shown.weights.shape[:2]
-    return "layers × heads", f"{num_layers} × {num_heads}"
+    return localised("layers × heads"), f"{num_layers} × {num_heads}"
 
 
 def title_of(shown: Maps) -> str:
     """What a picture is called."""
     if isinstance(shown, GenerationAlignment):
-        return f"Where “{visible(shown.text)}” looked in “{visible(shown.source)}”"
-    return f"Whom the tokens of “{visible(shown.text)}” asked"
+        texts = {"text": visible(shown.text), "source": visible(shown.source)}
+        return filled_in("Where “{text}” looked in “{source}”", texts)
+    return filled_in("Whom the tokens of “{text}” asked", {"text": visible(shown.text)})
 
 
 def map_title(shown: Maps) -> TitleParts:
     """The title of the first map, in four parts; the second and the fourth are coloured."""
     if isinstance(shown, SelfAttention):
-        return ("Mean of all heads: each ", "token", " asks every ", "token")
-    if shown.heads():
-        return ("Mean of all heads: the ", "answer", " asks the ", "source")
-    return ("Each token of the ", "answer", " asks the ", "source")
+        own = other = localised("token")
+        text = localised("Mean of all heads: each {own} asks every {other}")
+    else:
+        own, other = localised("answer"), localised("source")
+        text = localised(
+            "Mean of all heads: the {own} asks the {other}"
+            if shown.heads()
+            else "Each token of the {own} asks the {other}"
+        )
+    before, between, _ = split_title(text)
+    return (before, own, between, other)
 
 
 def drawings(shown: Maps) -> list[tuple[str, HeatMap]]:
     """The first map, then that of every head with its name."""
-    heads = [(name, _map(shown, each, SMALL_CELL)) for name, each in shown.heads()]
+    heads = [(localised(name), _map(shown, each, SMALL_CELL)) for name, each in shown.heads()]
     first = _map(shown, shown.mean, cell_size(max(shown.weights.shape[-2:])), map_title(shown))
     return [("", first), *heads]
 
@@ -109,7 +118,7 @@ def arrange_maps(shown: Maps) -> MapsLayout:
         y += max(sizes[place][1] for place in row) + _GAP
     model = f" · {visible(shown.model)}" if shown.model else ""
     return MapsLayout(
-        note=f"Who asked whom?{model}",
+        note=f"{localised('Who asked whom?')}{model}",
         lines=tuple(lines),
         fact=fact_of(shown),
         title=title_of(shown),

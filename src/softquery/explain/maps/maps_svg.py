@@ -13,6 +13,7 @@ from softquery.explain.maps.maps_layout import (
 )
 from softquery.explain.self_attention import SelfAttention
 from softquery.explain.svg import line_markup, map_heading, moved, opening, rule
+from softquery.language import filled_in
 
 
 def generation_svg(alignment: GenerationAlignment) -> str:
@@ -26,7 +27,9 @@ def generation_svg(alignment: GenerationAlignment) -> str:
     True
     """
     source = escaped(isolated(visible(alignment.source)))
-    return _drawn(alignment, f"Attention weights from the answer to “{source}”.")
+    return _drawn(
+        alignment, filled_in("Attention weights from the answer to “{source}”.", {"source": source})
+    )
 
 
 def self_svg(shown: SelfAttention) -> str:
@@ -38,7 +41,8 @@ def self_svg(shown: SelfAttention) -> str:
     True
     """
     text = escaped(isolated(visible(shown.text)))
-    return _drawn(shown, f"Attention weights of every layer and head within “{text}”.")
+    description = "Attention weights of every layer and head within “{text}”."
+    return _drawn(shown, filled_in(description, {"text": text}))
 
 
 def _drawn(shown: Maps, description: str) -> str:
