@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from softquery.explain.localised_pages import page_texts
+from softquery.language.page_templates import page_texts
 from softquery.language.text_catalogue import PLACE
 from translations.foreign import FOREIGN_TEXTS
 from translations.help_texts import help_texts

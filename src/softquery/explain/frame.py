@@ -10,8 +10,9 @@ from string import Template
 
 from softquery.explain.layout import Chance, HasAnswer, chances, percent
 from softquery.explain.lettering import escaped, isolated, visible
-from softquery.explain.localised_pages import localised_page
+from softquery.explain.svg import read_resource
 from softquery.language import localised
+from softquery.language.page_templates import localised_template
 
 
 def page(
@@ -43,7 +44,7 @@ def page(
         f'<script type="application/json" id="weights">{data}</script>\n<script>{script}</script>\n'
     )
     # What was substituted is not scanned again, so that a sentence with "$maps" stays a sentence.
-    return Template(localised_page("page.html")).substitute(
+    return Template(localised_template(read_resource("page.html"))).substitute(
         policy=policy(style, script),
         title=f"{escaped(isolated(visible(headline)))} · {question}",
         style=style,

@@ -30,11 +30,11 @@ from softquery.explain.lettering import (
     shortened,
     visible_token,
 )
-from softquery.explain.localised_pages import localised_page
 from softquery.explain.reason_html import reasons_css, reasons_panel
 from softquery.explain.svg import picture_css, read_resource
 from softquery.explain.text_weights import TextWeights
 from softquery.language import localised
+from softquery.language.page_templates import localised_template
 
 
 def to_html(alignment: PairAlignment) -> str:
@@ -52,7 +52,7 @@ def to_html(alignment: PairAlignment) -> str:
     >>> "<b>" in page, "&lt;b&gt;" in page
     (False, True)
     """
-    panels = Template(localised_page("pair_panels.html")).substitute(
+    panels = Template(localised_template(read_resource("pair_panels.html"))).substitute(
         first=_sentence("first", alignment.first, alignment.first_tokens),
         second=_sentence("second", alignment.second, alignment.second_tokens),
         maps=_maps(alignment),
@@ -152,7 +152,7 @@ def text_to_html(shown: TextWeights) -> str:
     (False, True)
     """
     spoken = language(shown.text)
-    panels = Template(localised_page("text_panels.html")).substitute(
+    panels = Template(localised_template(read_resource("text_panels.html"))).substitute(
         question=localised(TITLE),
         attributes=f' lang="{spoken}"' if spoken else "",
         direction=direction(shown.text),

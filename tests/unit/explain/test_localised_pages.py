@@ -7,9 +7,9 @@ import pytest
 
 from softquery.explain import PairAlignment
 from softquery.explain.html import to_html
-from softquery.explain.localised_pages import localised_page, page_texts
-from softquery.explain.svg import to_svg
+from softquery.explain.svg import read_resource, to_svg
 from softquery.language import speaking
+from softquery.language.page_templates import localised_template, page_texts
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -60,8 +60,8 @@ def test_what_users_wrote_stays(alignment):
 
 @pytest.mark.parametrize("name", ["page.html", "pair_panels.html", "text_panels.html"])
 def test_every_text_of_a_template_is_translated(name):
-    english = page_texts(localised_page(name))
+    english = page_texts(localised_template(read_resource(name)))
     with speaking("zh_CN"):
-        chinese = page_texts(localised_page(name))
+        chinese = page_texts(localised_template(read_resource(name)))
     assert len(chinese) == len(english)
     assert [text for text in chinese if not CHINESE.search(text)] == []

@@ -1,8 +1,7 @@
-"""The pages of this folder in the reader's language, before anybody's text is in them."""
+"""Templates of pages in the reader's language, before anybody's text is in them."""
 
 import re
 
-from softquery.explain.svg import read_resource
 from softquery.language import ENGLISH, current_language, localised
 
 _TEXT = re.compile(r'(?<=>)[^<>$]+(?=<)|(?<=aria-label=")[^"$]+(?=")')
@@ -19,13 +18,12 @@ def page_texts(template: str) -> list[str]:
     return [text for text in found if text]
 
 
-def localised_page(name: str) -> str:
-    """A template of this folder, in the reader's language.
+def localised_template(template: str) -> str:
+    """A template in the reader's language.
 
     Args:
-        name: Its file.
+        template: Markup, with names after a dollar where something is put in later.
     """
-    template = read_resource(name)
     if current_language() == ENGLISH:
         return template
     tag = current_language().replace("_", "-")
