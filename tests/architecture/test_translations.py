@@ -21,7 +21,7 @@ TO_DO = "run `python translations` in the repository, translate what it lists, a
 CHINESE = re.compile("[\u4e00-\u9fff（）：；，]")
 ALIKE = {
     *("MB", "Python", "ms", "p50 ms", "softquery", "bert", "dev", "elmo", "measured_on"),
-    *("per cent", "--text"),
+    *("per cent", "--text", "token"),
 }
 """Names and units, which are the same in both languages."""
 
