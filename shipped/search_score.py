@@ -46,7 +46,7 @@ STAGE_OF = {
 }  # fmt: skip
 LEARNED_UNANSWERABLE, UNANSWERABLE, ONE_ROW, DOUBTFUL = 3.0, 0.3, 0.5, 0.3
 """What a query counts beside one that has an answer: one without, to trust, which must tell the two
-apart, and to calibration and thresholds, where they are to be about a tenth of all; any query of an
+apart, and to calibration, where they are to be about a tenth of all; any query of an
 index of one row per intent, which nobody would have drawn so; and, in calibration, one without an
 answer in an index of paraphrases, of which some mean the same as a stored row without being marked
 so."""
@@ -164,7 +164,11 @@ def answers(found: Fit, table: Table, records: Sequence[Record]) -> list[Answer]
 
 
 def calibrate(found: Sequence[Answer]) -> tuple[float, float, AimCurve]:
-    """Slope, offset and the curve of thresholds, every case counting alike."""
+    """Slope, offset and the curve of thresholds, every case counting alike.
+
+    The curve is one of queries that have an answer. Those that have none are kept out by what they
+    do to slope and offset.
+    """
     counts = Counter((each.set, each.case) for each in found)
     weights = np.array(
         [importance(each, UNANSWERABLE, DOUBTFUL) / counts[each.set, each.case] for each in found]
@@ -177,10 +181,9 @@ def calibrate(found: Sequence[Answer]) -> tuple[float, float, AimCurve]:
     grid = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, MOST_THRESHOLDS)), 4))
     precision, coverage = [], []
     for threshold in grid.tolist():
-        given = scores >= threshold
+        given = (scores >= threshold) & answerable
         precision.append(float(weights[given] @ right[given] / max(weights[given].sum(), 1e-9)))
-        share = weights[given & answerable].sum() / weights[answerable].sum()
-        coverage.append(float(share))
+        coverage.append(float(weights[given].sum() / weights[answerable].sum()))
     kept = [place for place, value in enumerate(coverage) if value > 0]
     curve = AimCurve(*([column[k] for k in kept] for column in (grid, precision, coverage)))
     return float(slope), offset, curve
