@@ -131,6 +131,9 @@ class RowStore(Protocol):
     def statistics(self, words: Iterable[str]) -> RowStatistics:
         """How many rows there are, and how many have each of some words."""
 
+    def words_of_length(self, least: int, most: int) -> dict[str, int]:
+        """The words that rows have, of so many letters, each with how many rows have it."""
+
     def state(self) -> StoreState:
         """The state of the index as it is now."""
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from softquery.errors import ConfigError
 from softquery.search.query.index_models import IndexModels, QueryWords
+from softquery.search.query.misspelt import MORE_USUAL, replaced
 from softquery.search.query.retrieval import (
     FUSION,
     MOST_CANDIDATES,
@@ -25,6 +26,7 @@ from softquery.search.query.stages import RERANK, VECTORS, WORDS
 from softquery.search.storage.entries import MATCHED
 from softquery.search.storage.packed_encodings import EncodingPacker
 from softquery.search.storage.searched_texts import read_text
+from softquery.search.storage.spelling import LONG, Spellings, is_spelt
 from softquery.search.storage.word_recall import most_weight, query_weights
 from softquery.search.stores.row_store import RecallRequest, RowStore, StoredRow
 from softquery.search.stores.word_weights import bm25, kept_word
@@ -70,6 +72,8 @@ class StoreRows:
         """See `SearchedRows`."""
         stages, count = options.stages, max(options.candidates, options.top_k)
         times = [perf_counter()]
+        if WORDS in stages:
+            text = self._spelt_right(models, text)
         if RERANK in stages:
             models.matcher.encodings([text])  # which keeps it for the comparisons
         vector = models.vector(text) if VECTORS in stages else None
@@ -113,7 +117,25 @@ class StoreRows:
         if WORDS in stages and VECTORS in stages:
             unreranked = {place: score / best for place, score in fused.items()}
         seconds = {"read": read, "store": engine, "scores": here}
-        return RecallResult(places, unreranked, by_words, by_vectors, vector, words, seconds)
+        return RecallResult(places, unreranked, by_words, by_vectors, vector, words, seconds, text)
+
+    def _spelt_right(self, models: IndexModels, text: str) -> str:
+        """A query with a stored word in place of each that is misspelt; see `misspelt`."""
+        query = models.query_words(text)
+        known = self._store.statistics(map(kept_word, query.words)).counts
+        for word in dict.fromkeys(query.words):
+            if not is_spelt(word) or known.get(word):
+                continue
+            most = 2 if len(word) >= LONG else 1
+            near = self._store.words_of_length(len(word) - most, len(word) + most)
+            # Of equally near words the first is taken, which is the commonest.
+            order = sorted(near, key=lambda each: (-near[each], each))
+            found = Spellings(order).nearest(word)
+            share = query.usual.get(word, 0.0)
+            if found is None or (share and models.usual_share(found[0]) < MORE_USUAL * share):
+                continue
+            text = replaced(text, word, found[0])
+        return text
 
     def _nearest(self, numbers: Sequence[int], vector: Floats, count: int) -> dict[RowPlace, float]:
         """Rows by their cosines, which folders compute from a query in half precision as well."""

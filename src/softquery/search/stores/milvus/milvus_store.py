@@ -306,6 +306,13 @@ class MilvusStore:
         known = {word: counts.words.get(word, 0) for word in words}
         return RowStatistics(counts.num_rows, counts.num_words, known)
 
+    def words_of_length(self, least: int, most: int) -> dict[str, int]:
+        """See `RowStore`; as of the last `state`."""
+        if self._state is None:
+            self.state()
+        words = self._counts.words.items()
+        return {word: count for word, count in words if count > 0 and least <= len(word) <= most}
+
     def stored(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """See `RowStore`."""
         return {

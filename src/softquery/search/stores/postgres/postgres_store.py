@@ -241,6 +241,19 @@ class PostgresStore:
 
         return self._connections.read(work)
 
+    def words_of_length(self, least: int, most: int) -> dict[str, int]:
+        """See `RowStore`."""
+
+        def work(cursor: Any) -> dict[str, int]:
+            cursor.execute(
+                f"SELECT word, num_rows FROM {self._schema}.word_counts "
+                "WHERE num_rows > 0 AND length(word) BETWEEN %s AND %s",
+                (least, most),
+            )
+            return dict(cursor.fetchall())
+
+        return self._connections.read(work)
+
     def stored(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """See `RowStore`."""
 
