@@ -78,3 +78,16 @@ def test_what_is_an_address_of_an_index(shards, tmp_path):
     assert can_be_index(tmp_path / "part-0.sq")
     assert can_be_index("postgresql:///shop#faq")
     assert not can_be_index("match-en")
+
+
+def test_shards_with_different_columns_are_summed_up(shards, model, tmp_path):
+    from softquery.serve.indexes.index_summary import index_summary
+
+    rows = [
+        {"id": f"c{place}", "question": f"w{place} w90", "city": "Oslo" if place % 2 else "Rome"}
+        for place in range(9)
+    ]
+    Index.build(rows, tmp_path / "part-2.sq", model=model, settings=SETTINGS, threads=1)
+    found = index_summary(open_index(shards, threads=1))
+    assert found["rows"] == 21
+    assert found["filters"] == {"kind": ["even", "odd"], "city": ["Oslo", "Rome"]}

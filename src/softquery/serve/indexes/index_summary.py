@@ -93,8 +93,9 @@ def _values(index: IndexView, column: str) -> list[str]:
     """The values of a column in alphabetical order; none if they are many, long, or missing."""
     counts: Counter[str] = Counter()
     for segment in index.segments:
+        is_there = column in segment.cells.columns  # older segments, or shards, may lack it
         for row in segment.given_rows:
-            counts[segment.cells.text(row, column)] += 1
+            counts[segment.cells.text(row, column) if is_there else ""] += 1
             if len(counts) > MOST_VALUES:
                 return []
     fits = len(counts) * 2 <= counts.total() and all(len(each) <= LONGEST_VALUE for each in counts)
