@@ -63,11 +63,11 @@ def test_a_file_is_indexed_and_searched_at_once(taking, folder):
         ("a.csv", 'question\n"never closed', "a quote is opened and never closed"),
         ("a.csv", "question\na\0b\n", "a.csv, row 2: holds a NUL byte"),
         ("a.csv", "question,score\na,b\n", 'column "score" has a name that hits use'),
-        ("a.csv", "id,question\n1,a\n1,b\n", "a.csv, row 3: id '1' is already used by row 2"),
+        ("a.csv", "id,question,answer\n1,a,x\n1,b,y\n", "row 3: id '1' is already used by row 2"),
         ("a.csv", "question\n" + "a question\n" * 201, "201 rows; an uploaded file may have 200"),
         ("a.csv", f"question\n{'x' * 1_001}\n", "a text is longer than 1,000 characters"),
         ("a.csv", "question\n\ud800\n", "half of a character"),
-        ("../../a.jsonl", '{"question": [1]}\n', "a.jsonl, row 1: question is a list"),
+        ("../../a.jsonl", '{"question": [[1]]}\n', "a.jsonl, row 1: question is a list"),
         ("a.jsonl", "[" * 5_000, "a.jsonl, row 1: "),
     ],
 )
