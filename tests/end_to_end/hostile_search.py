@@ -162,13 +162,6 @@ INDEX = [
         "matcher, an embedder, an encoder or word vectors",
     ),
     Case(
-        title="rows in two languages, and no `--model`",
-        command="index faq.csv --output new.sq",
-        damage=file("faq.csv", "question\nhow do I pay?\nwhere is it?\n怎么付款\n"),
-        said="faq.csv: 2 rows are in English, 1 in Chinese, and an index has one matcher; build "
-        "one for each language (--language en and --language zh), or name it by --model",
-    ),
-    Case(
         title="rows in five scripts, and no `--model`",
         command="index faq.csv --output new.sq",
         damage=file(

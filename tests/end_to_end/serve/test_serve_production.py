@@ -44,7 +44,7 @@ def test_a_full_queue_is_not_ready(catalogue):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.endurance)])
 def test_models_are_opened_anew_while_requests_are_answered(tmp_path, workers):
     current = tmp_path / "current"
     current.symlink_to(resolve("match-en"))
@@ -101,7 +101,7 @@ def test_keys_have_rates_and_quotas(tmp_path, catalogue):
         assert refused.json() == {
             "error": f"this key is allowed 2/day, which are used; try again in "
             f"{refused.headers['retry-after']} s",
-            "error_type": "overloaded",
+            "error_type": "Overloaded",
         }
         assert 43_000 <= int(refused.headers["retry-after"]) <= 43_200
         assert [ask(client, large).status for _ in range(2)] == [200, 429]

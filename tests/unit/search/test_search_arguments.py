@@ -18,7 +18,6 @@ NOT_TEXT = {
     "a decimal": Decimal("1.5"),
     "bytes": b"how do I pay",
     "true": True,
-    "a list": ["w1"],
     "an object": {"text": "w1"},
 }
 
