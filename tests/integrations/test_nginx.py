@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import socket
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,8 @@ from softquery.bench.nginx_front import nginx_before
 pytest.importorskip("fastapi", reason='needs "softquery[serve]"')
 if not (shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")):
     pytest.skip("needs nginx", allow_module_level=True)
+if ".venv-integrations" not in sys.prefix:
+    pytest.skip("takes a minute: make integrations ONLY=nginx", allow_module_level=True)
 
 from served import Server  # noqa: E402  (it imports the server)
 
