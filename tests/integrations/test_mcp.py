@@ -68,8 +68,11 @@ def test_every_tool_answers_as_the_models_do(faq):
     assert ranked == matcher.rank(QUERY, DOCUMENTS, top_k=2)
     assert [each["label"] for each in classified] == ["positive", "negative"]
     assert was_read["answer"] == "Ada"
-    own = softquery.Index.open(faq, threads=1)
-    assert found["hits"] == own.search("I forgot my password", top_k=2)
+    own = softquery.Index.open(faq, threads=1).search("I forgot my password", top_k=2)
+    assert len(own) == 1
+    for given, hit in zip(found["hits"], own, strict=True):
+        # The server's index has more threads, which add in another order.
+        assert given == {**hit, "score": pytest.approx(hit["score"], abs=1e-5)}
     assert nothing["hits"] == []
     assert len(nothing["nearest"]) == 5
 
