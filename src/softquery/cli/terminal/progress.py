@@ -55,6 +55,8 @@ def start_processes(devices: int, *, restarts: int = 0) -> NoReturn:
         line = localised(f"starting {devices} processes through torchrun")
         print(line, file=sys.stderr, flush=True)
     logging.disable(logging.ERROR)  # the processes themselves say what went wrong
+    # In a store that all attempts share, new processes find the addresses of killed ones.
+    os.environ.setdefault("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")
     command = ["-m", "softquery", *sys.argv[1:]]
     words = [
         "--standalone", f"--nproc-per-node={devices}", f"--max-restarts={restarts}", *command
