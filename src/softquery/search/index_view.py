@@ -12,7 +12,7 @@ from softquery.search.aims import DEFAULT_AIM
 from softquery.search.changes.duplicates import Duplicate, find_duplicates
 from softquery.search.query.filters import Where
 from softquery.search.query.index_models import IndexModels
-from softquery.search.query.retrieval import SearchOptions, SearchResult
+from softquery.search.query.retrieval import GivenOptions, SearchOptions, SearchResult
 from softquery.search.query.search_steps import (
     AnySearch,
     SearchSteps,
@@ -255,20 +255,16 @@ class IndexView:
     ) -> list[SearchResult]:
         """As `find` for each of several queries; if one is empty or no text, none is searched."""
         distinct = checked_queries(queries)
-        used = checked_stages(stages, self.stages)
-        searches = [
-            self.steps(
-                query,
-                top_k=top_k,
-                where=where,
-                min_score=min_score,
-                candidates=candidates,
-                explain=explain,
-                stages=used,
-                aim=aim,
-            )
-            for query in dict.fromkeys(distinct)
-        ]
+        given = GivenOptions(
+            top_k=top_k,
+            where=where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=checked_stages(stages, self.stages),
+            aim=aim,
+        )
+        searches = [self._begun(query, given) for query in dict.fromkeys(distinct)]
         with showing(progress, "queries", searches) as shown:
             results = run_searches(searches, self._models.threads, shown)
         found = {each.query: each for each in results}
@@ -345,20 +341,16 @@ class IndexView:
             ConfigError: A query is empty or no text; then none is searched.
         """
         distinct = checked_queries(queries)
-        used = checked_stages(stages, self.stages)
-        searches = {
-            query: self.steps(
-                query,
-                top_k=top_k,
-                where=where,
-                min_score=min_score,
-                candidates=candidates,
-                explain=explain,
-                stages=used,
-                aim=aim,
-            )
-            for query in dict.fromkeys(distinct)
-        }
+        given = GivenOptions(
+            top_k=top_k,
+            where=where,
+            min_score=min_score,
+            candidates=candidates,
+            explain=explain,
+            stages=checked_stages(stages, self.stages),
+            aim=aim,
+        )
+        searches = {query: self._begun(query, given) for query in dict.fromkeys(distinct)}
         results = await all_awaited(list(searches.values()), self._models.threads)
         found = dict(zip(searches, results, strict=True))
         return [found[query] for query in distinct]
@@ -376,16 +368,27 @@ class IndexView:
         aim: str | None = None,
     ) -> AnySearch:
         """As `find`, to be computed in steps between which others may have their turn."""
-        used = checked_stages(stages, self.stages)
-        least = self.least_score(used, aim)
-        if min_score is None:
-            min_score = least
-        options = SearchOptions(
+        given = GivenOptions(
             top_k=top_k,
-            where={} if where is None else where,
+            where=where,
             min_score=min_score,
             candidates=candidates,
             explain=explain,
+            stages=None if stages is None else checked_stages(stages, self.stages),
+            aim=aim,
+        )
+        return self._begun(query, given)
+
+    def _begun(self, query: str, given: GivenOptions) -> AnySearch:
+        """A search of one query, of which no step is done."""
+        used = checked_stages(given.stages, self.stages)
+        least = self.least_score(used, given.aim)
+        options = SearchOptions(
+            top_k=given.top_k,
+            where={} if given.where is None else given.where,
+            min_score=least if given.min_score is None else given.min_score,
+            candidates=given.candidates,
+            explain=given.explain,
             stages=used,
         )
         searched, measure = self._searched()

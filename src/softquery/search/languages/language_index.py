@@ -36,6 +36,7 @@ from softquery.search.query.index_languages import (
     check_language,
     counted_languages,
 )
+from softquery.search.query.retrieval import GivenOptions
 from softquery.search.query.search_steps import AnySearch
 from softquery.search.storage.entries import ID, Source, SourceRows, read_source
 from softquery.search.storage.index_folder import LOCK, refuse_link
@@ -177,31 +178,10 @@ class LanguageIndex(Index):
         """The matcher that compares a query."""
         return self.parts[self._asked(text)[0]].matcher
 
-    def steps(
-        self,
-        query: str,
-        *,
-        top_k: int = 5,
-        where: Where | None = None,
-        min_score: float | None = None,
-        candidates: int = 50,
-        explain: bool = False,
-        stages: Iterable[str] | None = None,
-        aim: str | None = None,
-    ) -> AnySearch:
-        """As `find`, to be computed in steps between which others may have their turn."""
-        used = None if stages is None else list(stages)
+    def _begun(self, query: str, given: GivenOptions) -> AnySearch:
+        """A search of the parts that a query is asked of."""
         searches = [
-            self.parts[code].steps(
-                query,
-                top_k=top_k,
-                where=self._known(where, code),
-                min_score=min_score,
-                candidates=candidates,
-                explain=explain,
-                stages=used,
-                aim=aim,
-            )
+            self.parts[code]._begun(query, replace(given, where=self._known(given.where, code)))
             for code in self._asked(query)
         ]
         return searches[0] if len(searches) == 1 else JoinedSearch(searches)

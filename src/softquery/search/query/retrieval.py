@@ -152,6 +152,19 @@ class SearchResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GivenOptions:
+    """What a caller says beside the query, before an index adds its own; see `Index.search`."""
+
+    top_k: int
+    where: Where | None
+    min_score: float | None
+    candidates: int
+    explain: bool
+    stages: Stages | None
+    aim: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SearchOptions:
     """What is asked of a search beside the query; see `Index.search`.
 
