@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from softquery.errors import counted
 from softquery.progress_display import showing
@@ -27,39 +27,14 @@ from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.storage.entries import MATCHED
 from softquery.search.storage.index_folder import folder_sizes
 from softquery.search.storage.manifest import LEARNED, Manifest, check_min_score
-from softquery.search.storage.segment import Segment, SegmentShape
+from softquery.search.storage.readable_store import ReadableStore
+from softquery.search.storage.segment import Segment
 from softquery.search.storage.tuning_files import StoredTuning
 from softquery.search.tuning.stored_score import tuned_score_of
 from softquery.search.tuning.tune_report import TuneReport, report_of
 from softquery.search.tuning.tuned_score import TunedScore
 
 Advance = Callable[[int], object]
-
-
-class ReadableStore(Protocol):
-    """Where an index lies, as far as searching it asks."""
-
-    @property
-    def folder(self) -> Path:
-        """Its folder, or what stands for one."""
-
-    @property
-    def manifest(self) -> Manifest:
-        """The state of the index as this process sees it."""
-
-    @property
-    def segments(self) -> tuple[Segment, ...]:
-        """The segments that hold the rows, if they are in folders."""
-
-    @property
-    def tuning(self) -> StoredTuning | None:
-        """What was learned from labelled queries, if anything was."""
-
-    def require_shape(self, shape: SegmentShape) -> None:
-        """Refuse segments, also later ones, that other models have written."""
-
-    def refresh(self) -> bool:
-        """Load what other processes have changed, and return whether there was anything."""
 
 
 class IndexView:
