@@ -25,7 +25,7 @@ from score_fits import Fit, Table, fit, fit_logistic, logistic
 from score_records import PER_ROW, Record, read_records
 
 from softquery.search.aims import AimCurve
-from softquery.search.query.first_cut import filled, foretold, num_compared
+from softquery.search.query.first_cut import filled, num_compared, predicted_log_odds
 from softquery.search.query.retrieval import SearchOptions
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages, shown_stages
 from softquery.search.score.features import CIRCUMSTANCES, EVIDENCE, SUMS, circumstances_of
@@ -87,7 +87,7 @@ def first_cut(signals: Signals) -> Signals:
     count = num_compared(options.candidates, options.top_k)
     if count >= len(signals) or np.isnan(signals.cosine).any():
         return signals
-    expected = foretold(signals.cosine, signals.words)
+    expected = predicted_log_odds(signals.cosine, signals.words)
     known = np.full(len(signals), np.nan)
     first = np.argsort(-expected, kind="stable")[:count]
     known[first] = signals.matcher[first]

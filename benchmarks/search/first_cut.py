@@ -4,7 +4,7 @@
 
 English: questions of `qqp_20k`; Chinese: of `lcqmc` and `bq`, dev. The queries are questions whose
 duplicate is stored and which are not stored themselves. All 50 rows are compared once; each cut
-keeps the log-odds of the rows that it would have compared, and foretells the others. An order is
+keeps the log-odds of the rows that it would have compared, and predicts the others. An order is
 what the cut goes by: cosine and BM25, or those and late interaction, which is the cosine of the
 worst token of either text and its nearest of the other, over the matcher's states. Prints the least
 squares behind the weights, and MRR, first rows right, queries answered at the default aim, those
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from softquery import Index
 from softquery.files import find_split, read_rows
 from softquery.search.aims import DEFAULT_AIM
-from softquery.search.query.first_cut import filled, foretold
+from softquery.search.query.first_cut import filled, predicted_log_odds
 from softquery.search.query.retrieval import compared, stored_encodings
 from softquery.search.query.searched_rows import SegmentRows
 from softquery.search.query.stages import STAGES
@@ -100,7 +100,7 @@ def measure(asked: Sequence[Asked], order: Sequence[Numbers], count: int) -> dic
     for each, value in zip(asked, order, strict=True):
         matcher = each.signals.matcher.copy()
         matcher[np.argsort(-value, kind="stable")[count:]] = np.nan
-        expected = foretold(each.signals.cosine, each.signals.words)
+        expected = predicted_log_odds(each.signals.cosine, each.signals.words)
         signals = replace(each.signals, matcher=filled(matcher, expected))
         scores = score.of(signals, STAGES)
         ranked = best_rows(scores.tolist(), signals)
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         table = np.stack([*parts, np.ones(len(matcher))], axis=1)
         weights[name] = np.linalg.lstsq(table, matcher, rcond=None)[0]
     orders = {
-        "cosine, words": [foretold(each.signals.cosine, each.signals.words) for each in asked],
+        "cosine, words": [predicted_log_odds(each.signals.cosine, each.signals.words) for each in asked],
         "late interaction": [
             np.stack([each.signals.cosine, each.signals.words, *each.late], axis=1)
             @ weights["late interaction"][:4]

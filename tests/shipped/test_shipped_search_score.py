@@ -24,7 +24,7 @@ from search_score import (
 )
 
 from softquery.search.aims import Aim
-from softquery.search.query.first_cut import foretold
+from softquery.search.query.first_cut import predicted_log_odds
 from softquery.search.query.stages import STAGES, shown_stages
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.row_score import read_score
@@ -187,7 +187,7 @@ def test_the_first_cut_is_that_of_a_search():
         answer=np.arange(30),
     )
     seen = first_cut(many)
-    kept = np.argsort(-foretold(many.cosine, many.words))[:12]
+    kept = np.argsort(-predicted_log_odds(many.cosine, many.words))[:12]
     np.testing.assert_array_equal(seen.matcher[kept], many.matcher[kept])
     assert (seen.matcher != many.matcher).sum() == 18
     assert first_cut(first) is first

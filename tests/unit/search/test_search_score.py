@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from softquery.errors import ConfigError, InputError
 from softquery.search import STAGES, Index, IndexSettings
-from softquery.search.query.first_cut import foretold
+from softquery.search.query.first_cut import predicted_log_odds
 from softquery.search.score.features import (
     EVIDENCE,
     MOST_SHARE,
@@ -332,7 +332,7 @@ def test_the_first_cut_compares_the_rows_that_are_ahead(many_rows):
     assert len(search.compared) == 12
     signals = search.signals()
     assert np.isfinite(signals.matcher).all()
-    expected = foretold(signals.cosine, signals.words)
+    expected = predicted_log_odds(signals.cosine, signals.words)
     is_compared = [place in search.compared for place in search.recalled.places]
     assert min(expected[is_compared]) >= max(expected[np.logical_not(is_compared)])
     assert result.hits[0]["question"] == "How do I cancel my order?"

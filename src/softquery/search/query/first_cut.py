@@ -1,6 +1,6 @@
 """The first cut: which of the recalled rows the matcher compares, judged without it.
 
-Cosine and BM25 foretell much of the matcher's log-odds. Rows that are far behind are not compared;
+Cosine and BM25 predict much of the matcher's log-odds. Rows that are far behind are not compared;
 what the matcher would probably say of them stands in for it, because a score also looks at rivals.
 `benchmarks/search` has what that costs in answers, and what late interaction over stored states
 would add.
@@ -22,8 +22,8 @@ least squares over the 50 rows of 1,000 questions each in English and in Chinese
 (`benchmarks/search/first_cut.py`)."""
 
 CAUTION = 1.0
-"""Log-odds added to what is foretold: the best of many rows that were not compared is better than
-its forecast. Without it rivals look weak, and 2 points more queries are answered, some wrongly."""
+"""Log-odds added to what is predicted: the best of many rows that were not compared is better than
+predicted. Without it rivals look weak, and 2 points more queries are answered, some wrongly."""
 
 
 def num_compared(candidates: int, top_k: int) -> int:
@@ -35,7 +35,7 @@ def num_compared(candidates: int, top_k: int) -> int:
     return max(COMPARED, top_k, candidates // SHARE)
 
 
-def foretold(cosine: Numbers, words: Numbers) -> Numbers:
+def predicted_log_odds(cosine: Numbers, words: Numbers) -> Numbers:
     """What the matcher's log-odds of each row probably are, but for a constant: [N].
 
     Args:
@@ -47,9 +47,9 @@ def foretold(cosine: Numbers, words: Numbers) -> Numbers:
 
 
 def filled(known: Numbers, expected: Numbers) -> Numbers:
-    """Log-odds with those that are missing (NaN) as they were foretold.
+    """Log-odds with those that are missing (NaN) as they were predicted.
 
-    What was compared says how far the forecast is off for this query.
+    What was compared says how far the prediction is off for this query.
 
     >>> filled(np.array([2.0, np.nan, 0.0]), np.array([4.0, 3.0, 3.0])).tolist()
     [2.0, 1.5, 0.0]

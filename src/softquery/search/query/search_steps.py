@@ -20,7 +20,7 @@ from softquery.runtime.batches import even_batches
 from softquery.runtime.given_texts import Texts, given_items, text_of
 from softquery.runtime.leaving_out import MOST_PARTS
 from softquery.runtime.match.backend import TOKENS, most_pairs
-from softquery.search.query.first_cut import filled, foretold, num_compared
+from softquery.search.query.first_cut import filled, num_compared, predicted_log_odds
 from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import (
     RecallResult,
@@ -152,7 +152,7 @@ class SearchSteps:
         self.compared: list[RowPlace] = []
         """The rows that the matcher compares; known after `recall`."""
         self._cut: tuple[Signals, Floats] | None = None
-        """What is known without the matcher, and what it was foretold to say, if not all rows are
+        """What is known without the matcher, and what it was predicted to say, if not all rows are
         compared."""
         self._lengths: dict[RowPlace, int] = {}
         self._probabilities: dict[RowPlace, float] = {}
@@ -257,7 +257,7 @@ class SearchSteps:
         if self.recalled.vector is None:
             return
         signals = self._known(places)
-        expected = foretold(signals.cosine, signals.words)
+        expected = predicted_log_odds(signals.cosine, signals.words)
         first = np.sort(np.argsort(-expected, kind="stable")[:count])
         self.compared = [places[row] for row in first]
         self._cut = signals, expected
