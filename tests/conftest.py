@@ -1,6 +1,7 @@
 """While tests run, every tensor that crosses a signature is checked for its shape and dtype."""
 
 import gc
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,10 +49,17 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "endurance: far more of what quick tests do; run by its name"
     )
+    interruptible()
     gc.disable()
     flush_nothing()
     parse_with_one_parser()
     draw_curves_once()
+
+
+def interruptible():
+    """A shell's background job ignores Ctrl+C, and so would every process that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 FIRST = ("architecture", "end_to_end", "recipes", "shipped", "parity", "contract", "unit")
