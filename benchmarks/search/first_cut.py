@@ -139,7 +139,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         table = np.stack([*parts, np.ones(len(matcher))], axis=1)
         weights[name] = np.linalg.lstsq(table, matcher, rcond=None)[0]
     orders = {
-        "cosine, words": [predicted_log_odds(each.signals.cosine, each.signals.words) for each in asked],
+        "cosine, words": [
+            predicted_log_odds(each.signals.cosine, each.signals.words) for each in asked
+        ],
         "late interaction": [
             np.stack([each.signals.cosine, each.signals.words, *each.late], axis=1)
             @ weights["late interaction"][:4]
