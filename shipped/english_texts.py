@@ -13,16 +13,20 @@ from questions_en import (
     find_acts,
 )
 from split_sentences import is_sentence, split_english
-from text_collection import Collection
+from text_collection import Collection, length_of
 from text_sources import Library, part_of
 from wikipedia_sample import ASKED, ENWIKI, chosen_sentences, in_turns
 from word_classes import WordClasses
 
 Texts = Iterator[tuple[str, str]]
 MOST_PER_ARTICLE = 60
-TURNED, FRAMED, OF_THINGS = 16, 12, 18
+TURNED, FRAMED, OF_THINGS = 12, 3, 3
 """Questions per article: sentences turned round, frames about it, frames about its noun phrases."""
-NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 60_000, 9, 60_000
+READ_FOR_THINGS = 8
+"""Sentences of an article whose noun phrases are asked about."""
+NUM_ACTS, FRAMES_PER_ACT, NUM_SERVICES = 12_000, 4, 20_000
+LONGEST_SENTENCE = 25
+"""Words of a sentence of Wikipedia: most texts that are compared are short."""
 
 
 def requests(library: Library) -> Texts:
@@ -65,7 +69,15 @@ def translated(library: Library) -> Texts:
         yield part_of("parallel", number), line.split("\t")[0]
 
 
-ENGLISH = (requests, faq, questions, statements, translated)
+def web(library: Library) -> Texts:
+    """Sentences of the web: answers, reviews, mail, weblogs, news."""
+    mark = "# text = "
+    for _, line in library.lines("ud_english_ewt"):
+        if line.startswith(mark):
+            yield "ud_english_ewt", line.removeprefix(mark)
+
+
+ENGLISH = (requests, faq, questions, statements, translated, web)
 
 
 def english_wikipedia(library: Library, collection: Collection, *, limit: int, seed: int) -> None:
@@ -82,7 +94,8 @@ def english_wikipedia(library: Library, collection: Collection, *, limit: int, s
             for source, question in about(title, paragraphs, sentences, words, rng):
                 collection.add(source, as_typed(question, rng))
             acts |= {act: None for text in sentences for act in find_acts(text, words)}
-            articles.append(rng.sample(sentences, len(sentences)))
+            short = [text for text in sentences if length_of(text) <= LONGEST_SENTENCE]
+            articles.append(rng.sample(short, len(short)))
     rng = Random(seed)
     drawn = rng.sample(list(acts), min(NUM_ACTS, len(acts)))
     for question in about_acts(drawn, rng, FRAMES_PER_ACT):
@@ -103,7 +116,7 @@ def about(
     some = rng.sample(sentences, len(sentences))
     for question in about_article(title, first, " ".join(paragraphs[:8]), rng, FRAMED):
         yield f"{ASKED}: of articles", question
-    for question in about_things(some[:30], words, rng, OF_THINGS):
+    for question in about_things(some[:READ_FOR_THINGS], words, rng, OF_THINGS):
         yield f"{ASKED}: of articles", question
     for question in about_sentences(some, title, words, rng, TURNED):
         yield f"{ASKED}: of sentences", question

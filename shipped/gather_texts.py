@@ -21,9 +21,9 @@ from english_texts import ENGLISH, english_wikipedia
 from split_sentences import HAN
 from text_collection import Collection, bare_key, report, same_key, tidy, write_lines, write_report
 from text_sources import Library, licences, part_of
-from wikipedia_sample import MADE
+from wikipedia_sample import ASKED, MADE
 
-LIMITS = {"en": 2_300_000, "zh": 1_500_000}
+LIMITS = {"en": 1_900_000, "zh": 1_500_000}
 
 
 def gather(language: str, library: Library, *, limit: int, seed: int) -> Collection:
@@ -66,12 +66,18 @@ def gather_pairs(library: Library) -> tuple[Collection, list[str]]:
     return collection, rows
 
 
+def is_asked(source: str) -> bool:
+    """Whether a source is questions made by rule."""
+    return source.startswith(ASKED)
+
+
 def main() -> None:
     """Read the command line, gather and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["en", "zh", "parallel"])
     parser.add_argument("--data", type=Path, required=True, help="the folder of all data sets")
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--asked", type=Path, help="where questions made by rule go, if apart")
     parser.add_argument("--limit", type=int, help="texts at most")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -82,7 +88,9 @@ def main() -> None:
     else:
         limit = options.limit or LIMITS[options.what]
         collection = gather(options.what, library, limit=limit, seed=options.seed)
-        lines = collection.lines()
+        lines = collection.lines(lambda source: not options.asked or not is_asked(source))
+        if options.asked:
+            write_lines(options.asked, collection.lines(is_asked))
     write_lines(options.output, lines)
     found = report(collection, licences() | MADE, options.output)
     write_report(found, options.output)

@@ -5,7 +5,7 @@ import lzma
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -66,6 +66,7 @@ class Collection:
         shortest: Words of the shortest text.
         longest: Words of the longest text.
         texts: What was kept, by its key.
+        sources: Where each came from, by its key.
         counts: What happened to the texts of each source.
     """
 
@@ -73,16 +74,17 @@ class Collection:
     shortest: int = 3
     longest: int = 60
     texts: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     counts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, source: str, text: str) -> bool:
         """Keep a text, unless it is known, held out, too short or too long."""
         text = tidy(text)
-        outcome = self._judge(text)
+        outcome = self._judge(source, text)
         self.counts.setdefault(source, Counter())[outcome] += 1
         return outcome == KEPT
 
-    def _judge(self, text: str) -> str:
+    def _judge(self, source: str, text: str) -> str:
         if not self.shortest <= length_of(text) <= self.longest:
             return LENGTH
         if MARKUP.search(text) or len(LETTER.findall(text)) < 0.5 * len(text.replace(" ", "")):
@@ -91,12 +93,12 @@ class Collection:
             return REPEATED
         if bare_key(text) in self.held_out:
             return HELD_OUT
-        self.texts[key] = text
+        self.texts[key], self.sources[key] = text, source
         return KEPT
 
-    def lines(self) -> list[str]:
-        """The texts in the order of their keys, in which they compress best."""
-        return [self.texts[key] for key in sorted(self.texts)]
+    def lines(self, wanted: Callable[[str], bool] = lambda source: True) -> list[str]:
+        """The texts of wanted sources in the order of their keys, in which they compress best."""
+        return [self.texts[key] for key in sorted(self.texts) if wanted(self.sources[key])]
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

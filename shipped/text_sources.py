@@ -88,7 +88,7 @@ FREE: dict[str, Source] = {
     "tatoeba_deu_eng": Source(path="seq2seq/tatoeba_deu_eng/all.txt.xz", licence="CC BY 2.0"),
     "tatoeba_cmn_eng": Source(path="seq2seq/tatoeba_cmn_eng/all.txt.xz", licence="CC BY 2.0"),
     "ud_english_ewt": Source(
-        path="tagging/ud_english_ewt/train.conllu.xz", licence="CC BY-SA 4.0", note="word classes"
+        path="tagging/ud_english_ewt/train.conllu.xz", licence="CC BY-SA 4.0", note="the web"
     ),
     **{
         f"enwiki-2015/{shard}": Source(

@@ -3,8 +3,8 @@ r"""The sets that choices among students are made by: none of them is one that i
     PYTHONPATH=shipped python -m students.judged_sets en --data DATA --output judged_en.json.xz
 
 English: STS-B's and Quora's training rows, and first answers on the intent sets that are reported
-apart. Chinese: three sets of pairs that are not reported, and the intent sets. The Chinese file
-also holds every text of the reported sets, which nothing that is written may equal.
+apart. Chinese: three sets of pairs that are not reported, and the intent sets. Both files also hold
+every text of the reported sets, which nothing that is written may equal.
 """
 
 import argparse
@@ -13,6 +13,8 @@ import lzma
 import random
 from pathlib import Path
 from typing import Any
+
+from text_sources import Library
 
 from softquery.files import read_rows
 
@@ -24,7 +26,8 @@ INTENTS = {
     "en": ["hwu64", "snips", "multidogo", "ms_chitchat_en", "ms_skills_en", "stackoverflow20"],
     "zh": ["zh_smp2017", "zh_cais", "zh_ms_skills", "zh_ms_chitchat"],
 }
-REPORTED = {"en": [], "zh": ["lcqmc", "bq", "afqmc", "chinese_stsb"]}
+REPORTED = ["lcqmc", "bq", "afqmc", "chinese_stsb"]
+"""Of Chinese; of English, what `text_sources` holds out."""
 MOST_PAIRS = 10_000
 SIDES = ("sentence1", "sentence2")
 
@@ -71,13 +74,17 @@ def judged_sets(language: str, data: Path) -> dict[str, Any]:
                                                     columns=("text", "label"))]  # fmt: skip
             inside = [row for row in rows if row["label"] != "oos"]
             intents[name][split] = [[known.add(row["text"]), row["label"]] for row in inside]
-    held_out = {
+    held_out = set(Library(data).held_out(language)) if language == "en" else _reported_zh(data)
+    return {"pairs": pairs, "intents": intents, "texts": known.texts, "held_out": sorted(held_out)}
+
+
+def _reported_zh(data: Path) -> set[str]:
+    return {
         "".join(row.values[side].split())
-        for name in REPORTED[language]
+        for name in REPORTED
         for row in read_rows(data / f"pairs/{name}/dev.tsv.xz", columns=SIDES)
         for side in SIDES
     }
-    return {"pairs": pairs, "intents": intents, "texts": known.texts, "held_out": sorted(held_out)}
 
 
 def main() -> None:

@@ -39,6 +39,10 @@ SORTED = 32
 ENCODED = 4_096
 COMPARED = 128
 """Numbers of a target by which near texts are found."""
+LOOKED_AT = 10_000
+"""Learnt texts whose cosine with the teacher is told beside that of the judged ones."""
+_FOUND: dict[tuple[int, int, int], Tensor] = {}
+"""Near texts of runs before, by their targets, texts, and how many."""
 SEARCHED = 400_000
 """Texts among which a text's nearest ones are found."""
 
@@ -56,6 +60,8 @@ class Run:
     seed: int = 1
     share: float = 1.0
     """Of the texts, with what was made of them."""
+    asked: float = 1.0
+    """The share of the questions made by rule."""
     made: bool = True
     steps: int = 20_000
     seconds: float = 0.0
@@ -65,6 +71,8 @@ class Run:
     pieces: int = 26_000
     near: int = 0
     """How many of a text's nearest texts stand beside it in every other batch, on average."""
+    twins: bool = False
+    """Whether what was made of a text, or what it was made of, takes the place of its nearest."""
     compiled: bool = True
     recorded: bool = True
     """Whether a GPU's steps are recorded and played back."""
@@ -120,7 +128,7 @@ class Teaching:
             temperature=run.temperature,
         )
         self.rows = self._chosen()
-        self.near = nearest_texts(targets, self.rows, run.near) if run.near else None
+        self.near = self._near() if run.near else None
 
     def _fill_table(self) -> None:
         """Begin with the teacher's vectors of the pieces by themselves."""
@@ -139,14 +147,36 @@ class Teaching:
     def _chosen(self) -> Tensor:
         """Numbers of the texts to learn; the same for every seed."""
         lessons, device = self.lessons, self.lessons.ids.device
-        count = lessons.first["made"]
+        count, end = lessons.first["asked"], lessons.first["made"]
         order = torch.randperm(count, generator=torch.Generator().manual_seed(1234))
         texts = order[: int(count * self.run.share)].to(device)
+        parts = [texts]
+        if self.run.asked and end > count:
+            order = torch.randperm(end - count, generator=torch.Generator().manual_seed(1235))
+            asked = int((end - count) * self.run.share * self.run.asked)
+            parts.append(count + order[:asked].to(device))
         if self.run.made and len(lessons.owners):
             is_chosen = torch.zeros(count, dtype=torch.bool, device=device)
             is_chosen[texts] = True
-            texts = torch.cat([texts, count + torch.nonzero(is_chosen[lessons.owners])[:, 0]])
-        return texts[lessons.lengths(texts) > 0]
+            parts.append(end + torch.nonzero(is_chosen[lessons.owners])[:, 0])
+        rows = torch.cat(parts)
+        return rows[lessons.lengths(rows) > 0]
+
+    def _near(self) -> Tensor:
+        """The texts that stand beside each in every other batch, the twin first."""
+        key = (id(self.targets), len(self.rows), self.run.near)
+        if key not in _FOUND:
+            _FOUND[key] = nearest_texts(self.targets, self.rows, self.run.near)
+        near, lessons = _FOUND[key], self.lessons
+        if not self.run.twins or not len(lessons.owners):
+            return near
+        twin = torch.full((lessons.first["end"],), -1, device=near.device)
+        made = lessons.rows("made")
+        made = made[lessons.lengths(made) > 0]
+        owners = lessons.owners[made - lessons.first["made"]]
+        twin[owners], twin[made] = made, owners
+        own = twin[self.rows]
+        return torch.cat([torch.where(own < 0, near[:, 0], own)[:, None], near[:, 1:]], dim=1)
 
     def batches(self) -> Iterator[tuple[Tensor, int]]:
         """Numbers of texts and their padded length, without end; of like length together."""
@@ -174,9 +204,9 @@ class Teaching:
         return found
 
     @torch.inference_mode()
-    def judged_vectors(self) -> Tensor:
-        """The student's vectors of the texts that it is judged by."""
-        rows, lessons = self.lessons.rows("judged"), self.lessons
+    def vectors(self, rows: Tensor) -> Tensor:
+        """The student's vectors of texts."""
+        lessons = self.lessons
         found = torch.empty(len(rows), self.config.output_size, device=rows.device)
         order = torch.argsort(lessons.lengths(rows))
         self.model.eval()
@@ -188,16 +218,24 @@ class Teaching:
 
     def figures(self) -> dict[str, float]:
         """What the student reaches."""
-        found = self.judged_vectors()
+        judged = self.lessons.rows("judged")
+        found = self.vectors(judged)
         half = F.normalize(found[:, :128], dim=-1)
         told = {
             **scores(found, self.lessons.judged, by=self.run.by),
             "first_128": scores(half, self.lessons.judged, by=self.run.by)["mean"],
         }
         if self.run.cosine_weight:
-            wanted = self.targets[self.lessons.rows("judged"), : found.shape[1]].float()
-            told["cosine"] = float((found * F.normalize(wanted, dim=-1)).sum(1).mean())
+            chance = torch.Generator().manual_seed(6)
+            some = self.rows[torch.randperm(len(self.rows), generator=chance)[:LOOKED_AT]]
+            told["cosine"] = self._cosine(judged, found)
+            told["cosine_learnt"] = self._cosine(some, self.vectors(some))
         return told
+
+    def _cosine(self, rows: Tensor, found: Tensor) -> float:
+        """The mean cosine with the teacher's vectors."""
+        wanted = F.normalize(self.targets[rows, : found.shape[1]].float(), dim=-1)
+        return float((found * wanted).sum(1).mean())
 
     def told(self, step: int, loss: float, seconds: float) -> dict[str, Any]:
         """What became of the student so far."""

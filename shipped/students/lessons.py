@@ -25,8 +25,9 @@ from torch import Tensor
 from softquery.data import Tokens
 from softquery.text import BERT_UNK
 
-PARTS = ("texts", "made", "pieces", "judged")
-"""What is learnt, what was made of it, every sub-word by itself, and what decides."""
+PARTS = ("texts", "asked", "made", "pieces", "judged")
+"""What is learnt, questions made by rule, what was made of texts, every sub-word by itself, and
+what decides. A part may be missing."""
 LONGEST = 62
 """Tokens of a text."""
 CHARACTERS = 1_000
@@ -84,7 +85,7 @@ def write_lessons(
     folder.mkdir(parents=True, exist_ok=True)
     pieces = pieces_of(tokenizer)
     parts = {"pieces": [bare_piece(piece) for piece in pieces], **parts}
-    every = [text for part in PARTS for text in parts[part]]
+    every = [text for part in PARTS for text in parts.get(part, [])]
     blocks = [every[start : start + BLOCK] for start in range(0, len(every), BLOCK)]
     with multiprocessing.Pool(processes, _Cutter.begin, (str(tokenizer),)) as pool:
         found = pool.map(_Cutter.cut, blocks, chunksize=1)
@@ -94,7 +95,7 @@ def write_lessons(
     (folder / "pieces.json").write_text(json.dumps(pieces), encoding="utf-8")
     if tokenizer != folder / "tokenizer.json":
         shutil.copy(tokenizer, folder / "tokenizer.json")
-    told = {"sizes": {part: len(parts[part]) for part in PARTS}, "judged": judged}
+    told = {"sizes": {part: len(parts.get(part, [])) for part in PARTS}, "judged": judged}
     (folder / "lessons.json").write_text(json.dumps(told), encoding="utf-8")
 
 
@@ -128,7 +129,7 @@ class Lessons:
         told = json.loads((folder / "lessons.json").read_text(encoding="utf-8"))
         lengths = torch.from_numpy(np.load(folder / "lengths.npy").astype(np.int64))
         starts = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)])
-        bounds = np.cumsum([0, *(told["sizes"][part] for part in PARTS)]).tolist()
+        bounds = np.cumsum([0, *(told["sizes"].get(part, 0) for part in PARTS)]).tolist()
         return cls(
             torch.from_numpy(np.load(folder / "ids.npy").astype(np.int32)).to(device),
             starts.to(device),

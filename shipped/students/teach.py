@@ -11,7 +11,7 @@ vectors keep a cosine of 0.999 with those of the original (100 texts: at least 0
 0.9987 for mpnet). `vectors` reads a packed folder, with the tokens that the lessons have; both
 teachers have BERT's sub-words, mpnet four places further on. `join` lays weighted vectors side by
 side, so that a cosine is the mean of the teachers', turns them to their principal axes, found on
-the first million texts without centring, and keeps the first ones.
+up to a million texts without centring, and keeps the first ones.
 """
 
 import argparse
@@ -151,16 +151,17 @@ def join(options: argparse.Namespace) -> None:
     given = [each.partition("=") for each in options.vectors]
     parts = [(float(weight), np.load(path, mmap_mode="r")) for weight, _, path in given]
 
-    def joined(start: int, end: int) -> Tensor:
+    def joined(start: int, end: int, step: int = 1) -> Tensor:
         sides = []
         for weight, part in parts:
-            rows = torch.from_numpy(np.array(part[start:end])).to(device).float()
+            rows = torch.from_numpy(np.array(part[start:end:step])).to(device).float()
             sides.append(math.sqrt(weight) * F.normalize(rows, dim=-1))
         return torch.cat(sides, dim=1)
 
     moment: Any = 0.0
-    for start in range(0, min(texts, SAMPLED), BLOCK):
-        some = joined(start, min(start + BLOCK, texts))
+    step = -(-texts // SAMPLED)
+    for start in range(0, texts, step * BLOCK):
+        some = joined(start, min(start + step * BLOCK, texts), step)
         moment = moment + (some.T @ some).double()
     values, axes = torch.linalg.eigh(moment)
     axes = axes.flip(1)[:, : options.size].float()

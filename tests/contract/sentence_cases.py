@@ -76,5 +76,6 @@ CASES = [
     SentenceCase(name="pooled-encoder", settings={"body": "transformer", "embedding_size": 8}),
     SentenceCase(name="pooled-encoder", settings={"body": "convolution", "embedding_size": 8}),
     SentenceCase(name="pooled-encoder", settings={"body": "convolution", "window": 5}),
+    SentenceCase(name="pooled-encoder", settings={"body": "convolution", "num_context": 1}),
     SentenceCase(name="pooled-encoder", settings={"body": "static", "middle_size": 6}),
 ]

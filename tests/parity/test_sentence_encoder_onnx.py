@@ -27,6 +27,7 @@ CASES = [
     {"body": "convolution", "pools": EVERY},
     {"body": "convolution", "embedding_size": 12, "num_layers": 3},
     {"body": "convolution", "window": 5, "middle_size": 24},
+    {"body": "convolution", "num_layers": 3, "num_context": 2},
     {"body": "static", "pools": ("mean",), "middle_size": 24},
     {"body": "transformer", "pools": EVERY},
     {"body": "transformer", "embedding_size": 12, "text": {"boundaries": True}},

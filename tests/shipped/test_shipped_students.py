@@ -1,5 +1,6 @@
 """The scripts that teach sentence encoders, on a few texts and made-up vectors."""
 
+import dataclasses
 import json
 import sys
 
@@ -49,8 +50,8 @@ def folder(tmp_path_factory):
 def test_lessons_hold_what_the_tokenizer_cuts(folder):
     lessons = Lessons.read(folder, "cpu")
     tokens = lessons.batch(lessons.rows("judged")[:1], 4)
-    assert lessons.first == {"texts": 0, "made": 200, "pieces": 240, "judged": 240 + len(PIECES),
-                             "end": 300 + len(PIECES)}  # fmt: skip
+    assert lessons.first == {"texts": 0, "asked": 200, "made": 200, "pieces": 240,
+                             "judged": 240 + len(PIECES), "end": 300 + len(PIECES)}  # fmt: skip
     assert tokens.ids.shape == (1, 4)
     assert int(lessons.lengths(lessons.rows("texts")).sum()) == int(lessons.starts[200])
 
@@ -73,6 +74,7 @@ def test_pieces_that_are_left_out_fall_into_kept_ones(folder):
 def test_a_student_learns_and_becomes_a_bundle(folder, tmp_path, monkeypatch, near):
     run = {"name": "one", "targets": str(folder / "targets.npy"), "steps": 80, "rate": 0.02,
            "batch": 32, "compiled": False, "near": near, "closeness_weight": float(near),
+           "twins": near > 0,
            "prefixes": [4], "every": 0.0,
            "model": {"body": "convolution", "embedding_size": WIDTH, "hidden_size": WIDTH,
                      "num_layers": 1}, "save": str(tmp_path / "student")}  # fmt: skip
@@ -83,6 +85,7 @@ def test_a_student_learns_and_becomes_a_bundle(folder, tmp_path, monkeypatch, ne
     learn.main()
     row = json.loads(results.read_text())
     assert row["cosine"] > 0.8
+    assert row["cosine_learnt"] > 0.8
     assert (row["steps_done"], row["texts"]) == (80, 240)
     output = tmp_path / "bundle"
     monkeypatch.setattr(sys, "argv", ["as_bundle", run["save"], "--output", str(output)])
@@ -117,6 +120,33 @@ def test_a_student_goes_on_from_another_in_a_space_of_its_own(folder, tmp_path, 
     assert "cosine" not in rows[1]
 
 
+def test_a_student_learns_a_share_of_the_questions_made_by_rule(folder, tmp_path):
+    texts = random_sentences(300)
+    parts = {"texts": texts[:150], "asked": texts[150:200], "judged": texts[240:]}
+    judged = {"pairs": {"graded": [[0, 1, 1.0], [0, 2, 3.0], [1, 3, 2.0]]}, "intents": {}}
+    tokenizer = folder / "tokenizer.json"
+    write_lessons(tmp_path, parts, owners=[], tokenizer=tokenizer, judged=judged, processes=1)
+    lessons = Lessons.read(tmp_path, "cpu")
+    targets = torch.ones(lessons.first["end"], 4)
+    for asked, count in ((0.0, 150), (0.5, 175), (1.0, 200)):
+        run = learn.Run(name="", targets="", asked=asked, compiled=False, prefixes=(),
+                        model={"body": "static", "embedding_size": 4})  # fmt: skip
+        assert len(learn.Teaching(lessons, run, targets).rows) == count
+
+
+def test_a_twin_stands_beside_what_it_was_made_of(folder):
+    lessons = Lessons.read(folder, "cpu")
+    targets = torch.from_numpy(np.load(folder / "targets.npy"))
+    run = learn.Run(name="", targets="", near=2, twins=True, compiled=False, prefixes=(),
+                    model={"body": "static", "embedding_size": 4})  # fmt: skip
+    teaching = learn.Teaching(lessons, run, targets)
+    place = {row: number for number, row in enumerate(teaching.rows.tolist())}
+    assert int(teaching.near[place[203], 0]) == 3
+    assert int(teaching.near[place[3], 0]) == 203
+    plain = learn.Teaching(lessons, dataclasses.replace(run, twins=False), targets)
+    assert torch.equal(plain.near[place[150]], teaching.near[place[150]])
+
+
 def test_chinese_sub_words_of_several_characters_become_a_bundle(tmp_path, monkeypatch):
     texts = [f"{who}怎么{what}" for who in ("我", "你们", "客户") for what in ("退货", "付款")]
     (tmp_path / "texts.txt").write_text("\n".join([*texts, "怎么付錢", "how to pay"]), "utf-8")
@@ -149,7 +179,8 @@ def test_chinese_sub_words_of_several_characters_become_a_bundle(tmp_path, monke
     monkeypatch.setattr(sys, "argv", ["as_bundle", run.save, "--output", str(tmp_path / "zh")])
     as_bundle.main()
     encoder = sq.load(tmp_path / "zh")
-    np.testing.assert_allclose(encoder.encode(texts[:4]), teaching.judged_vectors(), atol=1e-3)
+    wanted = teaching.vectors(lessons.rows("judged"))
+    np.testing.assert_allclose(encoder.encode(texts[:4]), wanted, atol=1e-3)
     np.testing.assert_array_equal(*encoder.encode(["怎么付錢", "怎么付钱"]))
 
 

@@ -104,6 +104,17 @@ def run(folder, what, monkeypatch, **settings):
         return file.read().splitlines(), json.loads(output.with_name(f"{what}.json").read_text())
 
 
+def test_questions_made_by_rule_may_go_to_a_file_of_their_own(folder, monkeypatch):
+    every, _ = run(folder, "en", monkeypatch)
+    asked = folder / "out" / "asked.txt.xz"
+    texts, _ = run(folder, "en", monkeypatch, asked=asked)
+    with lzma.open(asked, "rt", encoding="utf-8") as file:
+        made = file.read().splitlines()
+    assert made
+    assert sorted([*texts, *made]) == sorted(every)
+    assert "I can swim well." in texts
+
+
 @pytest.mark.parametrize("what", ["en", "zh", "parallel"])
 def test_only_free_files_are_opened_and_those_held_out(folder, monkeypatch, what):
     opened = set()

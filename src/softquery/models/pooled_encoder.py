@@ -59,6 +59,9 @@ class PooledEncoderConfig:
     """Blocks of a Transformer, or convolutions."""
     window: int = 3
     """Tokens that a convolution sees, an odd number."""
+    num_context: int = 0
+    """Before how many of the convolutions, the last ones, every token is told the mean of all
+    tokens' states, projected: convolutions alone see no further than their windows."""
     num_heads: int = 4
     pools: tuple[SentencePool, ...] = ("query", "max")
     """Laid side by side."""
@@ -91,6 +94,11 @@ class PooledEncoderConfig:
             raise ValueError(f"window must be an odd number, got {self.window}")
         if self.middle_size < 0:
             raise ValueError(f"middle_size must not be negative, got {self.middle_size}")
+        if not 0 <= self.num_context <= self.num_layers:
+            raise ValueError(
+                f"num_context must lie between 0 and num_layers, {self.num_layers}, "
+                f"got {self.num_context}"
+            )
         if self.body == "transformer":
             check_heads(self.hidden_size, self.num_heads)
         check_dropout(self, "dropout", "word_dropout")
@@ -153,17 +161,28 @@ class ConvolutionBody(nn.Module):
         size: Width of the layers.
         num_layers: How many.
         window: Tokens that a layer sees.
+        num_context: Before how many of them, the last ones, a projection of the mean of all
+            tokens' states is added to each (the squeeze of Hu et al. 2018, Section 3.1, with a
+            sum for its product).
         dropout: Dropout of what each layer adds.
     """
 
     def __init__(
-        self, input_size: int, size: int, *, num_layers: int, window: int, dropout: float
+        self,
+        input_size: int,
+        size: int,
+        *,
+        num_layers: int,
+        window: int,
+        num_context: int = 0,
+        dropout: float,
     ) -> None:
         super().__init__()
         self.output_size, self.window = size, window
         self.widen = nn.Linear(input_size, size) if input_size != size else None
         self.norms = nn.ModuleList(LayerNorm(size) for _ in range(num_layers))
         self.layers = nn.ModuleList(nn.Linear(window * size, size) for _ in range(num_layers))
+        self.context = nn.ModuleList(nn.Linear(size, size) for _ in range(num_context))
         self.dropout = nn.Dropout(dropout)
 
     def forward(
@@ -172,7 +191,11 @@ class ConvolutionBody(nn.Module):
         """States that have seen their neighbours; zeros at padding."""
         real = mask.unsqueeze(-1)
         states = states if self.widen is None else self.widen(states)
-        for norm, layer in zip(self.norms, self.layers, strict=True):
+        alone = len(self.layers) - len(self.context)
+        for number, (norm, layer) in enumerate(zip(self.norms, self.layers, strict=True)):
+            if number >= alone:
+                mean = mean_pool(states, mask)
+                states = states + self.context[number - alone](mean).unsqueeze(1)
             near = with_neighbours(norm(states) * real, self.window)
             states = states + self.dropout(torch.relu(layer(near)))
         return states * real
@@ -232,6 +255,7 @@ def _body(config: PooledEncoderConfig) -> BiRecurrent | ConvolutionBody | Transf
             config.hidden_size,
             num_layers=config.num_layers,
             window=config.window,
+            num_context=config.num_context,
             dropout=config.dropout,
         )
     return TransformerBody(

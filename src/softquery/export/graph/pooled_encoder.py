@@ -90,6 +90,14 @@ class Rows:
         axis = self.graph.constant([1], np.int64)
         return self.graph.node("ReduceSum", self.zeroed(states), axis, keepdims=0)
 
+    def told_all(self, states: str, name: str) -> str:
+        """States of which each is told the mean of all, by a linear layer: [B, T, D]."""
+        if self.lengths is None:
+            mean = self.graph.node("ReduceMean", states, axes=[1], keepdims=1)
+        else:
+            mean = self._unsqueezed(self.mean(states), 1)
+        return self.graph.node("Add", states, self.graph.linear(mean, name))
+
     def mean(self, states: str) -> str:
         """The mean over real tokens: [B, D]."""
         if self.lengths is None:
@@ -147,7 +155,10 @@ def _convolution(graph: Graph, settings: Mapping[str, Any], rows: Rows) -> str:
     if graph.has("body.widen.weight"):
         states = graph.linear(states, "body.widen")
     window = settings.get("window", 3)  # bundles from before it could be set have three
+    alone = settings["num_layers"] - settings.get("num_context", 0)
     for layer in range(settings["num_layers"]):
+        if layer >= alone:
+            states = rows.told_all(states, f"body.context.{layer - alone}")
         normed = rows.zeroed(normalised(graph, dict(settings), states, f"body.norms.{layer}"))
         added = window_linear(graph, normed, f"body.layers.{layer}", window)
         states = graph.node("Add", states, graph.node("Relu", added))
