@@ -102,7 +102,9 @@ def test_recombined_inferences_are_new():
     pairs = mine_inferences(vectors, premises, hypotheses)
     found = set(map(tuple, pairs.tolist()))
     known = set(zip(premises.tolist(), hypotheses.tolist(), strict=True))
-    assert found and not found & known and len(found) == len(pairs)
+    assert found
+    assert not found & known
+    assert len(found) == len(pairs)
     assert (hypotheses[0].item(), premises[0].item()) in found
 
 
@@ -133,7 +135,9 @@ def test_a_teacher_is_fitted_and_asked(kind, packed, files, tmp_path, monkeypatc
     rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").open()]
     logits = np.load(tmp_path / "logits.npy")
     told = json.loads((tmp_path / "teacher.json").read_text())
-    assert logits.shape == (len(rows), 3 if kind == "nli" else 2) and np.isfinite(logits).all()
-    assert told["pairs"] == len(rows) and set(told["hard"]["agreement"]) == set(RULES)
+    assert logits.shape == (len(rows), 3 if kind == "nli" else 2)
+    assert np.isfinite(logits).all()
+    assert told["pairs"] == len(rows)
+    assert set(told["hard"]["agreement"]) == set(RULES)
     labels = {row.get("label") for row in rows}
     assert labels == ({"", *command.NLI} if kind == "nli" else {None})
