@@ -17,7 +17,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -33,6 +33,7 @@ from pair_teachers.rows import SIDES, Numbered, Row, opened, read_rows, write_ta
 from pair_teachers.tokens import TokenTable
 
 NLI = ("entailment", "neutral", "contradiction")
+SAME = ("0", "1")
 SURE = 0.95
 """A teacher with this probability for another label than the rule's is believed."""
 MIDDLE, WIDTH, LEAST, MOST = 0.75, 0.07, -8.0, 5.0
@@ -97,9 +98,10 @@ def accuracy_by(sources: list[str], right: Tensor) -> dict[str, float]:
     return {name: round(float(right[rows].float().mean()), 4) for name, rows in places.items()}
 
 
-def one_hot(rows: list[Row]) -> Tensor:
-    """Labels of inference as distributions."""
-    return F.one_hot(torch.tensor([NLI.index(row["label"]) for row in rows]), len(NLI)).float()
+def one_hot(rows: list[Row], labels: Sequence[str] = NLI) -> Tensor:
+    """Labels as distributions."""
+    places = torch.tensor([labels.index(row["label"]) for row in rows])
+    return F.one_hot(places, len(labels)).float()
 
 
 def teach_nli(options: argparse.Namespace) -> None:
@@ -181,6 +183,47 @@ def teach_match(options: argparse.Namespace) -> None:
     )
 
 
+def teach_labelled(options: argparse.Namespace) -> None:
+    """From labelled pairs, most of which are duplicates: a first teacher judges mined pairs."""
+    gold, hard = read_rows(options.gold), shuffled(read_rows(options.hard, options.count))
+    dev = read_rows(options.dev)
+    known = Numbered(row[side] for row in gold for side in SIDES)
+    free = len(known)
+    gold_pairs, hard_pairs, dev_pairs = (known.pairs(rows) for rows in (gold, hard, dev))
+    lesson = Lesson(options, known)
+    found = lesson.vectors_of(free, [options.packed, *([each] for each in options.beside)])
+    with timed("mining"):
+        mined = torch.cat([mine_same(found) for _ in range(2)]).unique(dim=0)
+        mined = mined[torch.randperm(len(mined))][: options.count]
+    del found
+    both = torch.tensor([row["source"] not in options.skip for row in gold])
+    wanted, ruled = one_hot(gold, SAME), one_hot(hard, SAME)
+    first = lesson.fitted(gold_pairs[both], wanted[both])
+    some, seen = min(options.fitted, len(mined)), len(hard) // 8
+    told = first.logits(lesson.table, mined[:some]).softmax(1)
+    del first
+    fitted = [gold_pairs, gold_pairs[both], mined[:some], hard_pairs[:seen]]
+    model = lesson.fitted(torch.cat(fitted),
+                          torch.cat([wanted, wanted[both], told, ruled[:seen]]))  # fmt: skip
+    right = model.logits(lesson.table, dev_pairs).argmax(1) == one_hot(dev, SAME).argmax(1)
+    lesson.report["dev"] = accuracy_by([row["source"] for row in dev], right)
+    print(lesson.report, flush=True)
+    hard_pairs, ruled = hard_pairs[: len(hard) // 2], ruled[: len(hard) // 2]
+    with timed("opinions"):
+        opinions = [model.logits(lesson.table, each) for each in (gold_pairs, mined, hard_pairs)]
+    kept, agreed = not_contradicted(opinions[2].softmax(1), ruled)
+    rules = [row["rule"] for row in hard[: len(hard_pairs)]]
+    lesson.report["hard"] = {"kept": int(kept.sum()), "agreement": accuracy_by(rules, agreed)}
+    mixed = (0.8 * ruled + 0.2 * opinions[2].softmax(1)).log()
+    taught = torch.where(agreed[:, None], opinions[2], mixed - mixed.mean(1, keepdim=True))
+    labels = [row["label"] if fair else "" for row, fair in zip(gold, both.tolist(), strict=True)]
+    lesson.write(
+        torch.cat([gold_pairs, mined, hard_pairs[kept]]),
+        torch.cat([*opinions[:2], taught[kept]]).clamp(-6, 6),
+        labels + [""] * (len(mined) + int(kept.sum())),
+    )
+
+
 def not_contradicted(shares: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
     """Which rows a sure teacher does not contradict, and with which it agrees."""
     others = shares.masked_fill(wanted > 0, 0).max(dim=1).values
@@ -197,23 +240,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m pair_teachers",
                                      description=(__doc__ or "").splitlines()[0])  # fmt: skip
     verbs = parser.add_subparsers(required=True)
-    for name, verb in (("nli", teach_nli), ("match", teach_match)):
+    for name, verb in (("nli", teach_nli), ("match", teach_match), ("labelled", teach_labelled)):
         teaching = verbs.add_parser(name)
         teaching.add_argument("--packed", type=Path, nargs="+", required=True)
-        teaching.add_argument("--gold", type=Path, required=True, help="labelled inferences")
+        teaching.add_argument("--gold", type=Path, required=True, help="labelled pairs")
         teaching.add_argument("--hard", type=Path, required=True)
         teaching.add_argument("--output", type=Path, required=True)
         teaching.add_argument("--count", type=int, default=1_500_000, help="the most pairs")
-        teaching.add_argument("--epochs", type=int, default=2 if name == "match" else 3)
+        teaching.add_argument("--epochs", type=int, default=3 if name == "nli" else 2)
         teaching.add_argument("--batch", type=int, default=256)
         teaching.add_argument("--lr", type=float, default=5e-5)
         teaching.set_defaults(verb=verb)
-        if name == "nli":
-            teaching.add_argument("--dev", type=Path, required=True)
-        else:
-            teaching.add_argument("--beside", type=Path, nargs="*", default=[])
+        if name == "match":
             teaching.add_argument("--texts", type=Path, nargs="+", required=True)
+        else:
+            teaching.add_argument("--dev", type=Path, required=True)
+        if name != "nli":
+            teaching.add_argument("--beside", type=Path, nargs="*", default=[])
             teaching.add_argument("--fitted", type=int, default=160_000)
+        if name == "labelled":
+            teaching.add_argument("--skip", nargs="*", default=[],
+                                  help="sources of one label, for the first teacher")  # fmt: skip
     options = parser.parse_args()
     torch.manual_seed(1)
     options.output.mkdir(parents=True, exist_ok=True)

@@ -57,7 +57,8 @@ def files(tmp_path_factory):
 
     write("gold.jsonl", command.NLI, source=("one", "other"))
     write("nli.jsonl", command.NLI, rule=RULES)
-    write("match.jsonl", ("0", "1"), rule=RULES)
+    write("match.jsonl", command.SAME, rule=RULES)
+    write("same.jsonl", command.SAME, source=("mixed", "mixed", "other", "likewise"))
     (folder / "texts.txt").write_text("\n".join(some) + "\n")
     return folder
 
@@ -120,16 +121,20 @@ def test_written_logits_belong_to_their_rows(tmp_path):
     assert told == {("a", "0"): [1.0, 2.0], ("c", ""): [3.0, 4.0]}
 
 
-@pytest.mark.parametrize("kind", ["nli", "match"])
+@pytest.mark.parametrize("kind", ["nli", "match", "labelled"])
 def test_a_teacher_is_fitted_and_asked(kind, packed, files, tmp_path, monkeypatch):
-    arguments = [kind, "--packed", packed, "--gold", files / "gold.jsonl", "--output", tmp_path,
-                 "--hard", files / f"{kind}.jsonl", "--epochs", "1", "--batch", "32",
+    gold, hard = ("same", "match") if kind == "labelled" else ("gold", kind)
+    arguments = [kind, "--packed", packed, "--gold", files / f"{gold}.jsonl", "--output", tmp_path,
+                 "--hard", files / f"{hard}.jsonl", "--epochs", "1", "--batch", "32",
                  "--count", "200"]  # fmt: skip
-    arguments += (
-        ["--dev", files / "gold.jsonl"]
-        if kind == "nli"
-        else ["--texts", files / "texts.txt", "--beside", packed, "--fitted", "50"]
-    )
+    if kind == "match":
+        arguments += ["--texts", files / "texts.txt"]
+    else:
+        arguments += ["--dev", files / f"{gold}.jsonl"]
+    if kind != "nli":
+        arguments += ["--beside", packed, "--fitted", "50"]
+    if kind == "labelled":
+        arguments += ["--skip", "other"]
     monkeypatch.setattr(sys, "argv", ["pair_teachers", *map(str, arguments)])
     command.main()
     rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").open()]
@@ -140,4 +145,5 @@ def test_a_teacher_is_fitted_and_asked(kind, packed, files, tmp_path, monkeypatc
     assert told["pairs"] == len(rows)
     assert set(told["hard"]["agreement"]) == set(RULES)
     labels = {row.get("label") for row in rows}
-    assert labels == ({"", *command.NLI} if kind == "nli" else {None})
+    wanted = {"nli": {"", *command.NLI}, "match": {None}, "labelled": {"", *command.SAME}}
+    assert labels == wanted[kind]
