@@ -26,7 +26,9 @@ from wikipedia_sample import ASKED, MADE
 LIMITS = {"en": 1_900_000, "zh": 1_500_000}
 
 
-def gather(language: str, library: Library, *, limit: int, seed: int) -> Collection:
+def gather(
+    language: str, library: Library, *, limit: int, seed: int, by_people: bool = False
+) -> Collection:
     """All texts of a language: those of people first, then Wikipedia's, up to the limit."""
     held_out = frozenset(map(bare_key, library.held_out(language)))
     collection = Collection(held_out)
@@ -37,7 +39,8 @@ def gather(language: str, library: Library, *, limit: int, seed: int) -> Collect
     for read in sources:
         for source, text in read(library):
             collection.add(source, text)
-    wikipedia(library, collection, limit=limit, seed=seed)
+    if not by_people:
+        wikipedia(library, collection, limit=limit, seed=seed)
     return collection
 
 
@@ -80,6 +83,8 @@ def main() -> None:
     parser.add_argument("--asked", type=Path, help="where questions made by rule go, if apart")
     parser.add_argument("--limit", type=int, help="texts at most")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--by-people", action="store_true",
+                        help="no text of Wikipedia, and none made by rule")  # fmt: skip
     options = parser.parse_args()
     library = Library(options.data)
     if options.what == "parallel":
@@ -87,7 +92,9 @@ def main() -> None:
         lines = ["text\ttaught", *lines]
     else:
         limit = options.limit or LIMITS[options.what]
-        collection = gather(options.what, library, limit=limit, seed=options.seed)
+        collection = gather(
+            options.what, library, limit=limit, seed=options.seed, by_people=options.by_people
+        )
         lines = collection.lines(lambda source: not options.asked or not is_asked(source))
         if options.asked:
             write_lines(options.asked, collection.lines(is_asked))

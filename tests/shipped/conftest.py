@@ -20,6 +20,7 @@ NEED = [
         "generators",
         "matchers",
         "mine",
+        "pair_teachers",
         "sentences",
         "teachers",
     )
