@@ -20,6 +20,7 @@ NEED = [
         "generators",
         "matchers",
         "mine",
+        "numbered_pairs",
         "sentences",
         "teachers",
     )
