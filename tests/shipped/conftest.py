@@ -21,6 +21,7 @@ NEED = [
         "matchers",
         "mine",
         "pair_teachers",
+        "numbered_pairs",
         "sentences",
         "teachers",
     )
