@@ -1,4 +1,4 @@
-"""Make a shipped classifier, reader or tagger.
+"""Make a shipped classifier, reader or tagger, a BERT with such a head among them.
 
 The seed that is best on what it held back is exported and measured on dev and on what else is
 named. A classifier is judged by tune at the gate, and calibrated on its first half. The data have
@@ -28,7 +28,13 @@ from softquery.bundle import (
 )
 from softquery.cli.terminal.console import note
 from softquery.errors import BundleError, InputError
-from softquery.export import ExportReport, export_classifier, export_reader, export_tagger
+from softquery.export import (
+    ExportReport,
+    export_bert_head,
+    export_classifier,
+    export_reader,
+    export_tagger,
+)
 from softquery.files import (
     QUESTION_FORMS,
     TAGGED_FORMS,
@@ -38,6 +44,7 @@ from softquery.files import (
     read_tagged,
 )
 from softquery.runtime import load_classifier, load_tagger
+from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.calibrate import fit_calibration
 from softquery.runtime.classify.evaluate import evaluate_classifier
 from softquery.runtime.read.evaluate import evaluate_reader
@@ -138,7 +145,8 @@ def make_answerer(facts: Facts, options: argparse.Namespace, scratch: Path) -> S
     note(f"seed {best.seed} is the best on what was held back and will be shipped")
     folder = scratch / "exported"
     gated = held_back or sets[facts.dev]
-    kind.export(best.bundle, folder, int8=True, limit=options.gate, rows=gated)
+    export = export_bert_head if is_bert(best.bundle) else kind.export
+    export(best.bundle, folder, int8=True, limit=options.gate, rows=gated)
     exported = read_bundle(folder)
     if held_back:
         exported = calibrated(exported, held_back)

@@ -38,7 +38,7 @@ def sentiment(source: Path) -> Splits:
     known = {text for text, _ in (*found["dev"], *rows[:TUNED])}
     endings = [
         (sentence, sign)
-        for rating, text, sign in _reviews(source)
+        for rating, text, sign in reviews(source)
         if rating in CLEAR
         for sentence in split_sentences(text)[-ENDING:]
         if 3 < len(sentence.split()) < 60 and sentence not in known
@@ -53,7 +53,7 @@ def sentiment(source: Path) -> Splits:
 
 def semeval(source: Path) -> Splits:
     """Sentences with two marked words, and their relation."""
-    text = _unpacked(source / "semeval2010_task8" / "train.txt.xz")
+    text = unpacked(source / "semeval2010_task8" / "train.txt.xz")
     rows = []
     for block in text.strip().split("\n\n"):
         sentence, relation, *_ = block.split("\n")
@@ -63,14 +63,14 @@ def semeval(source: Path) -> Splits:
 
 def imdb(source: Path) -> Splits:
     """Reviews of films with their sign."""
-    return _held_out([(text, sign) for _, text, sign in _reviews(source)])
+    return _held_out([(text, sign) for _, text, sign in reviews(source)])
 
 
 def chnsenticorp(source: Path) -> Splits:
     """Chinese reviews of hotels, books and computers with their sign."""
     splits = {}
     for split in ("train", "dev"):
-        lines = _unpacked(source / "chnsenticorp" / f"{split}.tsv.xz").split("\n")[1:]
+        lines = unpacked(source / "chnsenticorp" / f"{split}.tsv.xz").split("\n")[1:]
         pairs = [line.split("\t", 1) for line in lines if line.strip()]
         splits[split] = [(text, SIGNS[int(sign)]) for sign, text in pairs if text.strip()]
     return splits
@@ -78,7 +78,7 @@ def chnsenticorp(source: Path) -> Splits:
 
 def tnews(source: Path) -> Splits:
     """Chinese headlines with one of fifteen topics."""
-    lines = _unpacked(source / "tnews" / "train.tsv.xz").split("\n")
+    lines = unpacked(source / "tnews" / "train.tsv.xz").split("\n")
     rows = [tuple(line.rsplit("\t", 1)) for line in lines if line.strip()]
     return _held_out([(text, label.removeprefix("news_")) for text, label in rows if text.strip()])
 
@@ -94,24 +94,26 @@ SETS: dict[str, Callable[[Path], Splits]] = {
 
 
 def _sst2(path: Path) -> list[Row]:
-    """Contractions, which come apart, are put together again."""
-    pairs = [line.split(" ", 1) for line in _unpacked(path).splitlines()]
-    return [
-        (re.sub(r" (n't|'(?:s|m|d|re|ve|ll))\b", r"\1", text), SIGNS[int(sign)])
-        for sign, text in pairs
-    ]
+    pairs = [line.split(" ", 1) for line in unpacked(path).splitlines()]
+    return [(joined(text), SIGNS[int(sign)]) for sign, text in pairs]
 
 
-def _reviews(source: Path) -> list[tuple[str, str, str]]:
+def joined(text: str) -> str:
+    """Contractions, which come apart in SST, put together again."""
+    return re.sub(r" (n't|'(?:s|m|d|re|ve|ll))\b", r"\1", text)
+
+
+def reviews(source: Path) -> list[tuple[str, str, str]]:
     """Rating, text and sign; the negative ones come first in the file."""
     rows = []
-    for line in _unpacked(source / "imdb" / "train.tsv.xz").split("\n")[:-1]:
+    for line in unpacked(source / "imdb" / "train.tsv.xz").split("\n")[:-1]:
         sign, rating, text = line.split("\t", 2)
         rows.append((rating, re.sub(r"\s*(?:<br />\s*)+", "\n", text), SIGNS[int(sign)]))
     return rows
 
 
-def _unpacked(path: Path) -> str:
+def unpacked(path: Path) -> str:
+    """The text of an xz file."""
     return lzma.decompress(path.read_bytes()).decode()
 
 

@@ -6,7 +6,8 @@
     python benchmarks classify report
 
 `prepare` writes each set as train.jsonl and dev.jsonl; where a set comes without a dev file, a
-seeded 10 % of train is held out for it. `train` runs every variant with every seed, a few side by
+seeded 10 % of train is held out for it. Sets that are taught have texts.jsonl as well, without
+labels, for a teacher. `train` runs every variant with every seed, a few side by
 side, and adds a row to `classify.jsonl` as each finishes; runs that stand there already are
 not run again, and interrupted ones are gone on with. `report` prints a table.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.classify.class_sets import SETS
+from benchmarks.classify.taught_sets import TAUGHT
 from benchmarks.shared.side_by_side import (
     Planned,
     add_training_options,
@@ -79,12 +81,15 @@ WITH_ELMO = (
 
 
 def prepare(options: argparse.Namespace) -> None:
-    for name, read in SETS.items():
+    for name, read in {**SETS, **TAUGHT}.items():
+        if not any(fnmatch.fnmatch(name, each) for each in options.only):
+            continue
         folder = options.data / name
         folder.mkdir(parents=True, exist_ok=True)
         for split, rows in read(options.source).items():
             lines = (
-                json.dumps({"text": text, "label": label}, ensure_ascii=False) + "\n"
+                json.dumps({"text": text} | ({"label": label} if label else {}), ensure_ascii=False)
+                + "\n"
                 for text, label in rows
             )
             (folder / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -158,6 +163,7 @@ def main() -> None:
     preparing = verbs.add_parser("prepare")
     preparing.add_argument("--source", type=Path, required=True, help="holds sst2, imdb, …")
     preparing.add_argument("--data", type=Path, default=Path("runs/classify/data"))
+    preparing.add_argument("--only", nargs="*", default=["*"], help="sets, such as 'taught-*'")
     preparing.set_defaults(act=prepare)
     training = verbs.add_parser("train")
     training.add_argument("--data", type=Path, default=Path("runs/classify/data"))

@@ -16,6 +16,7 @@ NEED = [
         "answerers",
         "bert",
         "card",
+        "class_teacher",
         "elmo",
         "generators",
         "matchers",

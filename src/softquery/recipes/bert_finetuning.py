@@ -4,19 +4,17 @@ The rates are the paper's (Devlin et al. 2019, Appendix A.3), for a base-sized e
 like them larger.
 """
 
+from dataclasses import replace
+
 from softquery.models import (
     BertClassifierConfig,
     BertMatcherConfig,
     BertReaderConfig,
     BertTaggerConfig,
 )
-from softquery.recipes.run import (
-    BertSettings,
-    Files,
-    Run,
-    Vocabulary,
-)
-from softquery.tasks import ClassifySettings, ReadSettings, TagSettings
+from softquery.recipes.classify import SENTIMENT
+from softquery.recipes.run import BertSettings, Files, Run, Vocabulary
+from softquery.tasks import ClassifySettings, ReadSettings, TagSettings, TextClassification
 from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
@@ -85,6 +83,45 @@ def bert_read() -> Run:
         optim=_optim(5e-5),
         schedule=_schedule(),
         training=_training(max_epochs=2),
+    )
+
+
+def sentiment_zh() -> Run:
+    """What made the shipped `sentiment-zh`, from SimBERT-tiny: a teacher's opinions of reviews."""
+    return replace(
+        bert_classify(),
+        name="sentiment-zh",
+        summary="What made the shipped sentiment-zh, from a small Chinese BERT (--init DIR)",
+        task=TextClassification(labels=SENTIMENT),
+        settings=None,
+        data=Files(batch_size=64, tune="tune"),
+        optim=_optim(2e-4),
+        training=_training(max_epochs=4),
+    )
+
+
+def topic_zh() -> Run:
+    """What made the shipped `topic-zh`, from SimBERT-tiny: a teacher's opinions of headlines."""
+    return replace(
+        bert_classify(),
+        name="topic-zh",
+        summary="What made the shipped topic-zh, from a small Chinese BERT (--init DIR)",
+        text=_text(64),
+        data=Files(batch_size=64, tune="tune"),
+        optim=_optim(2e-4),
+        training=_training(max_epochs=4),
+    )
+
+
+def ner_zh() -> Run:
+    """What made the shipped `ner-zh`, from SimBERT-tiny: names in sentences cut to characters."""
+    return replace(
+        bert_tag(),
+        name="ner-zh",
+        summary="What made the shipped ner-zh, from a small Chinese BERT (--init DIR)",
+        data=Files(batch_size=64),
+        optim=_optim(2e-4),
+        training=_training(max_epochs=5),
     )
 
 
