@@ -41,7 +41,7 @@ COMPARED = 128
 """Numbers of a target by which near texts are found."""
 LOOKED_AT = 10_000
 """Learnt texts whose cosine with the teacher is told beside that of the judged ones."""
-_FOUND: dict[tuple[int, int, int], Tensor] = {}
+_FOUND: dict[tuple[str, int, int], Tensor] = {}
 """Near texts of runs before, by their targets, texts, and how many."""
 SEARCHED = 400_000
 """Texts among which a text's nearest ones are found."""
@@ -164,7 +164,7 @@ class Teaching:
 
     def _near(self) -> Tensor:
         """The texts that stand beside each in every other batch, the twin first."""
-        key = (id(self.targets), len(self.rows), self.run.near)
+        key = (self.run.targets, len(self.rows), self.run.near)
         if key not in _FOUND:
             _FOUND[key] = nearest_texts(self.targets, self.rows, self.run.near)
         near, lessons = _FOUND[key], self.lessons
