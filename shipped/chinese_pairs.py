@@ -1,7 +1,7 @@
 r"""Pairs that Chinese matchers learn: mined by vectors, beside those with labels.
 
     python shipped/chinese_pairs.py research --gold train.jsonl --hard hard.jsonl --m3e m3e \
-        --output research
+        --dev dev.jsonl --output research
     python shipped/chinese_pairs.py free --texts texts.txt.xz --made made.tsv.xz \
         --hard hard.jsonl.xz --gold pawsx.jsonl --simbert simbert --use RESOURCES --output free
 
@@ -154,7 +154,16 @@ def research(options: argparse.Namespace) -> NumberedPairs:
     mined = neighbours(vectors, options.near, options.middle, options.seed)
     mined = without(mined, np.stack([gold.first, gold.second], axis=1), len(gold.texts))
     mined = drawn(mined, options.count, options.seed)
+    mined = mined[unmeasured(mined, gold.texts, options.dev)]
     return gold.beside(more(mined, gold.texts, UNKNOWN, 0.0))
+
+
+def unmeasured(pairs: NDArray[np.int64], texts: list[str], dev: Path) -> NDArray[np.bool_]:
+    """Which pairs do not stand in dev, whatever their order, case and punctuation."""
+    keys = list(map(normal, texts))
+    rows = read_rows(dev)
+    known = {frozenset((normal(row["sentence1"]), normal(row["sentence2"]))) for row in rows}
+    return np.array([frozenset((keys[a], keys[b])) not in known for a, b in pairs.tolist()], bool)
 
 
 def drawn(pairs: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
@@ -218,7 +227,7 @@ def main() -> None:
     """Parse, mine and write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     verbs = parser.add_subparsers(required=True)
-    for act, names in ((research, ["m3e"]), (free, ["texts", "simbert", "use"])):
+    for act, names in ((research, ["m3e", "dev"]), (free, ["texts", "simbert", "use"])):
         verb = verbs.add_parser(act.__name__)
         for name in [*names, "gold", "hard", "output"]:
             verb.add_argument(f"--{name}", type=Path, required=True)

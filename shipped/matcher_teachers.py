@@ -95,6 +95,13 @@ class Texts:
         marks = Tokenizer.from_file(str(tokenizer))
         self.start, self.end, self.pad = (marks.token_to_id(mark) for mark in MARKS)
 
+    def to(self, device: str) -> "Texts":
+        """The same texts, on another device from now on."""
+        self.ids, self.lengths, self.starts = (
+            each.to(device) for each in (self.ids, self.lengths, self.starts)
+        )
+        return self
+
     def batch(self, first: Tensor, second: Tensor, length: int) -> dict[str, Tensor]:
         """`[CLS] first [SEP] second [SEP]`, padded to a length."""
         places = torch.arange(length, device=first.device)
@@ -319,8 +326,10 @@ def teach(options: argparse.Namespace) -> None:
     pairs, dev = NumberedPairs.read(options.pairs), read_rows(options.dev)
     asked = NumberedPairs.of((row["sentence1"], row["sentence2"], 0.0, 0.0) for row in dev)
     tokenizer = options.teacher / "tokenizer.json"
-    texts = Texts(pairs.texts, tokenizer, device, options.processes)
-    asked_texts = Texts(asked.texts, tokenizer, device, options.processes)
+    texts, asked_texts = (  # cut before the GPU is used, since processes are forked for it
+        Texts(each.texts, tokenizer, "cpu", options.processes) for each in (pairs, asked)
+    )
+    texts, asked_texts = texts.to(device), asked_texts.to(device)
     print(f"{len(pairs):,} pairs cut: {time.monotonic() - began:.0f} s", flush=True)
     model = CrossEncoder(options.teacher, device)
     fit(model, texts, pairs, options)
