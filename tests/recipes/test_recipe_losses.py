@@ -51,13 +51,16 @@ def test_a_recipe_says_what_it_is(name):
     first = name.partition("-")[0]
     own = ("siamese", "decomposable", "elmo", "bert", "tagger", "word2vec")
     model = first if first in own else "esim"
-    others = {"pos": "tagger", "relations": "attentive", "hierarchical": "hierarchical",
+    others = {"pos": "tagger", "ner": "tagger", "relations": "attentive",
+              "hierarchical": "hierarchical",
               "attention": "attentive", "sentiment": "attentive",
               "reader": "bidaf", "read": "bidaf", "classify": "sentence-head"}  # fmt: skip
     model = others.get(first, model)
     heads = {f"bert-{verb}": f"bert-{kind}" for verb, kind in
              (("classify", "classifier"), ("match", "matcher"), ("tag", "tagger"),
               ("read", "reader"))}  # fmt: skip
+    heads |= {"sentiment-zh": "bert-classifier", "topic-zh": "bert-classifier",
+              "ner-zh": "bert-tagger"}  # fmt: skip
     model = heads.get(name, model)
     recurrent = ("rnn", "bahdanau", "luong")
     if first in ("translate", "couplet"):
