@@ -42,7 +42,7 @@ COMPARED = 128
 LOOKED_AT = 10_000
 """Learnt texts whose cosine with the teacher is told beside that of the judged ones."""
 _FOUND: dict[tuple[str, int, int], Tensor] = {}
-"""Near texts of runs before, by their targets, texts, and how many."""
+"""Near texts of runs before, by what saw them as near, how many texts, and how many of each."""
 SEARCHED = 400_000
 """Texts among which a text's nearest ones are found."""
 
@@ -73,6 +73,9 @@ class Run:
     """How many of a text's nearest texts stand beside it in every other batch, on average."""
     twins: bool = False
     """Whether what was made of a text, or what it was made of, takes the place of its nearest."""
+    confused: int = 0
+    """How many more stand there, which `confused_by`, a student taught before, sees as near."""
+    confused_by: str = ""
     compiled: bool = True
     recorded: bool = True
     """Whether a GPU's steps are recorded and played back."""
@@ -128,7 +131,12 @@ class Teaching:
             temperature=run.temperature,
         )
         self.rows = self._chosen()
-        self.near = self._near() if run.near else None
+        beside = [self._near()] if run.near else []
+        if run.confused:
+            before = Run(name=run.name, targets=run.targets, start=run.confused_by)
+            seen = Teaching(lessons, before, targets).vectors(self.rows)
+            beside.append(self._nearest(run.confused_by, seen, run.confused))
+        self.near = torch.cat(beside, dim=1) if beside else None
 
     def _fill_table(self) -> None:
         """Begin with the teacher's vectors of the pieces by themselves."""
@@ -164,10 +172,8 @@ class Teaching:
 
     def _near(self) -> Tensor:
         """The texts that stand beside each in every other batch, the twin first."""
-        key = (self.run.targets, len(self.rows), self.run.near)
-        if key not in _FOUND:
-            _FOUND[key] = nearest_texts(self.targets, self.rows, self.run.near)
-        near, lessons = _FOUND[key], self.lessons
+        near = self._nearest(self.run.targets, self.targets[self.rows], self.run.near)
+        lessons = self.lessons
         if not self.run.twins or not len(lessons.owners):
             return near
         twin = torch.full((lessons.first["end"],), -1, device=near.device)
@@ -178,6 +184,13 @@ class Teaching:
         own = twin[self.rows]
         return torch.cat([torch.where(own < 0, near[:, 0], own)[:, None], near[:, 1:]], dim=1)
 
+    def _nearest(self, seen_by: str, vectors: Tensor, count: int) -> Tensor:
+        """The texts nearest to each in somebody's eyes."""
+        key = (seen_by, len(self.rows), count)
+        if key not in _FOUND:
+            _FOUND[key] = self.rows[nearest_texts(vectors[:, :COMPARED], count)]
+        return _FOUND[key]
+
     def batches(self) -> Iterator[tuple[Tensor, int]]:
         """Numbers of texts and their padded length, without end; of like length together."""
         epoch, lessons = 0, self.lessons
@@ -187,7 +200,7 @@ class Teaching:
             order = torch.randperm(len(self.rows), generator=chance, device=device)
             found = self._by_length(self.rows[order, None])
             if self.near is not None:
-                heads = order[: len(order) // (1 + self.run.near)]
+                heads = order[: len(order) // (1 + self.near.shape[1])]
                 found += self._by_length(torch.cat([self.rows[heads, None], self.near[heads]], 1))
             longest = torch.stack([lessons.lengths(rows).max() for rows in found]).tolist()
             shuffled = np.random.default_rng([self.run.seed, epoch]).permutation(len(found))
@@ -345,17 +358,18 @@ class Steps:
         self._records[length] = graph, place, loss
 
 
-def nearest_texts(targets: Tensor, rows: Tensor, count: int) -> Tensor:
-    """The numbers of the texts nearest to each of these, itself left out: [N, count].
+def nearest_texts(vectors: Tensor, count: int) -> Tensor:
+    """The places of the texts nearest to each of these [N, E], itself left out: [N, count].
 
     Among many texts, the nearest of a random part of them.
     """
-    found = torch.empty(len(rows), count, dtype=rows.dtype, device=rows.device)
-    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(5)).to(rows.device)
-    for part in order.chunk(-(-len(rows) // SEARCHED)):
-        known = F.normalize(targets[rows[part], :COMPARED].float(), dim=-1)
+    size, device = len(vectors), vectors.device
+    found = torch.empty(size, count, dtype=torch.long, device=device)
+    order = torch.randperm(size, generator=torch.Generator().manual_seed(5)).to(device)
+    for part in order.chunk(-(-size // SEARCHED)):
+        known = F.normalize(vectors[part].float(), dim=-1)
         places, _ = nearest(known.half() if known.is_cuda else known, count)
-        found[part] = rows[part][torch.from_numpy(places).to(rows.device)]
+        found[part] = part[torch.from_numpy(places).to(device)]
     return found
 
 

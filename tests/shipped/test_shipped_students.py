@@ -147,6 +147,27 @@ def test_a_twin_stands_beside_what_it_was_made_of(folder):
     assert torch.equal(plain.near[place[150]], teaching.near[place[150]])
 
 
+def test_texts_that_a_student_confuses_stand_beside_each(folder, tmp_path):
+    lessons = Lessons.read(folder, "cpu")
+    targets = torch.from_numpy(np.load(folder / "targets.npy"))
+    first = learn.Run(name="first", targets="t", steps=3, batch=32, compiled=False, prefixes=(),
+                      model={"body": "static", "embedding_size": 4},
+                      save=str(tmp_path / "first"))  # fmt: skip
+    before = learn.Teaching(lessons, first, targets)
+    before.save({**dataclasses.asdict(first), **learn.taught(before)})
+    second = dataclasses.replace(first, near=2, confused=3, confused_by=first.save, save="")
+    teaching = learn.Teaching(lessons, second, targets)
+    assert teaching.near.shape == (len(teaching.rows), 5)
+    saved = learn.Teaching(lessons, dataclasses.replace(first, start=first.save, model={}), targets)
+    seen = saved.vectors(teaching.rows)
+    wanted = teaching.rows[learn.nearest_texts(seen, 3)]
+    assert torch.equal(teaching.near[:, 2:], wanted)
+    by_teacher = learn.Teaching(lessons, dataclasses.replace(first, near=2), targets).near
+    assert torch.equal(teaching.near[:, :2], by_teacher)
+    rows, _ = next(teaching.batches())
+    assert len(rows) <= second.batch
+
+
 def test_chinese_sub_words_of_several_characters_become_a_bundle(tmp_path, monkeypatch):
     texts = [f"{who}怎么{what}" for who in ("我", "你们", "客户") for what in ("退货", "付款")]
     (tmp_path / "texts.txt").write_text("\n".join([*texts, "怎么付錢", "how to pay"]), "utf-8")
@@ -185,12 +206,11 @@ def test_chinese_sub_words_of_several_characters_become_a_bundle(tmp_path, monke
 
 
 def test_nearest_texts_leave_the_text_itself_out(folder):
-    targets = torch.from_numpy(np.load(folder / "targets.npy"))
-    rows = torch.arange(50, 90)
-    near = learn.nearest_texts(targets, rows, 2)
-    vectors = torch.nn.functional.normalize(targets[rows].float(), dim=-1)
+    targets = torch.from_numpy(np.load(folder / "targets.npy"))[50:90]
+    near = learn.nearest_texts(targets, 2)
+    vectors = torch.nn.functional.normalize(targets.float(), dim=-1)
     cosines = (vectors @ vectors.T).fill_diagonal_(-2)
-    torch.testing.assert_close(near[:, 0], rows[cosines.argmax(dim=1)])
+    torch.testing.assert_close(near[:, 0], cosines.argmax(dim=1))
 
 
 def test_joined_vectors_have_the_mean_of_both_cosines(folder, tmp_path):
