@@ -19,7 +19,7 @@ from matcher_teachers import (
 )
 from numbered_pairs import NumberedPairs
 from safetensors.numpy import save_file
-from taught_matcher import train
+from taught_matcher import Taught, train
 from tokenizers import BertWordPieceTokenizer
 from transformers import BertConfig, BertModel, ElectraConfig, ElectraModel
 
@@ -148,8 +148,27 @@ def test_student_ends_by_the_clock_as_a_bundle(tmp_path):
              "schedule.warmup_steps=2", "vocabulary.min_count=1"]  # fmt: skip
     train(argparse.Namespace(recipe="match-zh", pairs=tmp_path / "taught", data=data, seconds=1.0,
                              output=tmp_path / "student", set=small, vectors=[],
-                             processes=1))  # fmt: skip
+                             processes=1, held_back=0))  # fmt: skip
     bundle = read_bundle(tmp_path / "student")
     settings = json.loads((tmp_path / "student/training/run.json").read_text(encoding="utf-8"))
     assert bundle.metrics["training"]["steps"] == settings["training"]["max_steps"] > 0
     assert bundle.config.task["labels"] == ["0", "1"]
+
+
+def test_taught_pairs_are_opinions_and_half_labels(tmp_path):
+    labels = ("entailment", "neutral", "contradiction")
+    rows = [("a", "b", "neutral"), ("b", "c", ""), ("c", "a", "")]
+    with (tmp_path / "pairs.jsonl").open("w", encoding="utf-8") as file:
+        for one, other, label in rows:
+            file.write(json.dumps({"sentence1": one, "sentence2": other, "label": label}) + "\n")
+    np.save(tmp_path / "logits.npy", np.log([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.6, 0.2, 0.2]]))
+    found = Taught.read(tmp_path, labels)
+    assert found.texts == ["a", "b", "c"]
+    assert found.shares[0].tolist() == pytest.approx([0.25, 0.65, 0.1])
+    assert found.shares[1].tolist() == pytest.approx([0.1, 0.1, 0.8])
+    kept, held = found.without(1)
+    held.write_tune(tmp_path / "tune.jsonl", labels)
+    row = json.loads((tmp_path / "tune.jsonl").read_text(encoding="utf-8"))
+    left = [(found.texts[one], found.texts[kept.second[n]]) for n, one in enumerate(kept.first)]
+    assert len(left) == 2
+    assert (row["sentence1"], row["sentence2"]) not in left
