@@ -57,12 +57,12 @@ SOURCES: dict[str, list[Source]] = {
         Source(name="snli_100k", licence="CC BY-SA 4.0", tune_share=0.05),
         Source(name="snli_cad", licence="Apache-2.0", tune_share=0.05),
     ],
-    "match-en": [
+    "match-en-free": [
         Source(name="qqp_20k", train=False),
         Source(name="mrpc", train=False),
         Source(name="stsb_en", train=False, label=graded, note="grade >= 4 is 1, <= 3 is 0"),
     ],
-    "match-en-quora": [
+    "match-en": [
         Source(name="qqp_first10k", dev=False, tune_share=0.15, note="Quora questions"),
         Source(name="qqp_positives_only", dev=False, tune_share=0, note="Quora duplicates"),
         Source(name="qqp_20k", train=False),

@@ -160,8 +160,33 @@ def teach_match(options: argparse.Namespace) -> None:
     lesson.report["mined"] = {"pairs": len(mined), "share_same":
                               round(float((scores > 0).float().mean()), 4)}  # fmt: skip
     told = torch.tensor([RULED[row["label"]] for row in hard])
-    some, seen = min(options.fitted, len(mined)), len(hard) // 3
     against = torch.full((len(clashes),), RULED["0"] - 1)
+    kept = torch.ones(len(hard), dtype=torch.bool)
+    target = torch.cat([scores, told, against])
+    if options.fitted:
+        pairs = mined, hard_pairs, clash_pairs
+        kept, target = with_teacher(lesson, hard, pairs, (scores, told, against))
+    target = target.clamp(LEAST, MOST)
+    lesson.write(
+        torch.cat([mined, hard_pairs[kept], clash_pairs]),
+        torch.stack([-target / 2, target / 2], dim=1),
+        None,
+    )
+
+
+def with_teacher(
+    lesson: Lesson, hard: list[Row], pairs: Sequence[Tensor], given: Sequence[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Which hard pairs are kept, and what a student learns, once a cross-encoder has its say.
+
+    Args:
+        lesson: Whose options and texts it is fitted with.
+        hard: Rows of the hard pairs.
+        pairs: Mined, hard and clashing ones.
+        given: The logit of each by its cosine or its rule.
+    """
+    (mined, hard_pairs, clash_pairs), (scores, told, against) = pairs, given
+    some, seen = min(lesson.options.fitted, len(mined)), len(hard) // 3
     model = lesson.fitted(torch.cat([mined[:some], hard_pairs[:seen], clash_pairs]),
                           torch.cat([scores[:some], told[:seen], against])[:, None])  # fmt: skip
     with timed("opinions"):
@@ -173,14 +198,8 @@ def teach_match(options: argparse.Namespace) -> None:
     kept, agreed = not_contradicted(same, F.one_hot((told > 0).long(), 2).float())
     lesson.report["hard"] = {"kept": int(kept.sum()), "agreement":
                              accuracy_by([row["rule"] for row in hard], agreed)}  # fmt: skip
-    target = torch.cat([0.7 * opinions[0] + 0.3 * scores,
-                        (0.7 * told + 0.3 * opinions[1])[kept], against])  # fmt: skip
-    target = target.clamp(LEAST, MOST)
-    lesson.write(
-        torch.cat([mined, hard_pairs[kept], clash_pairs]),
-        torch.stack([-target / 2, target / 2], dim=1),
-        None,
-    )
+    ruled = (0.7 * told + 0.3 * opinions[1])[kept]
+    return kept, torch.cat([0.7 * opinions[0] + 0.3 * scores, ruled, against])
 
 
 def teach_labelled(options: argparse.Namespace) -> None:
@@ -257,7 +276,9 @@ def main() -> None:
             teaching.add_argument("--dev", type=Path, required=True)
         if name != "nli":
             teaching.add_argument("--beside", type=Path, nargs="*", default=[])
-            teaching.add_argument("--fitted", type=int, default=160_000)
+            teaching.add_argument("--fitted", type=int, default=160_000,
+                                  help="mined pairs that the teacher learns; of match, 0 for "
+                                       "cosines and rules without a teacher")  # fmt: skip
         if name == "labelled":
             teaching.add_argument("--skip", nargs="*", default=[],
                                   help="sources of one label, for the first teacher")  # fmt: skip

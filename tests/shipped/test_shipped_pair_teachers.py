@@ -147,3 +147,19 @@ def test_a_teacher_is_fitted_and_asked(kind, packed, files, tmp_path, monkeypatc
     labels = {row.get("label") for row in rows}
     wanted = {"nli": {"", *command.NLI}, "match": {None}, "labelled": {"", *command.SAME}}
     assert labels == wanted[kind]
+
+
+def test_matches_are_taught_by_cosines_and_rules_alone(packed, files, tmp_path, monkeypatch):
+    arguments = ["match", "--packed", packed, "--gold", files / "gold.jsonl", "--output", tmp_path,
+                 "--hard", files / "match.jsonl", "--texts", files / "texts.txt",
+                 "--fitted", "0"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["pair_teachers", *map(str, arguments)])
+    command.main()
+    told = json.loads((tmp_path / "teacher.json").read_text())
+    assert set(told) == {"texts", "mined", "pairs"}
+    labels = [json.loads(line)["label"] for line in (files / "match.jsonl").open()]
+    logits = np.load(tmp_path / "logits.npy")
+    given = (logits[:, 1] - logits[:, 0]).round(3).tolist()
+    assert {label: given.count(command.RULED[label]) for label in command.SAME} == {
+        label: labels.count(label) for label in command.SAME
+    }

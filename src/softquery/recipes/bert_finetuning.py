@@ -87,11 +87,11 @@ def bert_read() -> Run:
 
 
 def sentiment_zh() -> Run:
-    """What made the shipped `sentiment-zh`, from SimBERT-tiny: a teacher's opinions of reviews."""
+    """Chinese reviews, from a small BERT such as SimBERT-tiny: a teacher's opinions of them."""
     return replace(
         bert_classify(),
         name="sentiment-zh",
-        summary="What made the shipped sentiment-zh, from a small Chinese BERT (--init DIR)",
+        summary="Chinese sentiment, negative or positive, from a small Chinese BERT (--init DIR)",
         task=TextClassification(labels=SENTIMENT),
         settings=None,
         data=Files(batch_size=64, tune="tune"),
@@ -101,11 +101,11 @@ def sentiment_zh() -> Run:
 
 
 def topic_zh() -> Run:
-    """What made the shipped `topic-zh`, from SimBERT-tiny: a teacher's opinions of headlines."""
+    """Chinese headlines, from a small BERT such as SimBERT-tiny: a teacher's opinions of them."""
     return replace(
         bert_classify(),
         name="topic-zh",
-        summary="What made the shipped topic-zh, from a small Chinese BERT (--init DIR)",
+        summary="The topic of a Chinese headline, from a small Chinese BERT (--init DIR)",
         text=_text(64),
         data=Files(batch_size=64, tune="tune"),
         optim=_optim(2e-4),
@@ -114,11 +114,11 @@ def topic_zh() -> Run:
 
 
 def ner_zh() -> Run:
-    """What made the shipped `ner-zh`, from SimBERT-tiny: names in sentences cut to characters."""
+    """Names in Chinese sentences, cut to characters, from a small BERT such as SimBERT-tiny."""
     return replace(
         bert_tag(),
         name="ner-zh",
-        summary="What made the shipped ner-zh, from a small Chinese BERT (--init DIR)",
+        summary="Names in Chinese sentences, from a small Chinese BERT (--init DIR)",
         data=Files(batch_size=64),
         optim=_optim(2e-4),
         training=_training(max_epochs=5),

@@ -68,14 +68,14 @@ def tagger_en() -> Run:
 
 
 def ner_en() -> Run:
-    """What made the shipped `ner-en`: people, places and organisations, on a frozen `elmo-en`.
+    """People, places, organisations and other names in English, on a frozen `elmo-en`.
 
     The table holds the most frequent words of the training text, so that the bundle stays small.
     """
     return replace(
         tagger_elmo(),
         name="ner-en",
-        summary="What made the shipped ner-en (CoNLL-2003) on elmo-en",
+        summary="Names in English sentences (CoNLL-2003), on elmo-en",
         vocabulary=Vocabulary(size=16_000),
         elmo=ElmoSettings(bundle="elmo-en", places=("input",), penalty=0.1, dropout=0.5),
         training=Training(max_epochs=30, patience=6),
