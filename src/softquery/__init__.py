@@ -70,4 +70,5 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """The public names, also those that have not been imported yet."""
-    return sorted({*globals(), *__all__, "ray"} - {"Any", "TYPE_CHECKING", "import_module"})
+    hidden = {"Any", "TYPE_CHECKING", "import_module", "_FORMER"}
+    return sorted({*globals(), *__all__, "ray"} - hidden)

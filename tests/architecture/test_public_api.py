@@ -4,6 +4,7 @@ After a change that is meant: `python tests/architecture/public_api.py` and a li
 """
 
 import inspect
+import re
 
 import pytest
 from public_api import GOLDEN, public_api
@@ -43,6 +44,7 @@ def test_names_and_signatures_are_those_that_were_agreed_on():
 
 def test_every_public_name_is_listed_and_there():
     assert set(softquery.__all__) <= set(dir(softquery))
+    assert [name for name in dir(softquery) if re.match("_[^_]", name)] == []
     for name in softquery.__all__:
         assert getattr(softquery, name) is not None
 

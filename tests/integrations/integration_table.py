@@ -63,6 +63,17 @@ TABLE = (
         doctests=("softquery.integrations.sklearn",),
     ),
     Integration(
+        name="frames",
+        extras=("train", "search"),
+        requirements=("pandas", "polars", "pyarrow", "datasets"),
+        shown=("pandas", "polars", "pyarrow", "datasets"),
+        tests=(
+            "tests/unit/files/test_files_data_frames.py",
+            "tests/unit/runtime/test_runtime_frames.py",
+            "tests/unit/search/test_search_shown.py",
+        ),
+    ),
+    Integration(
         name="langchain",
         extras=("langchain", "search"),
         shown=("langchain-core",),

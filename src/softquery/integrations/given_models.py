@@ -56,10 +56,10 @@ def vectors_of(
     64
     """
     if isinstance(model, SentenceEncoder):
-        return list(model.encode(list(texts), dimensions=dimensions).tolist())
+        return list(model.encode(texts, dimensions=dimensions).tolist())
     if dimensions is not None:
         raise ConfigError("dimensions are for a sentence encoder; omit them for other models")
-    return list(model.encode(list(texts)).tolist())
+    return list(model.encode(texts).tolist())
 
 
 def open_index(given: Any, *, threads: int | None = None) -> "Index":

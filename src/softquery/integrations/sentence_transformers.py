@@ -16,6 +16,7 @@ import numpy as np
 from softquery.errors import ConfigError, MissingExtra
 from softquery.integrations.given_models import open_model
 from softquery.runtime import Matcher, SentenceEncoder
+from softquery.runtime.given_texts import given_texts
 
 Precision = Literal["float32", "binary", "ubinary"]
 
@@ -95,7 +96,7 @@ class SentenceTransformer:
             raise ConfigError(
                 f"output_value must be 'sentence_embedding', got {output_value!r:.40}"
             )
-        texts = [inputs] if isinstance(inputs, str) else list(inputs)
+        texts = [inputs] if isinstance(inputs, str) else list(given_texts(inputs))
         texts = texts if prompt is None else [prompt + text for text in texts]
         vectors = _bits(self._vectors(texts, truncate_dim or self.truncate_dim), precision)
         found = vectors[0] if isinstance(inputs, str) else vectors
@@ -180,9 +181,12 @@ class CrossEncoder:
         """
         _check_device(device)
         _refuse(prompt_name=prompt_name, prompt=prompt, activation_fn=activation_fn)
-        one = len(inputs) == 2 and all(isinstance(each, str) for each in inputs)
-        pairs = [tuple(inputs)] if one else [tuple(each) for each in inputs]
-        rows = self._model.probabilities(pairs).astype(np.float32)
+        one = (
+            isinstance(inputs, (list, tuple))
+            and len(inputs) == 2
+            and all(isinstance(each, str) for each in inputs)
+        )
+        rows = self._model.probabilities([inputs] if one else inputs).astype(np.float32)
         scores = rows[:, self._model.column()] if self.num_labels == 1 else rows
         found = scores[0] if one else scores
         if convert_to_tensor:
@@ -214,7 +218,7 @@ class CrossEncoder:
         if self.num_labels != 1:
             raise ConfigError(f"rank needs two labels, this matcher has {self.num_labels}")
         found: list[dict[str, Any]] = self._model.rank(
-            query, list(documents), top_k=top_k, return_documents=return_documents
+            query, documents, top_k=top_k, return_documents=return_documents
         )
         return found
 
@@ -241,7 +245,11 @@ def _bits(vectors: Any, precision: Precision) -> Any:
 
 
 def _rows(given: Any) -> Any:
-    """Vectors as a matrix of rows of length one."""
+    """Vectors as a matrix of rows of length one; texts are refused."""
+    if isinstance(given, str) or (
+        isinstance(given, (list, tuple)) and any(isinstance(each, str) for each in given)
+    ):
+        raise TypeError("expected vectors, got texts; hand over what `encode` gave of them")
     rows = np.atleast_2d(np.asarray(given, dtype=np.float32))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths == 0, 1, lengths)

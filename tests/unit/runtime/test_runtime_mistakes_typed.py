@@ -53,6 +53,7 @@ MISTAKES = {
     'm.rank("a man eats", ["someone eats"], encodings=np.ones((1, 32)))':
         "expected what `encodings` gives, a list of arrays, got a matrix",
     'm.encodings("a man eats")': ONE_STRING,
+    'm.read("a man eats")': ONE_STRING,
     # Sentence vectors, as sentence-transformers would allow.
     'e.encode("a man eats")': ONE_STRING,
     'e.encode([["a man eats", "someone eats"]])':
@@ -81,6 +82,10 @@ MISTAKES = {
         'a column yourself, such as frame["NAME"]',
     'c.explain(["so good"])': "the text: expected a string, found ['so good']",
     't.predict("Ada slept")': ONE_STRING,
+    't.words("Ada slept")': ONE_STRING,
+    't.own_tags("Ada slept")': ONE_STRING,
+    't.own_tags(["Ada slept"])':
+        "the texts, row 1: expected a list of words, found 'Ada slept'",
     't.predict([[["Ada", "slept"]]])': "the texts, row 1: expected words, found ['Ada', 'slept']",
     'r.predict(("Who slept?", "Ada slept."))': ONE_PAIR,
     'r.predict("Who slept?", "Ada slept.")':
@@ -93,6 +98,7 @@ MISTAKES = {
     'b.encode("Ada slept")': ONE_STRING,
     'p.fill(["Ada [MASK]."])': "expected a text, got list",
     'p.filler.predict("Ada [MASK].")': ONE_STRING,
+    'p.filler.num_cut("Ada [MASK].")': ONE_STRING,
     'v.nearest(["king"])': "expected a word, found ['king']",
     'v.plane("king")': ONE_STRING,
     # An index.

@@ -215,8 +215,8 @@ class Matcher:
     def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
         """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
         if reads_words(self.bundle):
-            return self.pipeline.written_words_with_cuts(list(texts))
-        return self.pipeline.encode_ids_with_cuts(list(texts))
+            return self.pipeline.written_words_with_cuts(listed_texts(texts))
+        return self.pipeline.encode_ids_with_cuts(listed_texts(texts))
 
     def encodings_of_read(self, sentences: Read) -> list[Floats]:
         """As `encodings`, for texts that `read` has cut already."""

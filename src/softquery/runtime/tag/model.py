@@ -74,6 +74,7 @@ class Tagger:
     def own_tags(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The tags of sentences that are cut into words, in the model's own scheme."""
         found: list[list[str]] = []
+        sentences = listed_words(sentences)
         limit = self.pipeline.config.max_tokens
         for start in range(0, len(sentences), CHUNK):
             chunk = sentences[start : start + CHUNK]
@@ -84,9 +85,10 @@ class Tagger:
 
     def words(self, texts: Sequence[Text]) -> list[list[str]]:
         """Texts as words; those that are cut already stay as they are."""
-        whole = [text for text in texts if isinstance(text, str)]
+        listed = listed_sentences(texts)
+        whole = [text for text in listed if isinstance(text, str)]
         spans = iter(zip(whole, self.pipeline.word_spans(whole), strict=True))
-        return [_sliced(*next(spans)) if isinstance(text, str) else list(text) for text in texts]
+        return [_sliced(*next(spans)) if isinstance(text, str) else text for text in listed]
 
     def num_cut(self, sentences: Sequence[Sequence[str]]) -> int:
         """How many sentences are longer than the model's limit, and are read in parts."""
