@@ -12,6 +12,7 @@ from running import softquery as run_softquery
 
 import softquery
 from softquery.bundle import read_bundle
+from softquery.bundle.layer_weights import learnt_layers, with_layers
 from softquery.zoo import IN_MODELS_PACKAGE, packaged, shipped
 
 LARGEST_MB = {
@@ -314,6 +315,19 @@ def test_tagger_en_stands_on_elmo_en():
     assert bundle.config.base == "elmo-en"
     assert bundle.metrics["export"]["gate"]["lost_points"] <= 0.2
     assert softquery.load("tagger-en").bundle.card.count("0.96") >= 2
+
+
+@pytest.mark.parametrize("name", ["sentiment-en", "tagger-en"])
+def test_the_card_says_what_is_read_of_each_layer(name):
+    bundle = softquery.load(name).bundle
+    [mix] = learnt_layers(bundle)
+    assert len(mix.shares) == 3
+    assert with_layers(bundle.card, [mix]) == bundle.card
+
+
+def test_the_tagger_reads_most_of_the_layer_that_knows_syntax():
+    [mix] = learnt_layers(softquery.load("tagger-en").bundle)
+    assert max(mix.shares) == mix.shares[1] > 0.6
 
 
 def test_softquery_tag_works_out_of_the_box():
