@@ -227,7 +227,7 @@ def _finish(
         source_tokenizer_json=None if source is None else source.tokenizer.to_str(),
         weights=weights,
         metrics=metrics,
-        card=with_layers(card, layer_shares(weights)),
+        card=card if run.elmo is None else with_layers(card, layer_shares(weights)),
         records=records,
     )
 
