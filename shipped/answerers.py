@@ -26,6 +26,7 @@ from softquery.bundle import (
     update_bundle,
     with_section,
 )
+from softquery.bundle.layer_weights import learnt_layers, with_layers
 from softquery.cli.terminal.console import note
 from softquery.errors import BundleError, InputError
 from softquery.export import (
@@ -162,7 +163,9 @@ def make_answerer(facts: Facts, options: argparse.Namespace, scratch: Path) -> S
     return Shipment(
         exported=exported,
         metrics=metrics,
-        card=with_section(text, "Export", told(exported, records)),
+        card=with_layers(
+            with_section(text, "Export", told(exported, records)), learnt_layers(exported)
+        ),
         records=records,
         checks=[gate_check(metrics["export"]["gate"])],
         calibration=exported.calibration,

@@ -159,7 +159,7 @@ def hidden_numbers(metrics: dict[str, Any], data: str) -> list[CardNumber]:
     numbers = [
         CardNumber(metric=f"perplexity of hidden words, {precision}",
                    value=math.exp(found["mlm_loss"]), n=found["n"], data=data),
-        _accuracy(f"hidden words foretold, {precision}", found["mlm_accuracy"], found["n"], data),
+        _accuracy(f"hidden words predicted, {precision}", found["mlm_accuracy"], found["n"], data),
     ]  # fmt: skip
     if "nsp_accuracy" in found:
         told = f"next texts told, {precision}"
@@ -168,7 +168,7 @@ def hidden_numbers(metrics: dict[str, Any], data: str) -> list[CardNumber]:
         far = dev["long"]
         numbers.append(
             _accuracy(
-                "hidden words foretold, float32", far["mlm_accuracy"], far["n"],
+                "hidden words predicted, float32", far["mlm_accuracy"], far["n"],
                 f"{data}, long sequences",
             )
         )  # fmt: skip

@@ -68,6 +68,8 @@ CASES = [
     BertCase(settings={"activation": "gelu_tanh", "num_heads": 4, "norm_eps": 1e-5}),
     BertCase(settings={"num_segments": 3, "num_heads": 1}),
     BertCase(settings={"embedding_size": 6}),
+    BertCase(settings={"window": 2}),
+    BertCase(settings={"window": 1, "heads": "words", "pooler": False}),
 ]
 
 

@@ -91,6 +91,8 @@ def _asking(asker: str, score: str, **more: Any) -> AskingConfig:
 LEARNERS = [
     _recurrent(context="first_state", cell="lstm", direction="backwards", num_layers=2),
     _recurrent(context="every_step", direction="forwards"),
+    _recurrent(context="mean"),
+    _recurrent(context="max", cell="lstm", num_layers=2),
     _recurrent(attention=_asking("previous", "additive")),
     _recurrent(attention=_asking("current", "general"), cell="lstm", direction="backwards"),
     _recurrent(attention=_asking("current", "dot", input_feeding=False)),

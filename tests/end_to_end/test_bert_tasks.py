@@ -290,6 +290,21 @@ def test_random_weights_have_the_sizes_and_the_pieces_of_the_base(folder):
     assert not torch.allclose(weights(path)["encoder.embedding.words.weight"], theirs, atol=0.01)
 
 
+def test_a_window_is_the_runs_own_and_then_the_bundles(folder):
+    path = go(folder, "classify", "near", "--init", folder / "base", training__max_steps=1,
+              model__encoder__window=2)  # fmt: skip
+    assert read_bundle(path).config.model["config"]["encoder"]["window"] == 2
+    answer = softquery("export", path, "--output", folder / "near-exported")
+    assert answer.code == 0, answer.err
+    text = "a man eats a fish at home by the sea with a child"
+    ours, theirs = (load(each, backend=backend).predict([text])[0].probabilities
+                    for each, backend in ((folder / "near-exported", "onnx"), (path, "torch"))
+                    )  # fmt: skip
+    assert ours == pytest.approx(theirs, abs=1e-4)
+    later = go(folder, "classify", "near-later", "--init", path, training__max_steps=1)
+    assert read_bundle(later).config.model["config"]["encoder"]["window"] == 2
+
+
 def test_a_head_can_be_gone_on_with(folder, trained):
     answer = softquery("train", "bert-classify", "--data", folder / "classify", "--output",
                        folder / "further", "--init", trained["classify"],

@@ -2,8 +2,10 @@
 
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from running import softquery as run_softquery
 
 import softquery
 from softquery.bundle import read_bundle
+from softquery.bundle.layer_weights import learnt_layers, with_layers
 from softquery.zoo import IN_MODELS_PACKAGE, packaged, shipped
 
 LARGEST_MB = {
@@ -314,6 +317,39 @@ def test_tagger_en_stands_on_elmo_en():
     assert bundle.config.base == "elmo-en"
     assert bundle.metrics["export"]["gate"]["lost_points"] <= 0.2
     assert softquery.load("tagger-en").bundle.card.count("0.96") >= 2
+
+
+ROOT = Path(__file__).resolve().parents[2]
+SEEDS = {"one": 1, "two": 2, "three": 3}
+SEED_FIGURES = ("shipped", "mean", "min", "max", "spread")
+
+
+def test_the_page_says_how_many_seeds_each_was_trained_with():
+    if not (page := ROOT / "docs/shipped-models.md").is_file():
+        pytest.skip("the documentation is not here")
+    (told,) = re.findall(r"Seeds: (.*?);", page.read_text("utf-8"), re.DOTALL)
+    groups = re.findall(r"((?:`[a-z-]+`[, and\n]*)+)[\w\s]*? with (one|two|three)", told)
+    said = {name: SEEDS[count] for names, count in groups for name in re.findall("`(.+?)`", names)}
+    assert said.keys() == {entry.name for entry in (*shipped(), *packaged())}
+    for name, count in said.items():
+        bundle = softquery.load(name).bundle
+        found = bundle.metrics.get("seeds", {})
+        runs = found.get("runs", [key for key in found if key not in SEED_FIGURES])
+        tried = re.search(r"seeds tried \| (\d)", bundle.card)
+        assert count == (int(tried[1]) if tried else len(runs) or 1), name
+
+
+@pytest.mark.parametrize("name", ["sentiment-en", "tagger-en"])
+def test_the_card_says_what_is_read_of_each_layer(name):
+    bundle = softquery.load(name).bundle
+    [mix] = learnt_layers(bundle)
+    assert len(mix.shares) == 3
+    assert with_layers(bundle.card, [mix]) == bundle.card
+
+
+def test_the_tagger_reads_most_of_the_layer_that_knows_syntax():
+    [mix] = learnt_layers(softquery.load("tagger-en").bundle)
+    assert max(mix.shares) == mix.shares[1] > 0.6
 
 
 def test_softquery_tag_works_out_of_the_box():

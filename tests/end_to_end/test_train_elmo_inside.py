@@ -101,6 +101,19 @@ def test_a_run_and_its_bundle_measure_the_same(frozen, place):
     assert found["confusion"] == noted["confusion"]
 
 
+def test_the_card_and_models_say_what_was_learnt_of_each_layer(frozen, place):
+    bundle = read_bundle(place / "frozen")
+    told = softquery("models", place / "frozen", "--json")
+    mixes = json.loads(told.out)["layers"]
+    assert [mix["place"] for mix in mixes] == ["input", "output"]
+    for mix in mixes:
+        learnt = load_file(bundle.weights_path)[f"embedder.mixes.{mix['place']}.weights"]
+        raised = np.exp(learnt.astype(np.float64))
+        np.testing.assert_allclose(mix["shares"], raised / raised.sum(), rtol=1e-6)
+        assert f"| {mix['place']} | {mix['shares'][0]:.2f} |" in bundle.card
+    assert softquery("models", place / "bilm", "--json").out.count('"layers": []') == 1
+
+
 def test_a_vocabulary_that_is_spelt_beforehand_is_read_as_before(frozen, place, tmp_path):
     """Bundles that hold the characters of a closed vocabulary."""
     bundle = read_bundle(place / "frozen")

@@ -186,9 +186,10 @@ def sutskever(weights, config, source, inputs):
 
 def cho(weights, config, source, inputs):
     """h_t = f(h_{t-1}, y_{t-1}, c), p = g(h_t, y_{t-1}, c) (Section 2.2, Appendix A.1)."""
-    _, last = read(weights, config, source)
+    keys, last = read(weights, config, source)
     states, logits = first_states(weights, config, last), []
-    c = np.tanh(linear(weights, "summarise", last[-1][0]))
+    whole = {"every_step": last[-1][0], "mean": np.mean(keys, axis=0), "max": np.max(keys, axis=0)}
+    c = np.tanh(linear(weights, "summarise", whole[config.context]))
     for token in inputs:
         y = weights["words.target.weight"][token]
         states = climb(weights, config, np.concatenate([y, c]), states)
@@ -250,6 +251,13 @@ def test_the_source_at_every_step(cell_kind, direction, num_layers):
 
 
 @shapes
+@pytest.mark.parametrize("context", ["mean", "max"])
+def test_the_mean_or_the_maximum_at_every_step(cell_kind, direction, num_layers, context):
+    model = build(context=context, cell=cell_kind, direction=direction, num_layers=num_layers)
+    check(model, cho)
+
+
+@shapes
 def test_the_previous_state_asks(cell_kind, direction, num_layers):
     check(build(cell=cell_kind, direction=direction, num_layers=num_layers), bahdanau)
 
@@ -272,7 +280,8 @@ def test_every_score_with_either_asker(score_name, direction):
 
 def test_the_loop_and_the_single_call_agree_with_each_other():
     """One set of weights, read step by step and at once."""
-    for context, cell_kind in product(("first_state", "every_step"), ("rnn", "gru", "lstm")):
+    plain = ("first_state", "every_step", "mean", "max")
+    for context, cell_kind in product(plain, ("rnn", "gru", "lstm")):
         model, rows = build(context=context, cell=cell_kind, num_layers=2), batch()
         with torch.inference_mode():
             source, vectors = model.encode(rows.source), model.words.read_target(rows.inputs)

@@ -114,7 +114,7 @@ def test_the_card_tells_figures_with_intervals_and_limits(finished):
     card = finished.card
     assert card.startswith('---\nlicense: "cc-by-sa-4.0"')
     lines = [line for line in card.splitlines() if line.startswith("| ")]
-    (told,) = (line for line in lines if "hidden words foretold, int8" in line)
+    (told,) = (line for line in lines if "hidden words predicted, int8" in line)
     share = finished.metrics["shipped"]["mlm_accuracy"]
     assert f"| {share:.4f} |" in told
     assert " to " in told
@@ -146,7 +146,7 @@ def test_what_is_not_good_enough_exits_with_1(place, run, capsys):
     refused = read_bundle(place / "refused")
     assert refused.metrics["export"]["precision"] == "float32"
     assert "- Weights: float32; mlm_perplexity " in refused.card
-    assert "hidden words foretold, int8" not in refused.card
+    assert "hidden words predicted, int8" not in refused.card
     facts = json.loads((FOLDER / "bert-mini-en.json").read_text(encoding="utf-8"))
     (place / "facts.json").write_text(json.dumps({**facts, "largest_mb": 0.01}))
     assert run(place, "refused", "--replace", "--facts", str(place / "facts.json")) == 1

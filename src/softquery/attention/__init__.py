@@ -36,6 +36,11 @@ from softquery.attention.packed import (
     Packing,
     packed_attend,
 )
+from softquery.attention.windowed import (
+    Window,
+    near_mask,
+    windowed_attend,
+)
 
 __all__ = [
     "Additive",
@@ -47,6 +52,7 @@ __all__ = [
     "Packing",
     "Score",
     "Trilinear",
+    "Window",
     "attend",
     "both",
     "causal_mask",
@@ -56,10 +62,12 @@ __all__ = [
     "hard_attend",
     "hard_weights",
     "masked_softmax",
+    "near_mask",
     "packed_attend",
     "padding_mask",
     "scaled_dot",
     "straight_through",
     "tempered",
     "window_mask",
+    "windowed_attend",
 ]

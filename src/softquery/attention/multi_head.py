@@ -10,6 +10,7 @@ calls: who decodes step by step holds the cache and passes it in again.
   `heads.mix(y, source, mask=source_mask)` at every step.
 - Decoder towards itself: `past = heads.remember(y, y, past=past)`, then
   `heads.mix(y, past, causal=True)`, for one new token or for many.
+- Encoder of long texts: `heads.mix_near(x, heads.remember(x, x), Window(64), mask=real)`.
 - Encoder of sequences end to end, without padding: `heads.mix_packed(x, packing)`.
 
 Shapes: *B batch axes, Q queries, K keys, H heads; widths M of the model and of a query, E of a key,
@@ -26,6 +27,7 @@ from torch import Tensor, nn
 from softquery.attention.attend import Attended, attend
 from softquery.attention.fused import fused_attend
 from softquery.attention.packed import Packing, packed_attend
+from softquery.attention.windowed import Window, windowed_attend
 
 
 class KeyValueCache(NamedTuple):
@@ -164,10 +166,37 @@ class MultiHead(nn.Module):
         )
         return self._join(mixed)
 
+    def mix_near(
+        self,
+        query: Float[Tensor, "*B N M"],
+        memory: KeyValueCache,
+        window: Window,
+        *,
+        mask: Bool[Tensor, "*#B N"] | None = None,
+    ) -> Float[Tensor, "*B N M"]:
+        """Let the tokens of a text ask those in their window, at a cost linear in the length.
+
+        `mask` has the real tokens.
+        """
+        mixed = windowed_attend(
+            self._split(self.query_projection(query)),
+            memory.key,
+            memory.value,
+            window,
+            mask=None if mask is None else mask.unsqueeze(-2),
+            dropout=self._dropout_now(),
+        )
+        return self._join(mixed)
+
     def mix_packed(
-        self, states: Float[Tensor, "N M"], packing: Packing, *, causal: bool = False
+        self,
+        states: Float[Tensor, "N M"],
+        packing: Packing,
+        *,
+        causal: bool = False,
+        window: Window | None = None,
     ) -> Float[Tensor, "N M"]:
-        """Let the tokens of each sequence ask each other, as `mix` does row by row.
+        """Let the tokens of each sequence ask each other, as `mix` or `mix_near` do row by row.
 
         Queries, keys and values are projected in one product, for which their weights are laid
         together; they must be equally wide.
@@ -178,7 +207,13 @@ class MultiHead(nn.Module):
         wide = F.linear(states, torch.cat(weights), torch.cat(biases) if biases else None)
         query, key, value = wide.view(len(states), 3, self.num_heads, -1).unbind(dim=1)
         mixed = packed_attend(
-            query, key, value, packing, causal=causal, dropout=self._dropout_now()
+            query,
+            key,
+            value,
+            packing,
+            causal=causal,
+            window=window,
+            dropout=self._dropout_now(),
         )
         answer: Tensor = self.output_projection(mixed.flatten(start_dim=1))
         return answer

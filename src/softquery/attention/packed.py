@@ -15,6 +15,7 @@ from torch import Tensor
 
 from softquery.attention.fused import fused_attend
 from softquery.attention.masks import padding_mask
+from softquery.attention.windowed import Window, windowed_attend
 
 HALF = (torch.float16, torch.bfloat16)
 LARGEST_HEAD, HEAD_MULTIPLE = 256, 8
@@ -78,6 +79,7 @@ def packed_attend(
     packing: Packing,
     *,
     causal: bool = False,
+    window: Window | None = None,
     dropout: float = 0.0,
 ) -> Float[Tensor, "N H D"]:
     """Mix values by scaled dot products with the keys of the same sequence.
@@ -88,13 +90,15 @@ def packed_attend(
         value: What comes back.
         packing: Where the sequences lie.
         causal: Hide what comes later in the sequence, too.
+        window: Hide what stands further off; sequences are then padded everywhere. Not with
+            `causal`.
         dropout: Probability that a weight is dropped; 0.0 outside training.
 
     >>> words = torch.eye(3).unsqueeze(1)
     >>> packed_attend(words, words, words, Packing.of([1, 2]))[0].tolist()
     [[1.0, 0.0, 0.0]]
     """
-    if _has_kernel(query):
+    if window is None and _has_kernel(query):
         # torch's own attention over nested tensors makes the same call; its public door to it,
         # `varlen_attn`, knows no dropout, and names `causal` differently from version to version.
         starts, longest = packing
@@ -102,7 +106,7 @@ def packed_attend(
             query, key, value, starts, starts, longest, longest, dropout, causal, False
         )[0]
         return mixed
-    return _side_by_side(query, key, value, packing, causal=causal, dropout=dropout)
+    return _side_by_side(query, key, value, packing, causal=causal, window=window, dropout=dropout)
 
 
 def _has_kernel(query: Tensor) -> bool:
@@ -112,7 +116,14 @@ def _has_kernel(query: Tensor) -> bool:
 
 
 def _side_by_side(
-    query: Tensor, key: Tensor, value: Tensor, packing: Packing, *, causal: bool, dropout: float
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    packing: Packing,
+    *,
+    causal: bool,
+    window: Window | None,
+    dropout: float,
 ) -> Tensor:
     """The same with padding."""
     if not (query.is_cuda and torch.cuda.is_current_stream_capturing()):
@@ -125,8 +136,10 @@ def _side_by_side(
         laid = room.index_copy(0, place, values)
         return laid.view(num_rows, longest, *values.shape[1:]).transpose(1, 2)  # [S, H, T, D]
 
-    mask = padding_mask(packing.lengths(), longest)[:, None, None]
-    mixed = fused_attend(
-        padded(query), padded(key), padded(value), mask=mask, causal=causal, dropout=dropout
-    )
+    mask = padding_mask(packing.lengths(), longest).unsqueeze(1)
+    rows = padded(query), padded(key), padded(value)
+    if window is None:
+        mixed = fused_attend(*rows, mask=mask.unsqueeze(1), causal=causal, dropout=dropout)
+    else:
+        mixed = windowed_attend(*rows, window, mask=mask, dropout=dropout)
     return mixed.transpose(1, 2).flatten(end_dim=1)[place]

@@ -85,7 +85,7 @@ def make_card(card: Card, *, kind: str, calibration: Mapping[str, object] | None
     """
     sections: list[tuple[str, list[str]]] = [
         ("Data", _data_lines(card.data)),
-        ("Training", _table(("setting", "value"), list(card.training.items()))),
+        ("Training", table_lines(("setting", "value"), list(card.training.items()))),
         ("Numbers", number_lines(card.numbers)),
         ("Calibration", calibration_lines(calibration)),
         ("Limits", [f"- {_one_line(limit)}" for limit in card.limits] or ["None are known."]),
@@ -129,7 +129,7 @@ def calibration_lines(calibration: Mapping[str, object] | None) -> list[str]:
     if not calibration:
         return ["Not calibrated: take probabilities as an order only."]
     shown = [(name, _figure(value)) for name, value in calibration.items() if name != "sources"]
-    lines = _table(("setting", "value"), [row for row in shown if row[1] is not None])
+    lines = table_lines(("setting", "value"), [row for row in shown if row[1] is not None])
     rows = source_rows(calibration)
     if not rows:
         return lines
@@ -140,7 +140,7 @@ def calibration_lines(calibration: Mapping[str, object] | None) -> list[str]:
         "were true."
     )
     table = [tuple(_figure(cell) for cell in row) for row in rows]
-    return [*lines, "", *_table(SOURCE_COLUMNS, table), "", told]
+    return [*lines, "", *table_lines(SOURCE_COLUMNS, table), "", told]
 
 
 def source_rows(calibration: Mapping[str, object] | None) -> list[tuple[object, ...]]:
@@ -208,7 +208,7 @@ def _data_lines(data: Sequence[CardData]) -> list[str]:
     if not data:
         return ["Not recorded."]
     rows = [(part.name, f"{part.rows:,}", part.licence, part.note) for part in data]
-    return _table(("data", "rows", "licence", "note"), rows)
+    return table_lines(("data", "rows", "licence", "note"), rows)
 
 
 def number_lines(numbers: Sequence[CardNumber]) -> list[str]:
@@ -219,14 +219,15 @@ def number_lines(numbers: Sequence[CardNumber]) -> list[str]:
         (part.metric, f"{part.value:.4f}", _range(part.interval), f"{part.n:,}", part.data)
         for part in numbers
     ]
-    return _table(("metric", "value", "95 % interval", "n", "measured on"), rows)
+    return table_lines(("metric", "value", "95 % interval", "n", "measured on"), rows)
 
 
 def _range(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{interval[0]:.4f} to {interval[1]:.4f}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """A table in Markdown; what is empty says so."""
     if not rows:
         return ["Not recorded."]
     body = [[_cell(value) for value in row] for row in rows]

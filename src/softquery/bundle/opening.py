@@ -4,7 +4,7 @@ Weights are named numpy arrays in one safetensors file: numbers only, never code
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from os import PathLike
@@ -85,9 +85,10 @@ def check_weights(path: Path) -> dict[str, str]:
     return kinds
 
 
-def read_weights(path: Path) -> dict[str, Array]:
-    """Every weight by name; bfloat16, which numpy lacks, is widened to float32 without loss."""
+def read_weights(path: Path, names: Collection[str] | None = None) -> dict[str, Array]:
+    """Every weight by name, or some; bfloat16 is widened to float32, as numpy lacks it."""
     kinds = check_weights(path)
+    kinds = {name: kind for name, kind in kinds.items() if names is None or name in names}
     try:
         with safe_open(path, framework="np") as opened:
             weights = {name: opened.get_tensor(name) for name in kinds if kinds[name] in _NUMPY}

@@ -229,8 +229,10 @@ def _row(entry: "ZooEntry") -> tuple[str, ...]:
 
 def _show_card(folder: str, as_json: bool) -> None:
     from softquery.bundle import read_bundle
+    from softquery.bundle.layer_weights import learnt_layers, with_layers
 
     bundle = read_bundle(folder)
+    mixes = learnt_layers(bundle)
     if as_json:
         print_json(
             {
@@ -238,11 +240,12 @@ def _show_card(folder: str, as_json: bool) -> None:
                 "config": bundle.config.to_dict(),
                 "metrics": bundle.metrics,
                 "calibration": bundle.calibration,
+                "layers": [asdict(mix) for mix in mixes],
                 "card": bundle.card,
             }
         )
     else:
-        print_text(_escaped(_local_card(bundle) or bundle.card))
+        print_text(_escaped(_local_card(bundle) or with_layers(bundle.card, mixes)))
 
 
 def _local_card(bundle: "Bundle") -> str | None:

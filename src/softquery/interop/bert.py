@@ -65,6 +65,8 @@ def publish_bert(bundle: Bundle, folder: str | PathLike[str]) -> Path:
     config = {EMBEDDING: 0, **bundle.config.model["config"]}
     if config[EMBEDDING]:
         raise BundleError(f"{bundle.path}: embedding_size has no counterpart in that format")
+    if config.get("window"):
+        raise BundleError(f"{bundle.path}: window has no counterpart in that format")
     weights = _theirs(dequantised(bundle.read_weights()), config, bundle.weights_path)
     if Path(folder).exists():
         raise InputError("already exists; name another --output", source=folder)

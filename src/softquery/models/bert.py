@@ -3,8 +3,10 @@
 Devlin, Chang, Lee, Toutanova: "BERT: Pre-training of Deep Bidirectional Transformers for Language
 Understanding", NAACL 2019; section numbers below are the paper's. The blocks are those of the
 Transformer's encoder. Every token sees both sides of itself, so that a word to be predicted must
-be hidden first. With `direction="left"` no token sees what follows, nothing has to be hidden, and
-the same blocks are a language model that reads from left to right.
+be hidden first. With a `window`, tokens see their neighbours and the first token alone (Beltagy,
+Peters, Cohan: "Longformer: The Long-Document Transformer", 2020, Section 3.1), so that a text
+costs in proportion to its length. With `direction="left"` no token sees what follows, nothing has
+to be hidden, and the same blocks are a language model that reads from left to right.
 
 B sentences, T tokens; N tokens of S sequences end to end; M words to predict, V words, L layers, H
 heads, D width.
@@ -18,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.attention import MultiHead
+from softquery.attention import MultiHead, Window
 from softquery.data import MaskedBatch, PackedTokens, Tokens
 from softquery.models.config_checks import check_choices, check_dropout, check_heads, check_positive
 from softquery.nn import (
@@ -55,6 +57,9 @@ class BertConfig:
     activation: BlockActivation = "gelu"
     direction: Direction = "both"
     """Which tokens a token sees: all, or those before it."""
+    window: int = 0
+    """How many tokens to either side a token sees (Beltagy et al. 2020, Section 3.1); 0 for all.
+    The first token sees all and is seen by all."""
     heads: Heads = "words+next"
     """Heads for pretraining: which words were hidden, and whether a text follows another."""
     pooler: bool = True
@@ -78,6 +83,10 @@ class BertConfig:
         check_dropout(self, "dropout", "attention_dropout")
         if self.embedding_size < 0:
             raise ValueError(f"embedding_size must be 0 or positive, got {self.embedding_size}")
+        if self.window < 0 or (self.window and self.direction != "both"):
+            raise ValueError(
+                f"window must be 0, or positive with direction both; got {self.window}"
+            )
         if self.heads == "words+next" and not self.pooler:
             raise ValueError("heads 'words+next' need the pooler")
 
@@ -167,7 +176,9 @@ class Bert(nn.Module):
         """The highest states of sequences end to end."""
         states: Tensor = self.embedding(tokens.ids, tokens.positions, tokens.segments)
         for block in self.blocks:
-            states = block.read_packed(states, tokens.packing, causal=self._is_causal)  # type: ignore[operator]
+            states = block.read_packed(  # type: ignore[operator]
+                states, tokens.packing, causal=self._is_causal, window=self._window
+            )
         return states
 
     def look(
@@ -193,6 +204,11 @@ class Bert(nn.Module):
     def _is_causal(self) -> bool:
         return self.config.direction == "left"
 
+    @property
+    def _window(self) -> Window | None:
+        """With the first token, which stands for the whole text, as the global one."""
+        return Window(self.config.window, num_global=1) if self.config.window else None
+
     def _read(
         self, tokens: Tokens, segments: Tensor | None, weights: Weights
     ) -> tuple[BertOutput, list[Tensor]]:
@@ -205,7 +221,9 @@ class Bert(nn.Module):
         layers: list[Tensor] = [self.embedding(ids, positions, segments)]
         looks: list[Tensor] = []
         for block in self.blocks:
-            states, seen = block(layers[-1], mask, causal=self._is_causal, weights=weights)
+            states, seen = block(
+                layers[-1], mask, causal=self._is_causal, window=self._window, weights=weights
+            )
             layers.append(states)
             looks += [] if seen is None else [seen]
         return BertOutput(tuple(layers), mask), looks

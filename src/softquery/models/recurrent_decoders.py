@@ -35,7 +35,7 @@ class RecurrentSource(NamedTuple):
     first: tuple[CellState, ...]
     """The decoder's state before its first step, by layer."""
     summary: Float[Tensor, "B H"] | None
-    """Cho et al.'s one vector for every step; None for the other decoders."""
+    """One vector for every step, such as Cho et al.'s; None for the other decoders."""
 
 
 class RecurrentState(NamedTuple):

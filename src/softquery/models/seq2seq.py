@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from softquery.data import Tokens, TranslationBatch
@@ -42,14 +42,19 @@ from softquery.nn import (
     Recurrence,
     RecurrentCell,
     RecurrentEncoder,
+    RecurrentOutput,
     ScheduledSampling,
     ScoreName,
     Tie,
     Weights,
     WordTables,
+    max_pool,
+    mean_pool,
 )
 
-Context = Literal["first_state", "every_step", "attention"]
+Context = Literal["first_state", "every_step", "mean", "max", "attention"]
+SUMMARIES: tuple[Context, ...] = ("every_step", "mean", "max")
+"""Contexts that are one vector for all steps."""
 Asker = Literal["previous", "current"]
 
 
@@ -89,7 +94,8 @@ class Seq2SeqConfig:
     direction: Direction = "both"
     """How the source is read."""
     context: Context = "attention"
-    """What the decoder knows of the source."""
+    """What the decoder knows of the source: its own first state, one vector at every step (from
+    the encoder's last state, or from the mean or the maximum of all), or what it attends to."""
     attention: AskingConfig = field(default_factory=AskingConfig)
     tie: Tie = "none"
     """Which tables of words are shared."""
@@ -142,7 +148,7 @@ class Seq2Seq(nn.Module):
         key_size = self.reader.output_size
         self.bridge = self._build_bridge() if key_size != hidden else None
         self.asking = self._build_attention() if config.context == "attention" else None
-        self.summarise = nn.Linear(key_size, hidden) if config.context == "every_step" else None
+        self.summarise = nn.Linear(key_size, hidden) if config.context in SUMMARIES else None
         sizes = self._decoder_sizes()
         self.layers = nn.ModuleList(
             Recurrence(
@@ -189,15 +195,12 @@ class Seq2Seq(nn.Module):
         """Read the source (Bahdanau et al. 2015, Section 3.2)."""
         read = self.reader(self.dropout(self.words.read_source(tokens.ids)), tokens.mask)
         first = read.last if self.bridge is None else self.bridge(read.last)
-        summary = None
-        if self.summarise is not None:  # Cho et al. 2014, Appendix A.1.1
-            summary = torch.tanh(self.summarise(read.last[-1].hidden))
         return RecurrentSource(
             states=read.states,
             keys=None if self.asking is None else self.asking.prepare(read.states),
             mask=tokens.mask,
             first=tuple(state.widened() for state in first),
-            summary=summary,
+            summary=self._summary(read, tokens.mask),
         )
 
     def source_layers(self, tokens: Tokens) -> tuple[Float[Tensor, "B S E"], ...]:
@@ -247,11 +250,24 @@ class Seq2Seq(nn.Module):
         states = self.decoder.output_states(outputs, vectors)
         return self.words.logits(self.dropout(states))
 
+    def _summary(
+        self, read: RecurrentOutput, mask: Bool[Tensor, "B S"]
+    ) -> Float[Tensor, "B H"] | None:
+        """The one vector that every step reads: c = tanh(V h) (Cho et al. 2014, A.1.1).
+
+        Differs from paper: h may also be the mean of all states, or their maximum by dimension.
+        """
+        if self.summarise is None:
+            return None
+        pool = {"mean": mean_pool, "max": max_pool}.get(self.config.context)
+        whole = read.last[-1].hidden if pool is None else pool(read.states, mask)
+        return torch.tanh(self.summarise(whole))
+
     def _decoder_sizes(self) -> DecoderSizes:
         config, key_size = self.config, self.reader.output_size
         words, hidden = config.embedding_size, config.hidden_size
         if config.context != "attention":
-            has_summary = config.context == "every_step"
+            has_summary = config.context in SUMMARIES
             return PlainDecoder.sizes(word_size=words, hidden_size=hidden, has_summary=has_summary)
         if config.attention.asker == "previous":
             return BahdanauDecoder.sizes(word_size=words, hidden_size=hidden, key_size=key_size)

@@ -9,7 +9,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from softquery.attention import KeyValueCache, MultiHead, Packing, both, causal_mask
+from softquery.attention import (
+    KeyValueCache,
+    MultiHead,
+    Packing,
+    Window,
+    both,
+    causal_mask,
+    near_mask,
+)
 from softquery.nn.small_layers import LayerNorm
 
 NormPlace = Literal["post", "pre"]
@@ -132,6 +140,7 @@ class EncoderBlock(nn.Module):
         *,
         bias: Float[Tensor, "#B #H T T"] | None = None,
         causal: bool = False,
+        window: Window | None = None,
         weights: Weights = "hidden",
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"] | None]:
         """New states, and the weights if they are shown.
@@ -141,27 +150,34 @@ class EncoderBlock(nn.Module):
             mask: The real tokens.
             bias: Added to every head's logits.
             causal: Hide what follows.
+            window: Hide what stands further off; not with `bias` or `causal`.
             weights: Whether attention weights are shown.
         """
         asked = self.around_attention.enter(states)
         memory = self.attention.remember(asked, asked)
-        answer, shown = ask(
-            self.attention,
-            asked,
-            memory,
-            bias=bias,
-            mask=mask.unsqueeze(1),
-            causal=causal,
-            weights=weights,
-        )
+        shown = None
+        if window is not None and weights == "hidden":
+            answer = self.attention.mix_near(asked, memory, window, mask=mask)
+        else:
+            seen = mask.unsqueeze(1)
+            if window is not None:
+                seen = seen & near_mask(mask.shape[1], window, device=mask.device)
+            answer, shown = ask(
+                self.attention, asked, memory, bias=bias, mask=seen, causal=causal, weights=weights
+            )
         return self._transform(self.around_attention.leave(states, answer)), shown
 
     def read_packed(
-        self, states: Float[Tensor, "N D"], packing: Packing, *, causal: bool = False
+        self,
+        states: Float[Tensor, "N D"],
+        packing: Packing,
+        *,
+        causal: bool = False,
+        window: Window | None = None,
     ) -> Float[Tensor, "N D"]:
         """The same for sequences end to end, without padding."""
         asked = self.around_attention.enter(states)
-        answer = self.attention.mix_packed(asked, packing, causal=causal)
+        answer = self.attention.mix_packed(asked, packing, causal=causal, window=window)
         return self._transform(self.around_attention.leave(states, answer))
 
     def _transform(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B D"]:

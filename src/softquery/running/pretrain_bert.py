@@ -224,7 +224,7 @@ class BertPretraining:
         taken = differing(run.model, given, REGISTRY["bert"].structure)
         if shown := [name for name in taken if name != "vocab_size"]:
             say(f"as in the bundle that is started from: {', '.join(shown)}")
-        model = replace(run.model, **taken)
+        model = replace(run.model, **taken, window=run.model.window or given.window)
         return replace(run, model=model, text=start.pipeline.config), start
 
     def check(self, run: BertRun) -> None:

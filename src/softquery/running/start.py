@@ -128,6 +128,7 @@ def _on_encoder(run: Run, start: Start, say: Say) -> Run:
     if given.direction != "both":
         raise ConfigError(f"{start.bundle.path}: reads from the left alone; a head needs both")
     taken = {name: getattr(given, name) for name in REGISTRY["bert"].structure}
+    taken["window"] = run.model.encoder.window or given.window
     say(
         f"{start.bundle.path}: {given.num_layers} layers of {given.hidden_size}, "
         f"{given.vocab_size:,} pieces"

@@ -15,6 +15,7 @@ from torch import nn
 
 from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
+from softquery.bundle.layer_weights import layer_shares, with_layers
 from softquery.models import REGISTRY
 from softquery.recipes import AnyRun, BertRun, ElmoRun, FewLabelsRun, Run, Word2VecRun
 from softquery.running.adapter import Prepared, TaskAdapter, prepare
@@ -203,6 +204,12 @@ def _finish(
         },
     }
     base = None if run.elmo is None else base_of(model)
+    weights = {
+        name: value.cpu().numpy()
+        for name, value in model.state_dict().items()
+        if base is None or not name.startswith(PREFIX)  # a base is found by its name
+    }
+    card = task_card(prepared, adapter, metrics, name=target.name)
     source, records = prepared.source_pipeline, trainer.folder / RECORDS
     draw_curves(state.rows, f"tune_{task.steers_by}", records / "curves.png")
     write_bundle(
@@ -218,13 +225,9 @@ def _finish(
         ),
         tokenizer_json=prepared.pipeline.tokenizer.to_str(),
         source_tokenizer_json=None if source is None else source.tokenizer.to_str(),
-        weights={
-            name: value.cpu().numpy()
-            for name, value in model.state_dict().items()
-            if base is None or not name.startswith(PREFIX)  # a base is found by its name
-        },
+        weights=weights,
         metrics=metrics,
-        card=task_card(prepared, adapter, metrics, name=target.name),
+        card=card if run.elmo is None else with_layers(card, layer_shares(weights)),
         records=records,
     )
 

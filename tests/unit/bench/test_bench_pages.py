@@ -58,7 +58,7 @@ def test_the_pages_on_cost_show_the_measured_ratios(page):
     lines = [
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in (ROOT / page).read_text("utf-8").splitlines()
-        if re.match(r"\| \d+ \| ", line)
+        if re.match(r"\| \d+ \| [\d,]+ \| ", line)
     ]
     assert len(lines) >= 12
     for line in lines:
@@ -66,3 +66,23 @@ def test_the_pages_on_cost_show_the_measured_ratios(page):
         ours = ms["attention", width, length]
         others = (ms[name, width, length] for name in ("recurrence", "convolution"))
         assert line[-2:] == [f"{ours / other:.2f}" for other in others]
+
+
+def test_the_pages_on_windows_show_the_measured_times():
+    if not (ROOT / "benchmarks").is_dir():
+        pytest.skip("the benchmarks are not here")
+    rows = json.loads((ROOT / "benchmarks/theory/windows.json").read_text("utf-8"))["rows"]
+    ms = {(row["window"], row["length"]): row["ms"] for row in rows}
+    theory, guide = (
+        (ROOT / page).read_text("utf-8") for page in ("docs/theory/cost.md", "docs/bert.md")
+    )
+    for length in sorted({row["length"] for row in rows}):
+        each, wide, narrow = (ms[window, length] for window in (0, 128, 32))
+        times = " | ".join(f"{time:,.1f}" for time in (each, wide, narrow))
+        shares = f"{wide / each:.2f} | {narrow / each:.2f}"
+        assert f"| {length:,} | {times} | {shares} |" in theory
+        if length >= 512:
+            rounded = " | ".join(f"{time:,.0f}" for time in (each, wide, narrow))
+            assert f"| {length:,} | {rounded} |" in guide
+    saved = [round(100 * (1 - ms[window, 4096] / ms[0, 4096])) for window in (128, 32)]
+    assert f"at 4,096 it saves {saved[0]} to {saved[1]} %" in guide

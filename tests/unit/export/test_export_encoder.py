@@ -11,9 +11,11 @@ import torch
 
 from bert_cases import write_bert
 from softquery.bundle import read_bundle
+from softquery.data import Sentences
 from softquery.errors import BundleError, ConfigError, InputError
 from softquery.export import export_encoder
 from softquery.files import DocumentLine
+from softquery.interop.bert import publish_bert
 from softquery.models import Bert, BertConfig
 from softquery.models.bert import presets
 from softquery.running.start import read_pretrained
@@ -95,6 +97,24 @@ def test_states_are_those_of_torch_with_the_same_weights(sound):
         np.testing.assert_allclose(one, other, atol=2e-4, rtol=1e-3)
     plain = load(sound[0]).embed(TEXTS[:1])[0]
     assert np.corrcoef(small.embed(TEXTS[:1])[0].ravel(), plain.ravel())[0, 1] > 0.99
+
+
+def test_a_window_hides_the_same_without_torch(tmp_path):
+    bundle = make_encoder(tmp_path / "plain", replace(SMALL, window=2))
+    exported = export_encoder(bundle, tmp_path / "exported")
+    assert exported.difference < 1e-4
+    ours, theirs = load(exported.bundle), load(bundle, backend="torch", device="cpu")
+    text = "the man sings at home . a child eats by the sea"
+    for one, other in zip(ours.embed([text]), theirs.embed([text]), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-4, rtol=1e-3)
+    found = ours.explain(text).weights
+    pieces = Sentences.pack([fitting_pipeline(bundle).encode_ids([text])[0]])
+    wanted = load_encoder(bundle).eval().look(pieces.pad(torch.arange(1), found.shape[-1]))[0]
+    np.testing.assert_allclose(found, wanted.detach().numpy(), atol=1e-4)
+    assert (found[..., 5, [1, 2, 8, 9]] == 0).all()
+    assert (found[..., 5, [0, 3, 4, 6, 7]] > 0).all()
+    with pytest.raises(BundleError, match="window has no counterpart in that format"):
+        publish_bert(bundle, tmp_path / "published")
 
 
 def test_it_embeds_without_torch(sound):

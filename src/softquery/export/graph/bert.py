@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from softquery.export.graph.blocks import is_real
+from softquery.export.graph.blocks import LOWEST, is_real
 from softquery.export.graph.builder import Graph
 from softquery.export.graph.transformer import (
     activated,
@@ -123,9 +123,28 @@ def encoder_layers(
     read = normalised(graph, config, summed, f"{prefix}embedding.norm")
     if sizes.get("embedding_size"):
         read = graph.linear(read, f"{prefix}embedding.widen")
+    if sizes.get("window"):
+        hidden = graph.node("Add", hidden, _lowered_outside(graph, tables[0][0], sizes["window"]))
     layers, looks = [read], ""
     for layer in range(sizes["num_layers"]):
         name = f"{prefix}blocks.{layer}"
         states, looks = encoder_block(graph, config, layers[-1], name, hidden)
         layers.append(states)
     return layers, looks
+
+
+def _lowered_outside(graph: Graph, ids: str, window: int) -> str:
+    """0 at the pairs that see each other and far below it at others, for rows [B, T]: [T, T].
+
+    They are those that stand at most `window` apart, and all with the first token. All pairs are
+    compared, so that this saves no time.
+    """
+    one = graph.constant(1.0, np.float32)
+    places = graph.node("Cast", places_of(graph, ids), to=FLOAT)
+    column = graph.node("Unsqueeze", places, graph.constant([1], np.int64))
+    apart = graph.node("Abs", graph.node("Sub", column, places))
+    beyond = graph.node("Sub", apart, graph.constant(float(window), np.float32))
+    hidden = graph.node("Min", graph.node("Relu", beyond), one)  # whole numbers: 0 or 1
+    for side in (column, places):
+        hidden = graph.node("Mul", hidden, graph.node("Min", side, one))
+    return graph.node("Mul", hidden, graph.constant(LOWEST, np.float32))

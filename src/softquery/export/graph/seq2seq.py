@@ -13,6 +13,8 @@ from softquery.export.graph.blocks import LOWEST, log_probabilities
 from softquery.export.graph.builder import Graph
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
+SUMMARIES = ("every_step", "mean", "max")
+"""Contexts that are one vector for all steps."""
 _WAYS = {"forwards": "forward", "backwards": "reverse", "both": "bidirectional"}
 
 
@@ -38,8 +40,9 @@ def encode_graph(graph: Graph, config: dict[str, Any]) -> None:
         graph.output(_keys(graph, config, states), "source_keys", FLOAT, ["N", "S", "F"])
         shares = _shares(graph, states, asks_before=config["attention"]["asker"] == "previous")
         graph.output(shares, "source_shares", FLOAT, ["N", "S", "A"])
-    elif config["context"] == "every_step":
-        summary = graph.node("Tanh", graph.linear(ends[-1][0], "summarise"))
+    elif config["context"] in SUMMARIES:
+        whole = _whole(graph, config["context"], states, mask, last=ends[-1][0])
+        summary = graph.node("Tanh", graph.linear(whole, "summarise"))
         shares = _shares(graph, summary, asks_before=True)
         graph.output(shares, "source_shares", FLOAT, ["N", "A"])
 
@@ -59,7 +62,7 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     context = weights = None
     if asker == "previous":
         context, weights = _Source(graph, config).ask(past[-1][0])
-    elif config["context"] == "every_step":
+    elif config["context"] in SUMMARIES:
         context = graph.input("source_shares", FLOAT, ["N", "A"])
     if context is not None:
         widths = [graph.width("layers.0.added"), graph.width("readout.source")]
@@ -87,6 +90,20 @@ def step_graph(graph: Graph, config: dict[str, Any]) -> None:
     graph.output(log_probabilities(graph, states), "log_probabilities", FLOAT, ["N", "V"])
     if weights is not None:
         graph.output(weights, "attention", FLOAT, ["N", "S"])
+
+
+def _whole(graph: Graph, context: str, states: str, mask: str, *, last: str) -> str:
+    """One vector [N, E] of a source: its last state, or the mean or maximum of all [N, S, E]."""
+    if context == "every_step":
+        return last
+    one, column = (graph.constant([axis], np.int64) for axis in (1, 2))
+    real = graph.node("Unsqueeze", mask, column)
+    if context == "mean":
+        total = graph.node("ReduceSum", graph.node("Mul", states, real), one, keepdims=0)
+        return graph.node("Div", total, graph.node("ReduceSum", mask, one, keepdims=1))
+    missing = graph.node("Sub", graph.constant(1.0, np.float32), real)
+    low = graph.node("Mul", missing, graph.constant(LOWEST, np.float32))
+    return graph.node("ReduceMax", graph.node("Add", states, low), axes=[1], keepdims=0)
 
 
 def _shares(graph: Graph, states: str, *, asks_before: bool) -> str:

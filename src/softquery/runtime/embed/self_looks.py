@@ -70,18 +70,27 @@ def self_attention(model: "PieceEmbedder", text: str) -> SelfAttention:
     tokens = [*tokens[:-1][: model.max_tokens - 1], tokens[-1]]
     (states,) = model.embed_tokens([tokens])
     weights = dequantised(model.bundle.read_weights())
-    num_heads = model.bundle.config.model["config"]["num_heads"]
+    settings = model.bundle.config.model["config"]
+    hidden = outside(len(tokens), settings.get("window", 0))
     looks = [
-        head_weights(states[layer], weights, f"blocks.{layer}.attention", num_heads)
+        head_weights(
+            states[layer], weights, f"blocks.{layer}.attention", settings["num_heads"], hidden
+        )
         for layer in range(model.num_layers - 1)
     ]
     return _shown(model.bundle, text, tokens, np.stack(looks))
 
 
 def head_weights(
-    states: Floats, weights: dict[str, NDArray[Any]], layer: str, num_heads: int
+    states: Floats,
+    weights: dict[str, NDArray[Any]],
+    layer: str,
+    num_heads: int,
+    hidden: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """Every head's weights [H, T, T] of a layer, from the states [T, D] that it reads.
+
+    What is `hidden` [T, T] has no weight.
 
     The blocks of a BERT normalise after each sum, so that queries and keys are read off the states
     of the layer below as they are (Vaswani et al. 2017, Equation 1 and Section 3.2.2).
@@ -93,7 +102,23 @@ def head_weights(
         parts.append(asked.reshape(len(states), num_heads, -1).swapaxes(0, 1))
     query, key = parts
     scores = query @ key.swapaxes(1, 2) / np.sqrt(query.shape[-1])
+    if hidden is not None:
+        scores = np.where(hidden, -np.inf, scores)
     return np.asarray(softmax(scores), dtype=np.float32)
+
+
+def outside(length: int, window: int) -> NDArray[np.bool_] | None:
+    """What tokens do not see where they see so many neighbours and the first; 0 hides nothing.
+
+    >>> outside(4, 1).astype(int).tolist()
+    [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
+    """
+    if not window:
+        return None
+    places = np.arange(length)
+    hidden: NDArray[np.bool_] = np.abs(places[:, None] - places) > window
+    hidden[0], hidden[:, 0] = False, False
+    return hidden
 
 
 def _shown(bundle: Bundle, text: str, tokens: list[str], weights: Floats) -> SelfAttention:
