@@ -25,6 +25,7 @@ LARGEST_MB = {
     "embed-zh": 9.0,
     "match-en": 8.5,
     "match-zh": 5.5,
+    "ner-en": 6.0,
     "nli-en": 7.5,
     "read-en": 2.0,
     "sentiment-en": 1.5,
@@ -103,6 +104,15 @@ PROMISES = {
             model, "密码忘了", ["怎么修改收货地址", "如何重置登录密码", "可以寄到国外吗"]
         ),
         right=1,
+    ),
+    "ner-en": Promise(
+        kind="tagger",
+        answers=lambda model: [
+            (span.label, span.text)
+            for span in model.predict(["Ada Lovelace lived in London."])[0].spans
+        ],
+        right=[("PER", "Ada Lovelace"), ("LOC", "London")],
+        figures={"f1": 0.92},
     ),
     "read-en": Promise(
         kind="reader",

@@ -32,6 +32,7 @@ IN_MODELS_PACKAGE = (
     "bert-mini-en",
     "couplet-zh",
     "elmo-en",
+    "ner-en",
     "read-en",
     "sentiment-en",
     "tagger-en",
