@@ -297,7 +297,7 @@ BENCH = [
     Case(
         title="a benchmark that does not exist",
         command="bench speed --model model",
-        said="unknown benchmark 'speed' (known: match, serve)",
+        said="unknown benchmark 'speed' (known: match, rates, serve)",
     ),
     Case(
         title="no benchmark",

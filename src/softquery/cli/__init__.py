@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from softquery import __version__
-from softquery.cli.bench import bench
+from softquery.cli.bench import bench, plan
 from softquery.cli.calibrate import calibrate
 from softquery.cli.classify import classify
 from softquery.cli.distill import distill
@@ -62,6 +62,7 @@ app.add_typer(probe, name="probe")
 app.add_typer(models, name="models")
 app.command()(recipes)
 app.command()(bench)
+app.command()(plan)
 app.command()(serve)
 app.add_typer(keys, name="keys")
 app.command()(mcp)

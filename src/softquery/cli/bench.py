@@ -1,4 +1,4 @@
-"""`softquery bench`."""
+"""`softquery bench` and `softquery plan`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -13,12 +13,13 @@ from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.bench import MatchBench
+    from softquery.bench.sizing import Need
 
-NAMES = ("match", "serve")
+NAMES = ("match", "rates", "serve")
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: `match` or `serve`.")],
+    name: Annotated[str, typer.Argument(help="Which benchmark: `match`, `rates` or `serve`.")],
     model: Annotated[
         list[str] | None,
         typer.Option(help="An exported bundle to time, `match-en` by default. Repeatable."),
@@ -47,9 +48,14 @@ def bench(
     `serve`: a server under the load of many clients that rank 20 short texts each, against the
     runtime alone in process, and against a cross-encoder behind a plain FastAPI route; with
     `--replicas`, several servers behind a real nginx beside the one.
+
+    `rates`: what a pair, a stored question and a request cost by themselves, for `softquery plan`.
     """
     if name not in NAMES:
         raise ConfigError(f"unknown benchmark {name!r} (known: {', '.join(NAMES)})")
+    if name == "rates":
+        _bench_rates(model, as_json)
+        return
     model = model or ["match-en"]
     if name == "serve":
         wait = 10.0 if seconds is None else seconds
@@ -121,6 +127,25 @@ def _print_match(result: "MatchBench") -> None:
             print_table(localised(f"times as long as {ours}"), ("", "pair", "rank", *longer), times)
 
 
+def _bench_rates(model: list[str] | None, as_json: bool) -> None:
+    """Measure what `softquery plan` counts with."""
+    from softquery.bench.rates import measure_rates
+
+    if model:
+        raise ConfigError("--model: bench rates measures match-en and embed-en")
+    rates = measure_rates(say=note)
+    if as_json:
+        print_json(asdict(rates))
+        return
+    rows = [
+        (each.verb, each.words, f"{each.rows:,}", f"{each.seconds:.4g}",
+         f"{each.memory / 1e6:,.0f}", f"{each.disk / 1e6:,.1f}")
+        for each in rates.cases
+    ]  # fmt: skip
+    heads = ("", "words", "rows", "CPU seconds", "MB of memory", "MB written")
+    print_table(rates.processor, heads, rows)
+
+
 def _bench_serve(
     model: str,
     *,
@@ -160,3 +185,76 @@ def _bench_serve(
     title = f"{counted(clients, 'client')}, {each} each, {counted(threads, 'thread')}"
     print_table(localised(title), heads, rows)
     note(f"the server keeps {100 * result.ratio:.0f} % of the runtime's throughput")
+
+
+Pairs = Annotated[float, typer.Option(help="Pairs to score once, such as 1e10.")]
+QuestionCount = Annotated[float, typer.Option(help="Questions to store, such as 1e9.")]
+Requests = Annotated[
+    float,
+    typer.Option(help="Per second: searches where there are --questions, otherwise rankings."),
+]
+Candidates = Annotated[int, typer.Option(help="Texts that are sent with a ranking.")]
+Words = Annotated[float, typer.Option(help="Words per text.")]
+Hours = Annotated[float, typer.Option(help="In which work that is done once must be done.")]
+Cores = Annotated[int, typer.Option(help="Of a machine.")]
+Memory = Annotated[float, typer.Option(help="Of a machine, in GB.")]
+Price = Annotated[float, typer.Option(help="Of a machine's hour, in any currency.")]
+RatesFile = Annotated[
+    Path | None,
+    typer.Option(
+        help="What `softquery bench rates --json` printed; by default that is measured first."
+    ),
+]
+
+
+def plan(
+    pairs: Pairs = 0,
+    questions: QuestionCount = 0,
+    requests: Requests = 0,
+    candidates: Candidates = 20,
+    words: Words = 10,
+    hours: Hours = 24,
+    cores: Cores = 8,
+    memory: Memory = 32,
+    price: Price = 0,
+    rates: RatesFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell how many machines, how much memory, disk, time and money some amount of work takes.
+
+    The formulas take what a pair, a question and a request cost on this machine, measured by
+    `softquery bench rates` with match-en and embed-en. Where something else than softquery is the
+    answer, that is said.
+
+    `softquery plan --pairs 1e8 --hours 12 --cores 16`
+    """
+    from softquery.bench.rates import measure_rates, read_rates
+    from softquery.bench.sizing import Formulas, Wanted
+    from softquery.bench.sizing_plan import needs
+
+    wanted = Wanted(
+        pairs=pairs,
+        questions=questions,
+        requests=requests,
+        candidates=candidates,
+        words=words,
+        hours=hours,
+        cores=cores,
+        memory=1e9 * memory,
+        price=price,
+    )
+    measured = measure_rates(say=note) if rates is None else read_rates(rates)
+    found, advice = needs(Formulas(measured), wanted)
+    if as_json:
+        print_json({"needs": [asdict(each) for each in found], "advice": advice})
+        return
+    heads = ("", "machines", "GB of memory each", "GB of disk", "hours", "core hours", "cost")
+    print_table(localised("what it takes"), heads, [_row(each) for each in found])
+    for line in advice:
+        note(localised(line))
+
+
+def _row(need: "Need") -> tuple[str, ...]:
+    sizes = [f"{size / 1e9:,.1f}" for size in (need.memory, need.disk)]
+    times = [f"{each:,.1f}" for each in (need.hours, need.core_hours)]
+    return (need.part, f"{need.machines:,}", *sizes, *times, f"{need.cost:,.0f}")

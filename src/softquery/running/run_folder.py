@@ -30,6 +30,7 @@ _MAY_CHANGE = {
     "training.max_epochs",
     "training.max_steps",
     "training.patience",
+    "training.sharding",  # a checkpoint is whole
 }
 
 
@@ -47,7 +48,12 @@ def enter(training: Training, options: RunOptions) -> Fabric | None:
     finished = options.resume and is_finished(target, folder)
     if not finished:
         check_places(target, folder, resume=options.resume)
-    fabric = launch(devices=options.devices, precision=training.precision, seed=training.seed)
+    fabric = launch(
+        devices=options.devices,
+        precision=training.precision,
+        seed=training.seed,
+        sharding=training.sharding,
+    )
     if not finished:
         return fabric
     if fabric.is_global_zero:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from lightning_fabric import Fabric
@@ -35,11 +35,12 @@ from softquery.training.plan import Loss, Observer, TrainingPlan, remembering
 from softquery.training.run_records import (
     NAME,
     History,
+    checkpoint_tensors,
     epoch_means,
     load_checkpoint,
-    save_checkpoint,
     save_tensors,
 )
+from softquery.training.sharding import ShardedStrategy, check_steps, gathered, shard, whole
 from softquery.training.steps import BatchGraphedStep, EagerStep, GraphedStep, seed_share
 
 BEST = "best.safetensors"
@@ -48,6 +49,7 @@ TUNE_LOSS = "tune_loss"
 HEARING = 0.5
 """Seconds within which a signal that came while torch waited for another process arrives."""
 Precision = Literal["32-true", "bf16-mixed"]
+Sharding = Literal["none", "full"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +64,8 @@ class Training:
     accumulate: int = 1
     """Parts into which each batch is cut to save memory."""
     precision: Precision = "32-true"
+    sharding: Sharding = "none"
+    """Whether several processes divide weights, gradients and moments (FSDP), or each has all."""
     average_decay: float = 0.0
     """Decay of the running average of the weights that is measured and kept; 0 for none."""
     graphs: Literal["auto", "off"] = "auto"
@@ -75,6 +79,8 @@ class Training:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.max_steps is not None and self.max_steps < 1:
             raise ValueError(f"max_steps must be at least 1, got {self.max_steps}")
+        if self.sharding not in get_args(Sharding):
+            raise ValueError(f"sharding must be none or full, got {self.sharding!r}")
         if not 0 <= self.average_decay < 1:
             raise ValueError(f"average_decay must be in [0, 1), got {self.average_decay}")
 
@@ -182,11 +188,17 @@ class Trainer:
         self.fabric, self.plan, self.folder = fabric, plan, folder
         self.memory = plan.memory
         self.optim, self.schedule, self.training = optim, schedule, training
-        self.bare = model.to(fabric.device)
+        self.bare = self.trained = model.to(fabric.device)
+        self.is_sharded = training.sharding == "full" and fabric.world_size > 1
+        if self.is_sharded:
+            check_steps(training.average_decay)
+            self.trained = shard(self.bare, fabric)
         optimizer = build_optimizer(
-            optim, self.bare.parameters(), fabric.device, above=layers_above(optim, self.bare)
+            optim, self.trained.parameters(), fabric.device, above=layers_above(optim, self.bare)
         )
-        self.model, self.optimizer = fabric.setup(self.bare, optimizer)
+        self.model, self.optimizer = fabric.setup(
+            self.trained, optimizer, move_to_device=not self.is_sharded
+        )
         self.average = (
             WeightAverage(self.bare, training.average_decay) if training.average_decay else None
         )
@@ -216,7 +228,7 @@ class Trainer:
         """
         if resume and (self.folder / NAME).exists():
             saved = load_checkpoint(
-                self.folder, self.bare, self.optimizer, self.average, self.memory
+                self.folder, self.trained, self.optimizer, self.average, self.memory
             )
             self.state = TrainerState.from_saved(saved, self.folder / NAME)
             self.take_step.loss_sum.fill_(self.state.loss_sum)
@@ -283,7 +295,7 @@ class Trainer:
             if observer.step(state.step, self.history.latest):
                 self._wish_to_stop()
             if stop.asked and self.fabric.is_global_zero:
-                if not self._shares_memory:  # the others are elsewhere; the last checkpoint stays
+                if not self._saves_together:  # the others are elsewhere; the last checkpoint stays
                     self._save()
                 self.history.close()
                 raise KeyboardInterrupt
@@ -308,10 +320,15 @@ class Trainer:
         """Whether each process holds a share of the memory, which must be saved at one step."""
         return self.memory is not None and self.fabric.world_size > 1
 
+    @property
+    def _saves_together(self) -> bool:
+        """Whether a checkpoint is put together from all processes."""
+        return self._shares_memory or self.is_sharded
+
     def _is_time_to_save(self) -> bool:
         """By this process's clock; by the slowest one's, seldom asked, where all must agree."""
         due = time.monotonic() - self._saved_at > self.training.checkpoint_seconds
-        if not self._shares_memory:
+        if not self._saves_together:
             return due
         if self.state.step % self.training.log_every:
             return False
@@ -339,9 +356,11 @@ class Trainer:
         state = self.state
         if self.average is not None:
             self.average.swap()
-        self.bare.eval()
+        self.trained.eval()
+        with gathered(self.trained):
+            measured = self.plan.measure(self.trained)
         # The first process speaks for all: disagreeing by a rounding, one might stop alone.
-        metrics: dict[str, float] = self.fabric.broadcast(self.plan.measure(self.bare))
+        metrics: dict[str, float] = self.fabric.broadcast(measured)
         steering = next(iter(metrics.values()))
         if math.isnan(steering):  # such as the correlation of a model that answers all alike
             steering = -math.inf
@@ -352,8 +371,9 @@ class Trainer:
         if improved:
             state.best, state.best_loss = steering, loss
             state.best_epoch, state.bad_epochs = state.epoch, 0
+            best = whole(self.trained.state_dict())
             if self.fabric.is_global_zero:
-                save_tensors(self.folder / BEST, dict(self.bare.state_dict()), metrics)
+                save_tensors(self.folder / BEST, best, metrics)
         else:
             state.bad_epochs += 1
             if state.bad_epochs % (self.schedule.plateau_patience + 1) == 0:
@@ -378,9 +398,10 @@ class Trainer:
                 name: self.fabric.all_reduce(share, reduce_op="sum")  # type: ignore[misc]
                 for name, share in memory.items()
             }
+        if self.fabric.is_global_zero or self.is_sharded:
+            tensors = checkpoint_tensors(self.trained, self.optimizer, self.average, memory)
         if self.fabric.is_global_zero:
-            saved = {**asdict(state), "seconds": self._seconds()}
-            save_checkpoint(self.folder, self.bare, self.optimizer, self.average, saved, memory)
+            save_tensors(self.folder / NAME, tensors, {**asdict(state), "seconds": self._seconds()})
             self.history.write(state.rows)
         # No barrier: processes read their own clocks, and the others wait at the next gradient.
         self._saved_at = time.monotonic()
@@ -389,7 +410,7 @@ class Trainer:
         return time.monotonic() - self._began
 
 
-def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
+def launch(*, devices: int, precision: Precision, seed: int, sharding: Sharding = "none") -> Fabric:
     """A Fabric for this machine: one process, or those that torchrun started."""
     accelerator = "cuda" if torch.cuda.is_available() else "cpu"
     torch.set_float32_matmul_precision("high")  # TF32 on GPUs that have it
@@ -397,7 +418,7 @@ def launch(*, devices: int, precision: Precision, seed: int) -> Fabric:
     fabric = Fabric(
         accelerator=accelerator,
         devices=devices,
-        strategy="ddp" if devices > 1 else "auto",
+        strategy="auto" if devices == 1 else ShardedStrategy() if sharding == "full" else "ddp",
         precision=precision,
     )
     fabric.launch()

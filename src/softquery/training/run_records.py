@@ -22,6 +22,7 @@ from softquery.errors import BundleError
 from softquery.files import write_text
 from softquery.training.average import WeightAverage
 from softquery.training.plan import Memory
+from softquery.training.sharding import share_of, shares, whole
 
 NAME = "checkpoint.safetensors"
 FIRST_COLUMNS = ("step", "epoch", "loss", "lr", "examples_per_second")
@@ -44,25 +45,23 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise BundleError(f"{path}: not a readable checkpoint ({reason})") from error
 
 
-def save_checkpoint(
-    folder: Path,
+def checkpoint_tensors(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     average: WeightAverage | None,
-    state: dict[str, Any],
-    memory: dict[str, Tensor] | None = None,
-) -> None:
-    """Write everything that the run's future depends on."""
+    memory: dict[str, Tensor],
+) -> dict[str, Tensor]:
+    """All tensors that the run's future depends on, whole; by all processes that hold shares."""
     tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
     for index, values in optimizer.state_dict()["state"].items():
         tensors.update({f"optim.{index}.{key}": value for key, value in values.items()})
     if average is not None:
         tensors.update({f"average.{name}": value for name, value in average.state().items()})
-    tensors.update({f"memory.{name}": value for name, value in (memory or {}).items()})
+    tensors.update({f"memory.{name}": value for name, value in memory.items()})
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    save_tensors(folder / NAME, tensors, state)
+    return whole(tensors)
 
 
 def load_checkpoint(
@@ -75,7 +74,7 @@ def load_checkpoint(
     """Put a run back to where its checkpoint was; returns the JSON state."""
     tensors, state = load_tensors(folder / NAME)
     try:
-        model.load_state_dict(_under("model.", tensors))
+        model.load_state_dict(shares(_under("model.", tensors), model))
         if average is not None:
             average.restore(_under("average.", tensors))
         if memory is not None:
@@ -94,9 +93,11 @@ def load_checkpoint(
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     state: dict[int, dict[str, Tensor]] = {}
+    held = [each for group in optimizer.param_groups for each in group["params"]]
     for name, value in tensors.items():
         index, key = name.split(".", 1)
-        state.setdefault(int(index), {})[key] = value
+        alike = held[int(index)] if int(index) < len(held) else value
+        state.setdefault(int(index), {})[key] = share_of(value, alike)
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": state, "param_groups": groups})
 
