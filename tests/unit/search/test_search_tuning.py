@@ -12,6 +12,7 @@ from softquery.errors import ConfigError, InputError
 from softquery.search import Index, IndexSettings, TuneReport
 from softquery.search.aims import Aim
 from softquery.search.storage.tuning_files import TUNING
+from softquery.search.tuning.tune_report import TunedFigure, is_surely_better
 from softquery.search.tuning.tuning_gain import FIGURES
 
 NEW = "w83 w93 w73 w30"
@@ -125,14 +126,43 @@ def test_without_a_sure_gain_only_force_changes_the_index(plain):
         for place, (query, key) in enumerate(zip(queries, first, strict=True))
     ]
     seen = []
-    report = plain.tune(drawn, announce=seen.append)
+
+    def watch(report):
+        assert Index.open(plain.path).tuning is None  # the gain is told before anything changes
+        seen.append(report)
+
+    report = plain.tune(drawn, announce=watch)
     assert (report.is_sure, report.is_changed) == (False, False)
     assert seen == [report]
     assert plain.tuning is None
     assert "not surely better" in repr(report)
     assert any("too few queries are without an answer" in line for line in report.notes)
-    assert plain.tune(drawn, force=True).is_changed
+    assert not any("surely fewer queries" in line for line in report.notes)
+    plain.set_min_score(0.0)
+    forced = plain.tune(drawn, force=True, announce=watch)
+    assert forced.is_changed
     assert plain.tuning is not None
+    (said,) = [line for line in forced.notes if line.startswith("surely fewer queries")]
+    assert "because fewer answers reach precision=0.9" in said
+
+
+@pytest.mark.parametrize(
+    ("net", "rightly", "is_sure"),
+    [
+        ((0.01, 0.1), (-0.1, 0.1), True),
+        ((-0.1, 0.1), (-0.1, 0.1), True),  # the loss is better, and nothing else is worse
+        ((-0.1, 0.1), (-0.2, -0.1), False),
+        ((0.01, 0.1), (-0.2, -0.1), True),
+        ((-0.2, -0.1), (0.1, 0.2), False),
+    ],
+)
+def test_a_truer_score_that_answers_less_is_no_sure_gain(net, rightly, is_sure):
+    bounds = {"net": net, "answered_rightly": rightly, "loss": (-0.2, -0.1), "mrr": (0.0, 0.0)}
+    figures = {
+        name: TunedFigure(before=0.5, after=0.5, gain=0.0, low=low, high=high)
+        for name, (low, high) in bounds.items()
+    }
+    assert is_surely_better(figures) is is_sure
 
 
 def test_clicks_teach_too(plain):

@@ -4,7 +4,7 @@ The index is locked all along, and changes at once at the end: its manifest then
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -97,7 +97,10 @@ def tune_index(
         figures=figures,
         is_sure=is_sure,
         is_changed=is_changed,
-        notes=(*notes, *_notes(settings, queries, is_changed=is_changed)),
+        notes=(
+            *notes,
+            *_notes(settings, queries, figures, aim, is_changed=is_changed),
+        ),
     )
     options.announce(report)
     if is_changed:
@@ -201,12 +204,25 @@ def _learned(strength: Strength) -> str:
     return "the threshold, how much the stages count, and the queries themselves"
 
 
-def _notes(settings: IndexSettings, queries: JudgedQueries, *, is_changed: bool) -> list[str]:
+def _notes(
+    settings: IndexSettings,
+    queries: JudgedQueries,
+    figures: Mapping[str, TunedFigure],
+    aim: Aim,
+    *,
+    is_changed: bool,
+) -> list[str]:
     notes = []
     if any(not each.is_real for each in queries.examples):
         notes.append(
             "too few queries are without an answer to say how many there are: the others stand for "
             "them as if their rows were missing, so that they are a sixth"
+        )
+    rightly = figures["answered_rightly"]
+    if rightly.is_worse("answered_rightly"):
+        notes.append(
+            "surely fewer queries get a right answer than before, because fewer answers reach "
+            f"{aim.spelt}; --aim names another"
         )
     if is_changed and settings.min_score is not None:
         notes.append(

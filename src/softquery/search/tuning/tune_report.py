@@ -96,10 +96,16 @@ class TuneReport:
 
 
 def is_surely_better(figures: Mapping[str, TunedFigure]) -> bool:
-    """Whether answers are surely better by one decisive figure, and by none surely worse."""
+    """Whether answers are surely better by one decisive figure, and by none surely worse.
+
+    A score that means what it says, and answers fewer queries rightly for it, is no gain by itself:
+    then right answers less wrong ones must be surely more.
+    """
     names = (*DECISIVE, "mrr")
     if any(figures[name].is_worse(name) for name in names):
         return False
+    if figures["answered_rightly"].is_worse("answered_rightly"):
+        return figures["net"].is_better("net")
     return any(figures[name].is_better(name) for name in DECISIVE)
 
 
