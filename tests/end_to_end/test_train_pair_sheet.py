@@ -107,6 +107,20 @@ def test_never_worse_than_untouched_on_the_rows_that_are_measured(tmp_path):
     assert kept["accuracy"] >= before["accuracy"]
 
 
+def test_few_rows_that_are_all_told_apart_do_not_make_it_certain(tmp_path):
+    rows = [
+        ("How do I pay?", f"How can I pay for {n}?", "yes")
+        if n % 2
+        else ("How do I pay?" + str(n), f"Is the weather nice on day {n}?", "no")
+        for n in range(30)
+    ]
+    model = sq.train(rows_of((f"{a} {n}", b, c) for n, (a, b, c) in enumerate(rows)), "match",
+                     output=tmp_path / "m")  # fmt: skip
+    assert model.report["figures"]["accuracy"] == 1.0
+    (chances,) = model.predict_proba([("How do I pay?", "How can I pay for it?")])
+    assert 0.8 < chances.max() < 0.999
+
+
 def test_rows_of_ones_own_are_measured(tmp_path):
     dev = rows_of(PAIRS[::3])
     model = sq.train(rows_of(PAIRS), "match", output=tmp_path / "m", dev=dev)

@@ -19,7 +19,13 @@ from softquery.bundle import RECORDS, Bundle, read_bundle, update_bundle, with_s
 from softquery.bundle.config import CARD, CONFIG, REPORT, REPORT_PAGE, to_json
 from softquery.errors import InputError, counted
 from softquery.files import Row, write_text
-from softquery.measure import auc, choose_scaling_across, expected_calibration_error
+from softquery.measure import (
+    auc,
+    choose_scaling_across,
+    expected_calibration_error,
+    form_of,
+)
+from softquery.measure.calibration_error import fit_scaling
 from softquery.measure.cross_validation import NEVER, stratified_folds
 from softquery.running.spreadsheet.held_out import HeldOut
 from softquery.running.spreadsheet.labelled_rows import LabelledTable
@@ -180,8 +186,22 @@ def _crossed(read: ReadPairs, folds: Ids) -> Floats:
 
 
 def _fitted(logits: NDArray[np.float32], gold: Ids) -> Calibration:
-    """How logits become probabilities, by these rows."""
-    found = choose_scaling_across(logits, gold, np.zeros(len(gold), dtype=np.int64))
+    """How logits become probabilities, by these rows.
+
+    A row of a label with n rows counts as (n + 1) / (n + 2) of one, and for the rest as one of the
+    other labels (Platt 1999, Section 2.2): few rows that are all told apart do not make it certain.
+    """
+    none, num_labels = np.zeros(len(gold), dtype=np.int64), logits.shape[1]
+    form = form_of(choose_scaling_across(logits, gold, none))
+    known = np.bincount(gold, minlength=num_labels)[gold]
+    shares = np.repeat((1 / (known + 2) / (num_labels - 1))[:, None], num_labels, axis=1)
+    shares[np.arange(len(gold)), gold] = (known + 1) / (known + 2)
+    found = fit_scaling(
+        np.repeat(logits.astype(np.float64), num_labels, axis=0),
+        np.tile(np.arange(num_labels), len(gold)),
+        form,
+        weights=shares.ravel(),
+    )
     return Calibration(temperature=found.temperature, growth=found.growth, bias=found.bias)
 
 
