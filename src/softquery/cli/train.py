@@ -20,18 +20,18 @@ from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_ext
 from softquery.errors import ConfigError
 from softquery.language import localised
 
-TASKS = ("classify",)
+TASKS = ("classify", "match")
 """Reserved in place of a recipe's name: runs on a file."""
 
 RecipeName = Annotated[
     str,
     typer.Argument(
-        help="classify, to train on a file; or a recipe's name: see `softquery recipes`."
+        help="classify or match, to train on a file; or a recipe's name: see `softquery recipes`."
     ),
 ]
 DataFile = Annotated[
     Path | None,
-    typer.Argument(help="For classify: a table (.csv .tsv .jsonl .parquet, .gz .xz)."),
+    typer.Argument(help="For classify and match: a table (.csv .tsv .jsonl .parquet, .gz .xz)."),
 ]
 DataFolder = Annotated[
     Path | None,
@@ -116,10 +116,11 @@ def train(
         _train_sheet(context, sheet, given, as_json)
         return
     if file is not None or dev is not None:
+        _check_known(recipe)
         option = "--dev" if file is None else f"{str(file)!r:.80}"
         raise ConfigError(
             f"{option}: {recipe} is a recipe, and reads --data; a file by itself is for "
-            f"softquery train {', '.join(TASKS)}"
+            f"softquery train {' or '.join(TASKS)}"
         )
     data, output = _required(context, "data", data), _required(context, "output", output)
     _require_torch_for(recipe)
@@ -281,6 +282,14 @@ def _show_table(bundle: Path, metrics: dict[str, Any]) -> None:
         print_table(localised(f"{bundle} out of fold"), ("metric", "value"), flat(metrics["tune"]))
     else:
         print_table(str(bundle), ("training", "value"), list(metrics["training"].items()))
+
+
+def _check_known(name: str) -> None:
+    """Refuse a name that no recipe has."""
+    _require_torch_for(name)
+    from softquery.recipes import recipe as find_recipe
+
+    find_recipe(name)
 
 
 def _require_torch_for(name: str) -> None:

@@ -32,13 +32,13 @@ PAIR_LABEL_NAMES = _names(
     "goldlabel gold class category relation target output y "
     "标签 是否相同 相同 相似 是否匹配 类别"
 )
-_FILLING = re.compile(r"[\s_\-./()（）:：#]+")
+_FILLING = re.compile(r"[\s_\-./()（）:：#?？]+")
 
 
 def plain_name(name: str) -> str:
     """A column's name as the lists here spell it.
 
-    >>> plain_name("Sentence 1"), plain_name("is_duplicate"), plain_name(" 文本 ")
+    >>> plain_name("Sentence 1"), plain_name("Is duplicate?"), plain_name(" 文本 ")
     ('sentence1', 'isduplicate', '文本')
     """
     return _FILLING.sub("", name).lower()

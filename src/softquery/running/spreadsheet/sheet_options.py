@@ -13,7 +13,7 @@ from softquery.running.spreadsheet.sheet import Given
 if TYPE_CHECKING:
     from softquery.training import Observer
 
-TASKS = ("classify",)
+TASKS = ("classify", "match")
 """Reserved in place of a recipe's name: runs on a file."""
 
 

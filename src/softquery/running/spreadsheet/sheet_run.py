@@ -53,6 +53,10 @@ def train_sheet(options: SheetOptions) -> Path:
 
 
 def _trained(table: LabelledTable, dev: LabelledTable | None, options: SheetOptions) -> Trained:
+    if options.task == "match":
+        from softquery.running.spreadsheet.pair_sheet import train_pairs
+
+        return train_pairs(table, dev, options)
     from softquery.running.spreadsheet.class_sheet import train_classes
 
     return train_classes(table, dev, options)

@@ -1,0 +1,164 @@
+"""`softquery train match FILE`: pairs of a spreadsheet, by a matcher whose weights stay."""
+
+import json
+
+import numpy as np
+import pytest
+from running import softquery
+
+import softquery as sq
+from softquery.bundle import read_bundle
+from softquery.errors import InputError
+from softquery.zoo import resolve
+
+ALIKE = [
+    ("How do I reset my password?", "I forgot my password, how can I reset it?"),
+    ("How long does delivery take?", "When will my parcel be delivered?"),
+    ("How can I cancel my order?", "I want to cancel an order."),
+    ("Which cards do you accept?", "What credit cards can I pay with?"),
+]
+OTHER = ["Is the museum open on Monday?", "Who wrote this novel?", "What is the capital of Peru?"]
+PAIRS = [
+    (f"{first} ({number})", second, "same") for number in range(3) for first, second in ALIKE
+] + [
+    (f"{first} ({number})", second, "different")
+    for number, second in enumerate(OTHER)
+    for first, _ in ALIKE
+]
+
+
+def rows_of(pairs):
+    return [dict(zip(("q1", "q2", "verdict"), each, strict=True)) for each in pairs]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    place = tmp_path_factory.mktemp("pairs")
+    lines = [
+        "No;Question 1;Question 2;Same?",
+        *(f"{n};{a};{b};{c}" for n, (a, b, c) in enumerate(PAIRS)),
+    ]
+    (place / "pairs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    answer = softquery("train", "match", place / "pairs.csv", "--output", place / "mine")
+    assert answer.code == 0, answer.err
+    return place, answer
+
+
+def test_what_was_found_is_said(made):
+    _, answer = made
+    assert "sentence1: “Question 1” (by its name)" in answer.err
+    assert "label: “Same?” (by its name)" in answer.err
+    assert (
+        "matcher: match-en (most texts are in English); its weights stay as they are" in answer.err
+    )
+    assert "“same” is taken for 1: pairs that match-en finds alike" in answer.err
+
+
+def test_the_model_answers_with_the_labels_of_the_file(made):
+    place, _ = made
+    answer = softquery(
+        "match",
+        "How can I cancel my order?",
+        "I want to cancel an order.",
+        "--model",
+        place / "mine",
+        "--json",
+    )
+    found = json.loads(answer.out)
+    assert found["label"] == "same"
+    assert set(found["probabilities"]) == {"same", "different"}
+    bundle = read_bundle(place / "mine")
+    assert bundle.config.task["labels"] == ["different", "same"]
+    assert bundle.config.columns == {
+        "sentence1": "Question 1", "sentence2": "Question 2", "label": "Same?",
+    }  # fmt: skip
+    measured = softquery("evaluate", place / "mine", "--data", place / "pairs.csv", "--json")
+    assert json.loads(measured.out)["n"] == len(PAIRS)
+
+
+def test_weights_stay_and_the_card_keeps_their_licence(made):
+    place, _ = made
+    mine, shipped = read_bundle(place / "mine"), read_bundle(resolve("match-en"))
+    assert mine.weights_path.read_bytes() == shipped.weights_path.read_bytes()
+    assert "research" in mine.card.split("---")[1]
+    assert "# mine" in mine.card
+    assert "The weights are those of match-en" in mine.card
+    assert "--model mine" in mine.card
+    assert "--model match-en" not in mine.card
+
+
+def test_the_report_compares_with_the_matcher_untouched(made):
+    place, _ = made
+    report = read_bundle(place / "mine").report
+    assert [each["what"] for each in report["tried"]] == ["match-en as it is", "fitted to the rows"]
+    assert report["figures"]["n"] == len(PAIRS)
+    assert "softquery match --pairs new.csv" in (place / "mine" / "report.html").read_text("utf-8")
+
+
+def test_never_worse_than_untouched_on_the_rows_that_are_measured(tmp_path):
+    """Labels drawn by chance teach nothing; then the matcher stays, and the run says so."""
+    chance = np.random.default_rng(1)
+    rows = rows_of((a, b, str(chance.integers(2))) for a, b, _ in PAIRS)
+    told = []
+    model = sq.train(rows, "match", output=tmp_path / "m", say=told.append)
+    before, after = model.report["tried"]
+    kept = after if told[-3] == "match-en: probabilities fitted to the rows" else before
+    assert model.report["figures"]["accuracy"] == pytest.approx(kept["accuracy"])
+    assert kept["accuracy"] >= before["accuracy"]
+
+
+def test_few_rows_that_are_all_told_apart_do_not_make_it_certain(tmp_path):
+    rows = [
+        ("How do I pay?", f"How can I pay for {n}?", "yes")
+        if n % 2
+        else ("How do I pay?" + str(n), f"Is the weather nice on day {n}?", "no")
+        for n in range(30)
+    ]
+    model = sq.train(rows_of((f"{a} {n}", b, c) for n, (a, b, c) in enumerate(rows)), "match",
+                     output=tmp_path / "m")  # fmt: skip
+    assert model.report["figures"]["accuracy"] == 1.0
+    (chances,) = model.predict_proba([("How do I pay?", "How can I pay for it?")])
+    assert 0.8 < chances.max() < 0.999
+
+
+def test_rows_of_ones_own_are_measured(tmp_path):
+    dev = rows_of(PAIRS[::3])
+    model = sq.train(rows_of(PAIRS), "match", output=tmp_path / "m", dev=dev)
+    assert model.report["figures"]["n"] == len(dev)
+    assert model.report["held_out"] == f"{len(dev):,} given rows"
+
+
+def test_inference_has_its_own_matcher(tmp_path):
+    named = {"same": "entailment", "different": "neutral"}
+    rows = rows_of((a, b, named[label]) for a, b, label in PAIRS)
+    model = sq.train(rows, "match", output=tmp_path / "m")
+    assert model.labels == sq.load("nli-en").labels
+
+
+RUSSIAN = [("Где мой заказ?", f"Когда он придёт? {n}", "ab"[n % 2]) for n in range(20)]
+ONE_GROUP = [("Where is it?", f"What is it? {n}", "ab"[n > 17]) for n in range(20)]
+THREE = [(first, second, "xyz"[n % 3]) for n, (first, second, _) in enumerate(PAIRS)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        (THREE, "answers 0, 1, and the file has 3 labels"),
+        (RUSSIAN, "name a matcher with --init"),
+        (ONE_GROUP, "too few different pairs"),
+        (PAIRS[:2] + PAIRS[-2:], "expected at least 8"),
+    ],
+    ids=["three labels", "Russian", "one group", "few"],
+)
+def test_pairs_that_no_matcher_here_can_learn_from(pairs, said, tmp_path):
+    with pytest.raises(InputError, match=said):
+        sq.train(rows_of(pairs), "match", output=tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_neither_task_nor_recipe_is_refused_as_such(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("text,label\na,b\n", encoding="utf-8")
+    answer = softquery("train", "tag", "a.csv")
+    assert answer.code == 2
+    assert "unknown recipe 'tag'" in answer.err
