@@ -9,7 +9,11 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCHMARK = (ROOT / "benchmarks" / "search" / "README.md").read_text(encoding="utf-8")
 PAGES = {
     "docs/alternatives.md": {"our default": "ours", "MiniLM's cosine": "MiniLM", "BM25": "BM25"},
-    "docs/zh/alternatives.md": {"我们的默认设置": "ours", "MiniLM 的余弦": "MiniLM", "BM25": "BM25"},
+    "docs/zh/alternatives.md": {
+        "我们的默认设置": "ours",
+        "MiniLM 的余弦": "MiniLM",
+        "BM25": "BM25",
+    },
 }
 
 
