@@ -88,6 +88,11 @@ COMPOSED_TEXTS = (
     "surely better: {gains}",
     "not surely better: {gains}",
     "layer {layer}, head {head}",
+    "{number} vector of {width} numbers",
+    "{number} vectors of {width} numbers",
+    "first sense",
+    "commonest sense",
+    "mean of layers",
     "bias has {bias} numbers for {labels} labels",
 )
 """What the sources put together of parts that the syntax tree does not show side by side."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from softquery.language.page_templates import page_texts
 from softquery.language.text_catalogue import PLACE
+from softquery.text.languages import LANGUAGES
 from translations.foreign import FOREIGN_TEXTS
 from translations.help_texts import help_texts
 from translations.sources import message_texts
@@ -19,6 +20,8 @@ def wanted_texts(package: Path) -> dict[str, list[str]]:
     for text, places in sorted(message_texts(package).items(), key=lambda item: item[1]):
         found.setdefault(text, places)
     found.setdefault(PLACE, ["errors.py"])
+    for language in LANGUAGES.values():
+        found.setdefault(language, ["text/languages.py"])
     for text, origin in FOREIGN_TEXTS.items():
         found.setdefault(text, [origin])
     for template in sorted((package / "explain").glob("*.html")):

@@ -48,7 +48,7 @@ def test_a_matrix_for_a_file(model, place):
         "embed", "lines.txt", "--model", model, "--output", "v.npy", "--dimensions", "8", "--json"
     )
     assert answer.code == 0, answer.err
-    assert answer.err == "8 lines x 8: v.npy\n"
+    assert answer.err == "8 vectors of 8 numbers: v.npy\n"
     assert json.loads(answer.out) == {
         "output": "v.npy", "num_rows": 8, "width": 8, "num_resumed": 0, "num_cut": 0,
         "num_skipped": 0,

@@ -51,7 +51,7 @@ def test_senses_as_json_and_as_a_picture(place, tmp_path):
 def test_tags_as_a_table(place):
     answer = softquery("probe", "tags", "--data", place / "tags", *sources(place))
     assert answer.code == 0, answer.err
-    assert "dev: 18 words in 6 sentences" in answer.out
+    assert "dev: senses of 18 words in 6 sentences" in answer.out
     assert "commonest tag" in answer.out
     assert "layers compared on the same sentences" in answer.out
     assert answer.out.count("elmo layer 2") >= 1

@@ -259,7 +259,7 @@ def _embed_sentences(bundle: "Bundle", wish: _Wish, dimensions: int | None) -> N
             precision=wish.precision,  # type: ignore[arg-type]
             advance=advance,
         )
-    told = f"{counted(result.num_rows, 'line')} x {result.width}"
+    told = f"{counted(result.num_rows, 'vector')} of {result.width} numbers"
     cuts = f"{counted(result.num_cut, 'line')} cut to the model's {encoder.max_tokens} tokens"
     tell_end(
         result, told, bad, lambda: note(cuts) if result.num_cut else None, as_json=wish.as_json

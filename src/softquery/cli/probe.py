@@ -140,7 +140,7 @@ def _show_one(name: str, report: dict[str, Any]) -> None:
     is_partial = any(told["answered"] < 1 for told in systems.values())
     rows = [
         (
-            system,
+            localised(system),
             told["accuracy"],
             _span(told["accuracy_interval"], ".4f"),
             *([told["f1"]] if is_partial else []),
@@ -149,7 +149,7 @@ def _show_one(name: str, report: dict[str, Any]) -> None:
         for system, told in systems.items()
     ]
     words, sentences = counted(report["n"], "word"), counted(report["sentences"], "sentence")
-    title = f"{name}: {words} in {sentences}"
+    title = f"{name}: senses of {words} in {sentences}"
     over = localised(f"over {report['baselines'][0]}")
     heads = ("", "accuracy", "95 % interval", *(["F1"] if is_partial else []), over)
     print_table(localised(title), heads, rows)

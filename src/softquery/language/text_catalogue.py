@@ -21,6 +21,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 FEWEST_LETTERS = 5
 """Beside what is filled in; with fewer, a text would be found in nearly everything."""
 _JOINT = re.compile(r"; | \(|, ")
+NAMED = "language"
+"""What is filled in under such a name is one of the catalogue's texts, be it a single word."""
 DEEPEST = 4
 """How often a text may hold a text."""
 
@@ -131,7 +133,10 @@ class TextCatalogue:
         for template in self._templates:
             values = template.values(text)
             if values is not None:
-                parts = {name: self._filled_in(value, depth) for name, value in values.items()}
+                parts = {
+                    name: self._filled_in(value, depth, is_text=name.startswith(NAMED))
+                    for name, value in values.items()
+                }
                 told = {name: part.told for name, part in parts.items()}
                 known = sum(part.num_letters for part in parts.values())
                 yield Reading(_filled(template.translation, told), template.num_letters + known)
@@ -153,9 +158,9 @@ class TextCatalogue:
             return Reading(_filled(self.texts[PLACE], row.groupdict()), len(", row "))
         return self._filled_in(head, depth)
 
-    def _filled_in(self, value: str, depth: int) -> Reading:
-        """What was filled in. A single word is likelier a name than a text, and stays."""
-        if " " not in value.strip():
+    def _filled_in(self, value: str, depth: int, *, is_text: bool = False) -> Reading:
+        """What was filled in. A single word is likelier a name, unless it must be a text."""
+        if " " not in value.strip() and not is_text:
             return Reading(value, 0)
         whole = self._whole(value, depth + 1)
         if whole.num_letters:

@@ -12,6 +12,7 @@ from softquery.cli.terminal.engine_choice import BulkEngine
 from softquery.cli.terminal.progress import counting
 from softquery.cli.terminal.shared_options import columns_for, parse_rename
 from softquery.errors import counted
+from softquery.language import localised
 
 if TYPE_CHECKING:
     from softquery.runtime.bulk import BulkResult
@@ -175,8 +176,8 @@ def tell_end(
     as_json: bool,
 ) -> None:
     """Tell how a bulk run ended."""
-    resumed = f" ({result.num_resumed:,} of them before)" if result.num_resumed else ""
-    note(f"{told}{resumed}: {result.output}")
+    resumed = localised(f"({result.num_resumed:,} of them before)") if result.num_resumed else ""
+    note(f"{localised(told)} {resumed}".rstrip() + f": {result.output}")
     skipped = 0 if bad is None else bad.count
     if bad is not None and skipped:
         note(f"{counted(skipped, 'bad row')} skipped: {bad.path}")
