@@ -69,3 +69,14 @@ def test_a_text_of_holes_alone_is_open():
 
 def test_the_catalogue_is_read_once():
     assert open_catalogue("zh_CN") is open_catalogue("zh_CN")
+
+
+def test_a_single_word_stays_unless_it_is_a_language():
+    catalogue = TextCatalogue({
+        "the text is in {language}": "文本是{language}",
+        "the model is {name}": "模型是 {name}",
+        "English": "英文",
+    })  # fmt: skip
+    assert catalogue.localise("the text is in English") == "文本是英文"
+    assert catalogue.localise("the text is in Klingon") == "文本是Klingon"
+    assert catalogue.localise("the model is English") == "模型是 English"
