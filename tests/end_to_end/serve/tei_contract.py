@@ -1,4 +1,4 @@
-"""What TEI 1.7 publishes about its addresses, in a few lines: what they take, answer and refuse.
+"""What TEI 1.7.1's OpenAPI document says of its addresses: what they take, answer and refuse.
 
 A type is `text`, `number`, `whole`, `yes`, an object `{name: type}`, a list `[type]`; `?` follows
 what may be null, and `|` stands between alternatives.
