@@ -107,11 +107,8 @@ PROMISES = {
     ),
     "ner-en": Promise(
         kind="tagger",
-        answers=lambda model: [
-            (span.label, span.text)
-            for span in model.predict(["Ada Lovelace lived in London."])[0].spans
-        ],
-        right=[("PER", "Ada Lovelace"), ("LOC", "London")],
+        answers=lambda model: model.predict(["Ada Lovelace lived in London."])[0].spans,
+        right=(("PER", 0, 2), ("LOC", 4, 5)),
         figures={"f1": 0.92},
     ),
     "read-en": Promise(

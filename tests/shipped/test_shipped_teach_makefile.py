@@ -18,7 +18,8 @@ PRODUCTS = {
 
 def planned(*arguments):
     """The commands that make would run, a line each."""
-    asked = ["make", "--dry-run", "-f", "shipped/teach.mk", "END=2000000000", *arguments]
+    asked = ["make", "--dry-run", "--no-print-directory", "-f", "shipped/teach.mk"]
+    asked += ["END=2000000000", *arguments]
     done = subprocess.run(asked, cwd=SHIPPED.parent, capture_output=True, text=True, check=True)
     return done.stdout.replace("\\\n", " ").splitlines()
 

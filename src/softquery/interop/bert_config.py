@@ -111,6 +111,7 @@ def _ours(config: dict[str, Any]) -> dict[str, Any]:
         EMBEDDING: 0,
         "activation": activation,
         "direction": "left" if config.get("is_decoder") else "both",
+        "window": 0,
         **rates_of(config),
     }
 
