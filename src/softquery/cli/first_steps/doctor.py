@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 def doctor(
     speed: Annotated[
-        bool, typer.Option("--speed/--no-speed", help="Measure the shipped models, two seconds.")
+        bool,
+        typer.Option(
+            "--speed/--no-speed", help="Measure the shipped models, which takes two seconds."
+        ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Look at the installation and the machine: versions, extras, threads, speed, what to do.
 
-    Nothing is changed, and nothing is fetched. Whoever asks for help should send what
-    this prints; it holds no text and no name of yours but the folder of your models.
+    Nothing is changed, and nothing is fetched. When you ask for help, send
+    what this prints: it contains none of your texts, and of your names only the path of
+    your models.
 
-    The exit code is 0, also where something is not well.
+    The exit code is 0 even when something is wrong.
     """
     from softquery.doctor import examine
 
