@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.terminal.console import note, print_json, print_table, print_text
+from softquery.cli.terminal.console import joined, note, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
 from softquery.language import localised
 
@@ -54,8 +54,8 @@ def _show(found: "Examination") -> None:
         title = localised("shipped models, int8, milliseconds (median)")
         print_table(title, ("", "ms"), _named(_speed(found.speed)))
     for each in found.advice:
-        kind = localised("fault" if each.is_fault else "note")
-        print_text(f"{kind}: {localised(each.found)}\n  {localised(each.remedy)}")
+        kind = localised("fault:" if each.is_fault else "note:")
+        print_text(joined(kind, f"{localised(each.found)}\n  {localised(each.remedy)}"))
     if not any(each.is_fault for each in found.advice):
         print_text(localised("nothing is wrong"))
 

@@ -4,7 +4,6 @@ Typer holds it in English. Here it is looked up as it is shown, so that nothing 
 command that shows no help.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from softquery.cli.terminal.line_breaks import broken_between_characters
 from softquery.language import localised
 
 HELP_WORDS = {
@@ -25,10 +25,6 @@ HELP_WORDS = {
 }
 """What Typer writes around the help of commands, by the names of its settings."""
 USAGE = "Usage:"
-_HAN, _OPENING, _CLOSING = "\u3400-\u9fff", "（“《", "，。；：、！？）”》"
-_PIECE = re.compile(
-    rf"\s*(?:[{_OPENING}]*(?:[{_HAN}]|[^\s{_HAN}{_OPENING}{_CLOSING}]+)[{_CLOSING}]*|\S)\s*"
-)
 
 
 def localised_parser(app: typer.Typer) -> Any:
@@ -47,7 +43,6 @@ def _commands(command: Any) -> Iterator[Any]:
 
 def _show_help(command: Any, context: Any, formatter: Any) -> None:
     """What Typer does for this command, with its texts looked up."""
-    from rich import _wrap
     from typer import rich_utils
 
     shown = [command, *getattr(command, "commands", {}).values(), *command.get_params(context)]
@@ -57,24 +52,11 @@ def _show_help(command: Any, context: Any, formatter: Any) -> None:
     }
     with ExitStack() as until_shown:
         until_shown.enter_context(_changed(rich_utils, words))
-        if hasattr(_wrap, "words"):
-            until_shown.enter_context(_changed(_wrap, {"words": line_pieces}))
+        until_shown.enter_context(broken_between_characters())
         until_shown.enter_context(_changed(command, {"get_usage": lambda context: usage}))
         for each in shown:
             until_shown.enter_context(_changed(each, _texts(each)))
         type(command).format_help(command, context, formatter)
-
-
-def line_pieces(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where a line may be broken: at spaces, and between Chinese characters.
-
-    Rich breaks at spaces alone, and cuts off what is longer than a line. No line begins with a
-    closing mark, and none ends with an opening one.
-
-    >>> [piece for _, _, piece in line_pieces("Show it 图（SVG），可选。")]
-    ['Show ', 'it ', '图', '（SVG），', '可', '选。']
-    """
-    return ((*each.span(), each.group()) for each in _PIECE.finditer(text))
 
 
 def _texts(thing: Any) -> dict[str, str]:
