@@ -20,8 +20,9 @@ def help_texts() -> dict[str, list[str]]:
 
 def _shown(command: Any, name: str) -> Iterator[tuple[str, str]]:
     for thing in (command, *command.params):
-        for text in (getattr(thing, "help", None), getattr(thing, "short_help", None)):
-            if text:
+        for field in ("help", "short_help", "show_default"):
+            text = getattr(thing, field, None)
+            if isinstance(text, str) and text:
                 yield name, text
     for inner, each in getattr(command, "commands", {}).items():
         yield from _shown(each, f"{name} {inner}")

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from softquery.cli import app
 from softquery.cli.terminal.console import print_table
-from softquery.language import speaking
+from softquery.language import localised, speaking
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 PAIR = ("match", "花呗怎么提额", "如何提高花呗额度", "--model", "match-zh")
@@ -53,6 +53,15 @@ def test_every_help_is_chinese(path, chinese):
     assert answer.out.count("显示本帮助并退出") == 1
     shown = [line for line in english_lines(answer.out) if "softquery " not in line]
     assert [line for line in shown if "pip install" not in line and "[OPTIONS]" not in line] == []
+
+
+def test_long_help_in_chinese_is_whole_on_a_narrow_terminal(chinese, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = "".join(CHINESE.findall(softquery("distill", "--help").out))
+    with speaking("zh_CN"):
+        told = [localised(each.help) for each in get_command(app).commands["distill"].params]
+    assert len(told) > 10
+    assert [text for text in told if "".join(CHINESE.findall(text)) not in shown] == []
 
 
 def test_help_is_english_again_afterwards(chinese, monkeypatch):

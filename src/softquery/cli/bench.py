@@ -25,29 +25,31 @@ def bench(
         typer.Option(help="An exported bundle to time, `match-en` by default. Repeatable."),
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="The same for all contestants.")] = 2,
-    rounds: Annotated[int, typer.Option(min=1, help="Contestants take turns so often.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, help="How many turns each contestant takes.")] = 3,
     seconds: Annotated[
         float | None,
-        typer.Option(min=0.0, help="For each contestant and round; 2 per scene, 10 under load."),
+        typer.Option(
+            min=0.0, help="For each contestant and round: 2 per scene, 10 under load, by default."
+        ),
     ] = None,
-    clients: Annotated[int, typer.Option(min=1, help="`serve`: that ask at once.")] = 64,
+    clients: Annotated[int, typer.Option(min=1, help="`serve`: how many ask at once.")] = 64,
     replicas: Annotated[
-        int, typer.Option(min=0, help="`serve`: also so many servers behind nginx.")
+        int, typer.Option(min=0, help="`serve`: also this many servers behind nginx.")
     ] = 0,
     picture: Annotated[Path | None, typer.Option(help="Also draw it as a .png.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Time our models beside what one would pick instead, in one run on this machine.
+    """Time our models beside the usual alternatives, in one run on this machine.
 
     `match`: single pairs, batches of 32 and rankings of 100 candidates of about ten, 50 and 200
     words, from strings to scores, against cross-encoders of the shapes of BERT-base (which ranks
     short ones only), MiniLM-L6, TinyBERT-L2 and a ModernBERT of 17 million weights, with random
     weights, in PyTorch and in ONNX Runtime int8. A second table says how many times as long they
-    take as our int8 model: int8 first, PyTorch behind. Absolute times are this machine's.
+    take as our int8 model: int8 first, then PyTorch. Absolute times are this machine's.
 
     `serve`: a server under the load of many clients that rank 20 short texts each, against the
     runtime alone in process, and against a cross-encoder behind a plain FastAPI route; with
-    `--replicas`, several servers behind a real nginx beside the one.
+    `--replicas`, several servers behind a real nginx as well.
 
     `rates`: what a pair, a stored question and a request cost by themselves, for `softquery plan`.
     """
@@ -191,14 +193,16 @@ Pairs = Annotated[float, typer.Option(help="Pairs to score once, such as 1e10.")
 QuestionCount = Annotated[float, typer.Option(help="Questions to store, such as 1e9.")]
 Requests = Annotated[
     float,
-    typer.Option(help="Per second: searches where there are --questions, otherwise rankings."),
+    typer.Option(
+        help="Requests per second: searches if there are --questions, otherwise rankings."
+    ),
 ]
-Candidates = Annotated[int, typer.Option(help="Texts that are sent with a ranking.")]
+Candidates = Annotated[int, typer.Option(help="Texts sent with each ranking.")]
 Words = Annotated[float, typer.Option(help="Words per text.")]
 Hours = Annotated[float, typer.Option(help="In which work that is done once must be done.")]
-Cores = Annotated[int, typer.Option(help="Of a machine.")]
-Memory = Annotated[float, typer.Option(help="Of a machine, in GB.")]
-Price = Annotated[float, typer.Option(help="Of a machine's hour, in any currency.")]
+Cores = Annotated[int, typer.Option(help="Cores of a machine.")]
+Memory = Annotated[float, typer.Option(help="Memory of a machine, in GB.")]
+Price = Annotated[float, typer.Option(help="Price of a machine per hour, in any currency.")]
 RatesFile = Annotated[
     Path | None,
     typer.Option(
@@ -220,11 +224,11 @@ def plan(
     rates: RatesFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how many machines, how much memory, disk, time and money some amount of work takes.
+    """Estimate how many machines, how much memory, disk, time and money a workload takes.
 
     The formulas take what a pair, a question and a request cost on this machine, measured by
-    `softquery bench rates` with match-en and embed-en. Where something else than softquery is the
-    answer, that is said.
+    `softquery bench rates` with match-en and embed-en. Where something other than
+    softquery is the better answer, it says so.
 
     `softquery plan --pairs 1e8 --hours 12 --cores 16`
     """

@@ -40,7 +40,8 @@ def calibrate(
         str, typer.Option(help="Threshold for two labels: `f1`, `precision=0.95`, or `none`.")
     ] = "f1",
     abstain_below: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Answer no label under this probability.")
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Below this probability, answer no label."),
     ] = None,
     columns: PairColumns = "",
     as_json: AsJson = False,

@@ -37,7 +37,9 @@ def classify(
         ),
     ] = None,
     output: options.AnswersOutput = None,
-    columns: Annotated[str, typer.Option(help="Our column name to the file's: text=review.")] = "",
+    columns: Annotated[
+        str, typer.Option(help="Map our column name to the file's: text=review.")
+    ] = "",
     explain: Annotated[
         Path | None,
         typer.Option(help="For one text, also show its words' weights: .html .svg .png .json."),
@@ -51,9 +53,9 @@ def classify(
     form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say what a text is: its sentiment, its topic, or whatever was learnt.
+    """Say what a text is: its sentiment, its topic, or whatever the model was trained on.
 
-    An interrupted bulk run goes on where it stopped when the same command is given again.
+    An interrupted bulk run continues where it stopped when you give the same command again.
     """
     options.require_input(texts, source, "texts, or --input FILE", on_error)
     runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)

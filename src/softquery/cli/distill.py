@@ -58,13 +58,13 @@ Student = Annotated[
         "decomposable-snli, siamese or esim-zh."
     ),
 ]
-Weights = Annotated[str, typer.Option(help="How much each of several teachers counts: 0.4,0.6.")]
+Weights = Annotated[str, typer.Option(help="The weight of each of several teachers: 0.4,0.6.")]
 Labels = Annotated[
     str, typer.Option(help="What the columns of a .npy of logits mean: entailment,neutral,…")
 ]
 Vectors = Annotated[
     list[Path] | None,
-    typer.Option(help="Pretrained word vectors for a matcher. Repeatable: laid side by side."),
+    typer.Option(help="Pretrained word vectors for a matcher. Repeatable: concatenated."),
 ]
 Init = Annotated[
     str | None, typer.Option(help="Start the matcher from this bundle: a name, or a folder.")
@@ -77,7 +77,7 @@ Settings = Annotated[
     ),
 ]
 Columns = Annotated[
-    str, typer.Option(help="Our column name to the file's: text=question or sentence1=q1.")
+    str, typer.Option(help="Map our column name to the file's: text=question or sentence1=q1.")
 ]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
@@ -121,8 +121,8 @@ def distill(
 
         softquery distill cross-encoder/ --pairs mined.tsv --student esim-fast --output fast
 
-    What the teacher says is computed once and kept until the run is complete. An interrupted run
-    (Ctrl-C, kill, power cut) goes on with --resume to the same bytes.
+    The teacher's answers are computed once and kept until the run is complete. An interrupted run
+    (Ctrl-C, kill, power cut) continues with --resume, and ends with the same bytes.
     """
     _require_training()
     files = {"texts": texts or [], "pairs": pairs or [], "parallel": parallel or []}

@@ -41,7 +41,8 @@ EmbedModel = Annotated[
 Cache = Annotated[
     int | None,
     typer.Option(
-        min=0, help="Words: megabytes of words by themselves to keep; 0 for none; by default 64."
+        min=0,
+        help="Words: megabytes of cache for single words; 0 for none; by default 64.",
     ),
 ]
 VectorForm = Annotated[
@@ -77,7 +78,9 @@ def embed(
     output: VectorsOutput = None,
     dimensions: Annotated[
         int | None,
-        typer.Option(min=1, help="Sentences: numbers of each vector to keep, the first ones."),
+        typer.Option(
+            min=1, help="Sentences: keep only this many numbers of each vector, the first ones."
+        ),
     ] = None,
     layers: Annotated[
         str | None,
@@ -86,13 +89,13 @@ def embed(
         ),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="Of the numbers that are written: float32 or float16.")
+        str, typer.Option(help="Precision of the numbers written: float32 or float16.")
     ] = "float32",
     stateful: Annotated[
-        bool, typer.Option("--stateful", help="Words: let the state run on from line to line.")
+        bool, typer.Option("--stateful", help="Words: carry the state over from line to line.")
     ] = False,
     columns: Annotated[
-        str, typer.Option(help="Our column name to the file's: text=sentence1.")
+        str, typer.Option(help="Map our column name to the file's: text=sentence1.")
     ] = "",
     on_error: OnError = "stop",
     backend: BackendName = "auto",
@@ -104,11 +107,11 @@ def embed(
     form: VectorForm = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write vectors: of sentences, lines x width, or of words in their context, by the model.
+    """Write vectors: of sentences, or of words in their context, depending on the model.
 
     A sentence encoder gives each line one vector, and all lines are one matrix. A biLM or a BERT
-    without a head gives one array per line, layers x words x width. An interrupted run goes on
-    where it stopped when the same command is given again (but for arrays of words in a .parquet).
+    without a head gives one array per line, layers x words x width. An interrupted run continues
+    when you give the same command again (except for arrays of words in a .parquet).
     """
     from softquery.runtime.loading import opened
 

@@ -41,29 +41,39 @@ def evaluate(
         ),
     ],
     errors: Annotated[
-        Path | None, typer.Option(help="Write the mistakes here (.tsv .csv .jsonl), surest first.")
+        Path | None,
+        typer.Option(
+            help="Write the mistakes to this file (.tsv .csv .jsonl), most confident first."
+        ),
     ] = None,
     slices: Annotated[
         list[str] | None,
-        typer.Option("--slice", help="Also by `length`, by `label`, or by a column. Repeatable."),
+        typer.Option(
+            "--slice", help="Report also by `length`, by `label`, or by a column. Repeatable."
+        ),
     ] = None,
     columns: PairColumns = "",
     stages: Annotated[
         list[str] | None,
         typer.Option(
-            help="Search an index by words,vectors,rerank or some of them. Repeat it to compare."
+            help="Search an index by words,vectors,rerank or some of them. Repeat to compare."
         ),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a report on an index here: one page with curves and mistakes."),
+        typer.Option(
+            help="Write a report on an index to this file: one page with curves and mistakes."
+        ),
     ] = None,
     order: Annotated[
         bool, typer.Option("--order", help="Also compare match(a, b) with match(b, a).")
     ] = False,
     raw: Annotated[
         bool,
-        typer.Option("--raw", help="Write mistakes as they are, also what spreadsheets would run."),
+        typer.Option(
+            "--raw",
+            help="Write mistakes unescaped, even cells that a spreadsheet would run as formulas.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,9 +81,9 @@ def evaluate(
 
     Tags are read from CoNLL columns, CoNLL-U or JSONL (`--columns tags=ner`), questions from
     SQuAD's JSON or JSONL. An index is asked every `query`, which the row with the id or question
-    `doc` should answer; a file without a column `doc` is a log, of which is told what is answered
-    and which queries without an answer mean the same. With several `--stages`, one table compares
-    them: metrics, milliseconds, and which stages pay.
+    `doc` should answer; a file without a column `doc` is a log: it is reported which queries
+    are answered, and which of the others mean the same. With several `--stages`, one table
+    compares them: metrics, milliseconds, and which stages pay off.
     """
     from softquery.search.any_index import can_be_index
 

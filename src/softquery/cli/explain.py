@@ -27,10 +27,10 @@ def explain(
     ] = None,
     model: Model = "match-en",
     layer: Annotated[
-        int | None, typer.Option(min=1, help="Of an encoder: the table of this layer alone.")
+        int | None, typer.Option(min=1, help="Encoders: only this layer in the table.")
     ] = None,
     head: Annotated[
-        int | None, typer.Option(min=1, help="Of an encoder: of this head alone; needs --layer.")
+        int | None, typer.Option(min=1, help="Encoders: only this head; needs --layer.")
     ] = None,
     backend: BackendName = "auto",
     as_json: AsJson = False,
@@ -40,9 +40,9 @@ def explain(
     Each word of a pair or of a text is left out in turn; its change says by how much the log-odds
     of the answer fall without it, so that a word above 0 speaks for the answer.
 
-    Of an encoder, such as bert-mini-en, it shows self-attention: whom every piece of one text
-    asked, as a picture of all layers and heads, or as a table of their mean, of one --layer, or of
-    one --head in it.
+    For an encoder such as bert-mini-en it shows self-attention: which pieces each piece of a text
+    attends to, as a picture of all layers and heads, or as a table of their mean, of one --layer,
+    or of one --head in it.
     """
     from softquery.runtime.kinds import check_kind
     from softquery.runtime.loading import opened

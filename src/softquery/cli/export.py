@@ -54,7 +54,9 @@ def export(
     ] = None,
     drop_softmax: Annotated[
         bool,
-        typer.Option("--drop-softmax", help="Leave out what an embedder was pretrained with."),
+        typer.Option(
+            "--drop-softmax", help="Omit the softmax that an embedder was pretrained with."
+        ),
     ] = False,
     form: Annotated[
         str,
@@ -110,7 +112,7 @@ class ExportWish:
         limit: Points of the kind's metric that int8 may cost; None for what the table says.
         data: Rows of the kind's task, for the gate.
         rename: Our column names to the file's.
-        drop_softmax: Leave out what an embedder was pretrained with.
+        drop_softmax: Omit the softmax that an embedder was pretrained with.
     """
 
     bundle: "Bundle"

@@ -22,7 +22,9 @@ def fill(
     model: options.Model = "bert-mini-en",
     candidates: Annotated[
         str,
-        typer.Option(help="Score these words instead of looking for some: paris,london,new york."),
+        typer.Option(
+            help="Score these words instead of searching for some: paris,london,new york."
+        ),
     ] = "",
     top_k: Annotated[int, typer.Option(min=1, help="Words for each mask.")] = 5,
     source: Annotated[
@@ -34,7 +36,9 @@ def fill(
         ),
     ] = None,
     output: options.AnswersOutput = None,
-    columns: Annotated[str, typer.Option(help="Our column name to the file's: text=review.")] = "",
+    columns: Annotated[
+        str, typer.Option(help="Map our column name to the file's: text=review.")
+    ] = "",
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
     threads: options.Threads = None,

@@ -30,6 +30,15 @@ Input = Annotated[
         help="Many texts: .txt .tsv .csv .jsonl .parquet, .gz .xz.",
     ),
 ]
+Columns = Annotated[str, typer.Option(help="Map our column name to the file's: source=text.")]
+Beam = Annotated[int, typer.Option(min=1, help="Texts that beam search keeps; 1 is greedy.")]
+TopK = Annotated[
+    int, typer.Option(min=0, help="Sample from this many of the likeliest tokens; 0: all.")
+]
+TopP = Annotated[
+    float,
+    typer.Option(help="Sample from the likeliest tokens that together have this probability."),
+]
 ONE_TEXT = "--stream and --explain show one text; give one"
 
 
@@ -38,19 +47,19 @@ def generate(
     model: options.Model = "translate-de-en",
     source: Input = None,
     output: options.AnswersOutput = None,
-    columns: Annotated[str, typer.Option(help="Our column to the file's: source=text.")] = "",
-    beam: Annotated[int, typer.Option(min=1, help="Texts that a search keeps; 1 is greedy.")] = 5,
+    columns: Columns = "",
+    beam: Beam = 5,
     length_penalty: Annotated[
         float, typer.Option(min=0, help="0 ranks by probability, which favours short texts.")
     ] = 1.0,
     coverage: Annotated[
-        float, typer.Option(min=0, help="What leaving out a part of the source costs.")
+        float, typer.Option(min=0, help="Penalty for leaving out a part of the source.")
     ] = 0.0,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw texts, not search.")] = False,
-    top_k: Annotated[int, typer.Option(min=0, help="Draw among so many tokens; 0: all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Draw among those of this probability.")] = 1.0,
-    temperature: Annotated[float, typer.Option(help="Below 1: likelier texts.")] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")] = False,
+    top_k: TopK = 0,
+    top_p: TopP = 1.0,
+    temperature: Annotated[float, typer.Option(help="Below 1, likelier texts.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sampling.")] = 0,
     n_best: Annotated[int, typer.Option(min=1, help="Texts for each source.")] = 1,
     prefix: Annotated[str, typer.Option(help="What every text begins with.")] = "",
     min_length: Annotated[int, typer.Option(min=0, help="Fewest tokens.")] = 0,
@@ -64,10 +73,11 @@ def generate(
         str, typer.Option(help="Couplets: order by `likelihood`, or by `both-ways`.")
     ] = "likelihood",
     stream: Annotated[
-        bool, typer.Option("--stream", help="Show one text as it is made (beam 1 or --sample).")
+        bool,
+        typer.Option("--stream", help="Print one text as it is generated (beam 1 or --sample)."),
     ] = False,
     explain: Annotated[
-        Path | None, typer.Option(help="For one text, where it looked: .html .svg .png .json.")
+        Path | None, typer.Option(help="For one text, show where it looked: .html .svg .png .json.")
     ] = None,
     on_error: options.OnError = "stop",
     backend: options.BackendName = "auto",
@@ -78,9 +88,9 @@ def generate(
     form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write for each text: translate it, answer a couplet's upper line, whatever was learnt.
+    """Generate text from text: translations, lower lines of couplets, or whatever was learnt.
 
-    An interrupted bulk run goes on where it stopped when the same command is given again.
+    An interrupted bulk run continues where it stopped when you give the same command again.
     """
     drawn = (sample, top_k, top_p, temperature, seed)
     options.require_input(texts, source, "texts, or --input FILE", on_error)

@@ -16,7 +16,7 @@ from softquery.cli.terminal.shared_options import AsJson, require_choice
 from softquery.errors import InputError, counted
 
 imports = typer.Typer(
-    help="Write what other tools have trained as a bundle.",
+    help="Convert what other tools have trained into a bundle.",
     no_args_is_help=True,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -27,7 +27,7 @@ Output = Annotated[Path, typer.Option(help="The bundle to write.")]
 
 @imports.callback()
 def group() -> None:
-    """Write what other tools have trained as a bundle."""
+    """Convert what other tools have trained into a bundle."""
 
 
 @imports.command()
@@ -80,7 +80,7 @@ def bert(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """A BERT of any size; `train bert-base --init` goes on with it, on your own text."""
+    """A BERT of any size; `train bert-base --init` continues its training on your own text."""
     from softquery.bundle import read_bundle
     from softquery.interop import import_bert, import_pooled_bert
     from softquery.interop.sentence_modules import MODULES
@@ -191,7 +191,7 @@ def vectors(
 ) -> None:
     """Word vectors of GloVe, word2vec or fastText: .txt, .vec, .bin, plain or compressed.
 
-    Of fastText's .bin files n-grams come along, so that words that are not there have vectors too.
+    fastText's .bin files bring their n-grams along, so that unseen words have vectors, too.
     """
     from softquery.bundle import read_bundle
     from softquery.runtime.vectors.convert import import_vectors

@@ -53,13 +53,13 @@ WordColumns = Annotated[
     str | None, typer.Option(help="Columns in which words are looked up, `question` by default.")
 ]
 Columns = Annotated[
-    str, typer.Option(help="Our column names to the file's: question=title,answer=body.")
+    str, typer.Option(help="Map our column names to the file's: question=title,answer=body.")
 ]
 Duplicates = Annotated[
-    Path | None, typer.Option(help="Write rows that ask the same here (.tsv .jsonl).")
+    Path | None, typer.Option(help="Write rows that ask the same to this file (.tsv .jsonl).")
 ]
 Compact = Annotated[
-    bool, typer.Option("--compact", help="Make one segment of all, without what is gone.")
+    bool, typer.Option("--compact", help="Merge all segments into one, without deleted rows.")
 ]
 TextColumns = Annotated[
     str | None,
@@ -82,7 +82,7 @@ Rebuild = Annotated[
     bool,
     typer.Option(
         "--rebuild",
-        help="Encode all rows of an index again: with today's model, or --model or --vectors.",
+        help="Encode all rows again, with today's model, or with --model or --vectors.",
     ),
 ]
 
@@ -134,12 +134,12 @@ def index(
 ) -> None:
     """Build an index of questions, or change one; in a folder (--output) or a database (--store).
 
-    A first indexing that was interrupted goes on when the same command is given again. Without a
-    file, an index is changed (--delete, --min-score, --aim, --compact), looked through
-    (--duplicates) or described.
+    If the first indexing is interrupted, the same command continues it. Without a file, an index
+    is changed (--delete, --min-score, --aim, --compact), searched for duplicates (--duplicates)
+    or described.
 
-    When its model was replaced by a newer one, `softquery index faq.sq --rebuild` makes the index
-    anew from the rows that it holds. Until that is done, it stays as it was.
+    When its model has been replaced by a newer one, `softquery index faq.sq --rebuild` builds the
+    index again from the rows that it holds. Until that is done, it stays as it was.
     """
     if rebuild:
         if (texts, synonyms, passages) != (None, None, None):

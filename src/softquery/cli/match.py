@@ -49,7 +49,7 @@ def match(
 ) -> None:
     """Say what two sentences are to each other: one pair, or a file of any size.
 
-    An interrupted bulk run goes on where it stopped when the same command is given again.
+    An interrupted bulk run continues where it stopped when you give the same command again.
     """
     options.require_input(sentence1 is not None, pairs, "two sentences, or --pairs FILE", on_error)
     runs_on = chosen_engine(engine, num_actors, gpus, form, source=pairs)
@@ -100,10 +100,10 @@ def rank(
     model: options.Model = "match-en",
     top_k: options.TopK = 5,
     columns: Annotated[
-        str, typer.Option(help="Our column name to the file's: text=question.")
+        str, typer.Option(help="Map our column name to the file's: text=question.")
     ] = "",
     label: Annotated[
-        str | None, typer.Option(help="Whose probability orders; see `Matcher.rank`.")
+        str | None, typer.Option(help="The label whose probability orders; see `Matcher.rank`.")
     ] = None,
     backend: options.BackendName = "auto",
     threads: options.Threads = None,

@@ -85,7 +85,7 @@ def add(
     ],
     name: Annotated[
         str | None,
-        typer.Option(help="What it shall be called.", show_default="as its folder or repository"),
+        typer.Option(help="The name to give it.", show_default="as its folder or repository"),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a model of yours that has this name.")

@@ -45,7 +45,7 @@ def read(
     ] = None,
     output: options.AnswersOutput = None,
     columns: Annotated[
-        str, typer.Option(help="Our names to those of a .jsonl: context=passage,question=q.")
+        str, typer.Option(help="Map our names to those of the .jsonl: context=passage,question=q.")
     ] = "",
     explain: Annotated[
         Path | None, typer.Option(help="For one question, also say why: .html .svg .png .json.")
@@ -61,7 +61,7 @@ def read(
 ) -> None:
     """Find the answer to a question in a context of any length, or in many.
 
-    An interrupted bulk run goes on where it stopped when the same command is given again.
+    An interrupted bulk run continues where it stopped when you give the same command again.
     """
     options.require_input(questions, source, "questions with --context, or --input FILE", on_error)
     runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)

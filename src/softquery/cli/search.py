@@ -43,7 +43,7 @@ def search(
     top_k: TopK = 5,
     where: Conditions = None,
     min_score: Annotated[
-        float | None, typer.Option(help="From which score on a hit is an answer.")
+        float | None, typer.Option(help="Hits below this score are no answer.")
     ] = None,
     aim: SearchAim = None,
     candidates: Annotated[
@@ -65,7 +65,7 @@ def search(
     threads: AllThreads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the stored questions that ask what is asked, with their answers."""
+    """Find the stored questions that ask the same, with their answers."""
     from softquery.explain.write import require_place
     from softquery.search import open_index
     from softquery.search.query.filters import parse_conditions

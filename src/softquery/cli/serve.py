@@ -52,26 +52,33 @@ Port = Annotated[
     typer.Option(parser=_port, envvar="SOFTQUERY_PORT", metavar="PORT", help="0 for any free."),
 ]
 Workers = Annotated[int, _option("Processes.", "WORKERS", least=1)]
-Threads = Annotated[int | None, _option("Of a process; its cores by default.", "THREADS", least=1)]
+Threads = Annotated[
+    int | None, _option("Threads of a process; its cores by default.", "THREADS", least=1)
+]
 Keys = Annotated[Path | None, _option("Who may ask: a file of `softquery keys`.", "KEYS")]
 Cors = Annotated[list[str] | None, _option("An origin whose pages may ask. Repeatable.", "CORS")]
-MaxBody = Annotated[int, _option("Bytes of a request.", "MAX_BODY", least=1)]
-MaxText = Annotated[int, _option("Characters of a text.", "MAX_TEXT", least=1)]
-MaxTexts = Annotated[int, _option("Texts of a request.", "MAX_TEXTS", least=1)]
-MaxRows = Annotated[int, _option("Rows of a file that is sent to be indexed.", "MAX_ROWS", least=1)]
-MaxTokens = Annotated[int, _option("Tokens computed for a request.", "MAX_TOKENS", least=1)]
-Queue = Annotated[int, _option("Requests inside at once; the next gets a 429.", "QUEUE", least=1)]
+MaxBody = Annotated[int, _option("Most bytes of a request.", "MAX_BODY", least=1)]
+MaxText = Annotated[int, _option("Most characters of a text.", "MAX_TEXT", least=1)]
+MaxTexts = Annotated[int, _option("Most texts of a request.", "MAX_TEXTS", least=1)]
+MaxRows = Annotated[
+    int, _option("Most rows of a file that is uploaded to be indexed.", "MAX_ROWS", least=1)
+]
+MaxTokens = Annotated[int, _option("Most tokens computed for a request.", "MAX_TOKENS", least=1)]
+Queue = Annotated[
+    int, _option("Requests in progress at once; the next one gets a 429.", "QUEUE", least=1)
+]
 BatchTokens = Annotated[int, _option("Tokens computed together.", "BATCH_TOKENS", least=1)]
 Timeout = Annotated[float, _option("Seconds for one request.", "TIMEOUT")]
-Drain = Annotated[float, _option("Seconds to finish in when told to stop.", "DRAIN")]
+Drain = Annotated[float, _option("Seconds to finish requests in after a stop signal.", "DRAIN")]
 Linger = Annotated[
-    float, _option("Seconds to serve on after a stop signal, while /ready says no.", "LINGER")
+    float, _option("Seconds to go on serving after a stop signal, while /ready says no.", "LINGER")
 ]
 Slow = Annotated[
-    float | None, _option("Log requests of so many seconds with what took how long.", "SLOW")
+    float | None,
+    _option("Log requests that take this many seconds, with the time of each step.", "SLOW"),
 ]
 Usage = Annotated[
-    Path | None, _option("Where what keys have used is kept, also across restarts.", "USAGE")
+    Path | None, _option("File that keeps what each key has used, across restarts.", "USAGE")
 ]
 Traces = Annotated[
     bool,
@@ -195,7 +202,7 @@ def limit(
     rate: Rate = None,
     quota: Quota = None,
 ) -> None:
-    """Change what the holder of a key may ask; without options, anything."""
+    """Change the limits of a key; without options, it has none."""
     from softquery.serve.keys import limit_key
 
     limit_key(file, name, _allowance(rate, quota))
@@ -207,7 +214,7 @@ def remove(
     file: Annotated[Path, typer.Argument(help=FILE_HELP)],
     name: Annotated[str, typer.Argument(help="Whose key it was.")],
 ) -> None:
-    """Withdraw a key; servers refuse it from now on."""
+    """Withdraw a key; servers refuse it from then on."""
     from softquery.serve.keys import remove_key
 
     remove_key(file, name)
@@ -219,7 +226,7 @@ def show(
     file: Annotated[Path, typer.Argument(help=FILE_HELP)],
     as_json: AsJson = False,
 ) -> None:
-    """Who has a key."""
+    """List who has a key."""
     from softquery.serve.keys import read_keys
 
     found = read_keys(file)
@@ -241,7 +248,9 @@ Offered = Annotated[
 Searched = Annotated[
     list[str] | None, typer.Option("--index", help="The folder of an index. Repeatable.")
 ]
-CallThreads = Annotated[int | None, typer.Option(min=1, help="Of one call; all cores by default.")]
+CallThreads = Annotated[
+    int | None, typer.Option(min=1, help="Threads that one call may use; all cores by default.")
+]
 
 
 def mcp(model: Offered = None, index: Searched = None, threads: CallThreads = None) -> None:

@@ -38,7 +38,7 @@ def tag(
     ] = None,
     output: options.AnswersOutput = None,
     columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: text=sentence, or tokens=2.")
+        str, typer.Option(help="Map our column names to the file's: text=sentence, or tokens=2.")
     ] = "",
     split: Annotated[
         str, typer.Option(help="How texts are cut: into `words`, or at `spaces` alone.")
@@ -52,9 +52,9 @@ def tag(
     form: options.Form = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Say of every word what it is: names, parts of speech, or whatever was learnt.
+    """Tag every word: names, parts of speech, or whatever the model was trained on.
 
-    An interrupted bulk run goes on where it stopped when the same command is given again.
+    An interrupted bulk run continues where it stopped when you give the same command again.
     """
     options.require_input(texts, source, "texts, or --input FILE", on_error)
     runs_on = chosen_engine(engine, num_actors, gpus, form, source=source)

@@ -58,7 +58,7 @@ Settings = Annotated[
 ]
 VectorFiles = Annotated[
     list[Path] | None,
-    typer.Option(help="Pretrained word vectors (GloVe, word2vec). Repeatable: laid side by side."),
+    typer.Option(help="Pretrained word vectors (GloVe, word2vec). Repeatable: concatenated."),
 ]
 Init = Annotated[
     str | None, typer.Option(help="Start from this bundle: a name from the zoo, or a folder.")
@@ -74,8 +74,8 @@ Restarts = Annotated[
     int,
     typer.Option(
         min=0,
-        help="With --devices: start all processes anew, from the last checkpoint, so often after "
-        "one was killed.",
+        help="With --devices: if a process is killed, restart all from the last checkpoint, at "
+        "most this many times.",
     ),
 ]
 JsonMetrics = Annotated[bool, typer.Option("--json", help="Print the metrics as JSON.")]
@@ -100,10 +100,10 @@ def train(
 ) -> None:
     """Train a model on a file, or by a recipe on a folder, and write it as a bundle.
 
-    `softquery train classify mails.csv` finds the columns, holds rows out, trains what fits their
-    number, and leaves a model with a report of its mistakes in the folder mails.
+    `softquery train classify mails.csv` finds the columns, holds rows out, trains what suits their
+    number, and writes a model with a report of its mistakes to the folder mails.
 
-    An interrupted run (Ctrl-C, kill, power cut) goes on with --resume to the same weights.
+    An interrupted run (Ctrl-C, kill, power cut) continues with --resume, to the same weights.
     """
     if recipe in TASKS:
         given: dict[str, object] = {

@@ -41,7 +41,7 @@ def tune(
         typer.Option(help="What the threshold is for: precision=P or coverage=C; kept."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Change the index also where that is not surely better.")
+        bool, typer.Option("--force", help="Change the index even if that is not surely better.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Measure what it would gain, and change nothing.")
@@ -50,7 +50,7 @@ def tune(
         bool, typer.Option("--undo", help="Go back to the score and threshold before tuning.")
     ] = False,
     columns: Annotated[
-        str, typer.Option(help="Our column names to the file's: query=text,doc=id.")
+        str, typer.Option(help="Map our column names to the file's: query=text,doc=id.")
     ] = "",
     threads: AllThreads = None,
     as_json: AsJson = False,

@@ -21,7 +21,7 @@ Model = Annotated[
 RESTRICT = 300_000
 
 vectors = typer.Typer(
-    help="Ask word vectors: what is near, what is alike, and what is to a as b is to c.",
+    help="Query word vectors: nearest words, similarities, and analogies.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -112,7 +112,7 @@ def similarity(
     model: Model,
     as_json: AsJson = False,
 ) -> None:
-    """Show the cosine of two words, or how well cosines follow people's grades in a file."""
+    """Show the cosine of two words, or how well cosines agree with people's grades in a file."""
     from softquery.files.word_tests import read_graded_words
     from softquery.runtime import load_vectors
 
@@ -142,15 +142,18 @@ def plot(
     top_k: Annotated[
         int,
         typer.Option(
-            "--top-k", "--top", min=2, help="Without words: how many of the most frequent."
+            "--top-k", "--top", min=2, help="If no words are given: how many of the most frequent."
         ),
     ] = 100,
     arrows: Annotated[
-        bool, typer.Option("--arrows", help="Lead an arrow from each first to each second word.")
+        bool,
+        typer.Option(
+            "--arrows", help="Draw an arrow from the first to the second word of each pair."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a map of words: the plane in which they differ most."""
+    """Draw a map of words: the plane in which they vary most."""
     from softquery.explain.plots import draw_word_map, require_png
     from softquery.runtime import load_vectors
 

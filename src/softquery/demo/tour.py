@@ -50,7 +50,14 @@ TOUR = (
     ),
     Stop(
         "Which of the questions in a file was meant?",
-        ("rank", "My card does not work", "--candidates", "questions.txt", "--top-k", "3"),
+        (
+            "rank",
+            "I want to play the guitar. How do I begin?",
+            "--candidates",
+            "questions.txt",
+            "--top-k",
+            "3",
+        ),
     ),
     Stop(
         "An FAQ is indexed once.",

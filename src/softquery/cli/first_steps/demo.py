@@ -15,16 +15,19 @@ import typer
 from softquery.cli.terminal.console import note, print_json, print_text
 from softquery.cli.terminal.shared_options import AsJson
 from softquery.errors import InputError
-from softquery.language import localised
+from softquery.language import ENGLISH, current_language, localised
 
 if TYPE_CHECKING:
     from softquery.demo import Stop
 
+SERVED = {ENGLISH: ("match-en", "faq.sq"), "zh_CN": ("match-zh", "faq-zh.sq")}
+"""The model and the index that the last line serves, by the reader's language."""
+
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Where sample files and results lie.")] = Path(
-        "softquery-demo"
-    ),
+    output: Annotated[
+        Path, typer.Option(help="Folder for the sample files and the results.")
+    ] = Path("softquery-demo"),
     samples: Annotated[
         bool, typer.Option("--samples", help="Only write the sample files.")
     ] = False,
@@ -35,8 +38,7 @@ def demo(
     The files are written first: an invented shop's FAQ in English and Chinese, its
     customers' queries, and messages with labels. Then each command is shown and run
     in that folder, so that you can run it again with other words, or with a file of
-    your own. What needs a package that is missing is passed over, with the command
-    that installs it.
+    your own. What needs a missing package is skipped, with the command that installs it.
 
     A second run replaces the results of the first, and nothing else in the folder.
 
@@ -67,6 +69,10 @@ def demo(
     torch = "torch is installed" if find_spec("torch") else "torch is not installed"
     print_text("\n" + localised(f"{torch}; none of this needs it"))
     print_text(localised(f"results, pictures and sample files: {output.resolve()}"))
+    model, index = SERVED.get(current_language(), SERVED[ENGLISH])
+    if (output / index).exists():
+        print_text(localised("next, the same in a browser:"))
+        print_text(f"$ {_typed(['serve', '--model', model, '--index', str(output / index)])}")
 
 
 def _show(stop: "Stop", folder: Path, *, quiet: bool) -> float:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softquery.cli.terminal.console import note, print_json, print_table, print_text
+from softquery.cli.terminal.console import joined, note, print_json, print_table, print_text
 from softquery.cli.terminal.shared_options import AsJson
 from softquery.language import localised
 
@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 def doctor(
     speed: Annotated[
-        bool, typer.Option("--speed/--no-speed", help="Measure the shipped models, two seconds.")
+        bool,
+        typer.Option(
+            "--speed/--no-speed", help="Measure the shipped models, which takes two seconds."
+        ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Look at the installation and the machine: versions, extras, threads, speed, what to do.
 
-    Nothing is changed, and nothing is fetched. Whoever asks for help should send what
-    this prints; it holds no text and no name of yours but the folder of your models.
+    Nothing is changed, and nothing is fetched. When you ask for help, send
+    what this prints: it contains none of your texts, and of your names only the path of
+    your models.
 
-    The exit code is 0, also where something is not well.
+    The exit code is 0 even when something is wrong.
     """
     from softquery.doctor import examine
 
@@ -50,8 +54,8 @@ def _show(found: "Examination") -> None:
         title = localised("shipped models, int8, milliseconds (median)")
         print_table(title, ("", "ms"), _named(_speed(found.speed)))
     for each in found.advice:
-        kind = localised("fault" if each.is_fault else "note")
-        print_text(f"{kind}: {localised(each.found)}\n  {localised(each.remedy)}")
+        kind = localised("fault:" if each.is_fault else "note:")
+        print_text(joined(kind, f"{localised(each.found)}\n  {localised(each.remedy)}"))
     if not any(each.is_fault for each in found.advice):
         print_text(localised("nothing is wrong"))
 

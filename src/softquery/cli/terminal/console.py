@@ -92,6 +92,8 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
+    from softquery.cli.terminal.line_breaks import broken_between_characters
+
     table = Table(header_style="bold")
     for place, column in enumerate([*map(localised, columns), *names]):
         numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
@@ -101,7 +103,7 @@ def print_table(
     for row in rows:
         table.add_row(*(_shown(cell) for cell in row))
     console = Console()
-    with _answering():
+    with _answering(), broken_between_characters():
         if title:  # a table would break it at the table's own width
             shown = escape_text(title)
             console.print(shown, style="italic", markup=False, highlight=False, soft_wrap=True)
@@ -132,6 +134,15 @@ def _shown(cell: object) -> Any:
     if isinstance(cell, float):
         return Text(f"{cell:.4f}")
     return Text(f"{cell:,}" if isinstance(cell, int) else escape_text(str(cell)))
+
+
+def joined(first: str, then: str) -> str:
+    """Two parts of a line; no space stands behind a full-width mark.
+
+    >>> joined("note:", "slow"), joined("提示：", "较慢")
+    ('note: slow', '提示：较慢')
+    """
+    return f"{first}{then}" if first.endswith(("：", "？")) else f"{first} {then}"
 
 
 def span(low: str, high: str) -> str:
@@ -209,6 +220,8 @@ def _usage(error: Any) -> str:
     if not message:
         return ""
     problem = localised(f"{message[:1].lower()}{message[1:]}")
+    if problem.endswith(("?", "？")):
+        return joined(problem, localised(f"See {verb} --help"))
     return problem + localised(f"; see {verb} --help")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from softquery.cli.terminal.line_breaks import broken_between_characters
 from softquery.language import localised
 
 HELP_WORDS = {
@@ -51,6 +52,7 @@ def _show_help(command: Any, context: Any, formatter: Any) -> None:
     }
     with ExitStack() as until_shown:
         until_shown.enter_context(_changed(rich_utils, words))
+        until_shown.enter_context(broken_between_characters())
         until_shown.enter_context(_changed(command, {"get_usage": lambda context: usage}))
         for each in shown:
             until_shown.enter_context(_changed(each, _texts(each)))
@@ -58,9 +60,10 @@ def _show_help(command: Any, context: Any, formatter: Any) -> None:
 
 
 def _texts(thing: Any) -> dict[str, str]:
-    """The help of a command or an option."""
-    names = ("help", "short_help", "epilog")
-    return {name: localised(text) for name in names if (text := getattr(thing, name, None))}
+    """The help of a command or an option, and the words that stand for its default."""
+    names = ("help", "short_help", "epilog", "show_default")
+    texts = {name: getattr(thing, name, None) for name in names}
+    return {name: localised(text) for name, text in texts.items() if text and text is not True}
 
 
 @contextmanager

@@ -37,7 +37,7 @@ AnswersOutput = Annotated[
 ]
 Texts = Annotated[list[str] | None, typer.Argument(help="Texts, each in quotes.")]
 PairColumns = Annotated[
-    str, typer.Option(help="Our column names to the file's: sentence1=q1,sentence2=q2.")
+    str, typer.Option(help="Map our column names to the file's: sentence1=q1,sentence2=q2.")
 ]
 OnError = Annotated[
     str, typer.Option(help="`stop` at a bad row, or `skip` it into OUTPUT.errors.tsv.")
