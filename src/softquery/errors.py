@@ -30,7 +30,7 @@ class InputError(SoftqueryError):
 
     Args:
         message: What was found and what was expected, without a final full stop.
-        source: The file (or a word such as `"the iterable"`) that holds the input.
+        source: The file (or a word such as `"the data"`) that holds the input.
         row: The number of the row, counted from 1 as a text editor counts lines.
 
     >>> print(InputError("expected 3 columns, found 2", source="pairs.tsv", row=7))

@@ -275,5 +275,5 @@ def test_evaluate_takes_rows_of_any_origin(english_run):
 def test_a_label_that_the_model_does_not_know_is_named_with_its_row(english_run):
     rows = [{"sentence1": "a", "sentence2": "b", "label": "maybe"}]
     labelled = list(read_rows(rows, columns=COLUMNS))
-    with pytest.raises(InputError, match=r"the iterable, row 1: .*'maybe'.*different"):
+    with pytest.raises(InputError, match=r"the data, row 1: .*'maybe'.*different"):
         sq.evaluate(sq.load(english_run[0]), labelled)

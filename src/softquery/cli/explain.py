@@ -134,11 +134,14 @@ def _write(
 
 def _print_reasons(shown: "PairAlignment | TextWeights", sentences: Sequence[str]) -> None:
     """The words that move the answer most, each with what becomes of it without the word."""
+    from softquery.explain.lettering import spoken_label
     from softquery.explain.reasons import signed
 
     if shown.reasons is None:
         return
-    answer = shown.reasons.answer or "the share of the scale"
+    answer = "the share of the scale"
+    if shown.reasons.answer:
+        answer = spoken_label(shown, shown.reasons.answer)
     rows = [
         (each.word, sentences[each.sentence], signed(each.change), _share(each.probability))
         for each in shown.reasons.strongest()
@@ -148,6 +151,7 @@ def _print_reasons(shown: "PairAlignment | TextWeights", sentences: Sequence[str
 
 def _print_weights(shown: "TextWeights") -> None:
     """The words with the most weight, and what their states add if that is known."""
+    from softquery.explain.lettering import spoken_label
     from softquery.explain.reasons import signed
 
     heaviest, added = shown.heaviest(), shown.contributions
@@ -156,7 +160,7 @@ def _print_weights(shown: "TextWeights") -> None:
         [[each.word, each.sentence + 1, each.weight] for each in heaviest],
     )
     if added is not None:
-        columns.append(f"adds to {added.answer}")
+        columns.append(f"adds to {spoken_label(shown, added.answer or '')}")
         for row, each in zip(rows, heaviest, strict=True):
             row.append(signed(float(added.changes[each.sentence][each.position])))
     print_table(localised("where the model looked"), columns, rows)
@@ -173,7 +177,8 @@ def _title(shown: "PairAlignment | TextWeights") -> str:
 
     if answer_kind(shown) == "grade":
         return localised(f"grade {shown.score:.4f}")
-    return f"{headline(shown)} {shown.score:.4f}"
+    probability = shown.probabilities.get(shown.label or "", shown.score)
+    return f"{headline(shown)} {probability:.4f}"
 
 
 def _partners(asking: "StrongestLinks") -> str:

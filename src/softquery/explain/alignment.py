@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.errors import InputError
-from softquery.explain.lettering import shortened
+from softquery.explain.lettering import LabelNames, shortened
 from softquery.explain.reasons import Reasons
 
 
@@ -73,6 +73,9 @@ def strongest_partners(
 
 Weights = NDArray[np.float32]
 
+SENTENCES = ("first sentence", "second sentence")
+_DRAWN = ("label_names", "sides", "found")
+"""Fields that say how it is drawn."""
 _SLACK = 1e-3
 """Tolerance by which a row may exceed 1, for softmax in half precision."""
 
@@ -117,6 +120,12 @@ class PairAlignment:
     model: str = ""
     reasons: Reasons | None = None
     """What the answer owes to each word of the two sentences; None where nobody asked."""
+    label_names: LabelNames = field(default_factory=dict)
+    """What pictures call the labels, by language; no part of the data, as what follows."""
+    sides: tuple[str, str] = SENTENCES
+    """What pictures call the two texts."""
+    found: range = range(0)
+    """Which tokens of the second text are the answer, where the answer is a part of it."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # the way into a frozen dataclass
@@ -146,6 +155,7 @@ class PairAlignment:
             if each.name in ("first_to_second", "second_to_first")
             else getattr(self, each.name) == getattr(other, each.name)
             for each in fields(self)
+            if each.name not in _DRAWN
         )
 
     def __repr__(self) -> str:
@@ -161,7 +171,8 @@ class PairAlignment:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, floats and strings under the names of the fields, ready for JSON."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        names = [each.name for each in fields(self) if each.name not in _DRAWN]
+        values = {name: getattr(self, name) for name in names}
         for name in ("first_tokens", "second_tokens"):
             values[name] = list(values[name])
         for name in ("first_to_second", "second_to_first"):
@@ -271,7 +282,7 @@ def _from_mapping(values: Mapping[str, Any]) -> PairAlignment:
     """Build an alignment from untrusted values, checking every field first."""
     if not isinstance(values, Mapping):
         raise InputError(f"expected an alignment as an object, found {type(values).__name__}")
-    known = {each.name: each for each in fields(PairAlignment)}
+    known = {each.name: each for each in fields(PairAlignment) if each.name not in _DRAWN}
     for name in values:
         if name not in known:
             close = get_close_matches(str(name), known, n=1)

@@ -1,6 +1,6 @@
 """A canvas of matplotlib (extra `[plot]`) in the units of the layouts; PNG on white."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from os import PathLike
@@ -74,11 +74,11 @@ class Canvas:
         anchor: str = "left",
         weight: str = "normal",
         angle: float = 0.0,
-    ) -> None:
+    ) -> Any:
         """Draw text on a baseline, as SVG does; dollar signs do not start formulas."""
         drawable = self.fonts.drawable(text)
         families = self.fonts.families_for(drawable)
-        self.axes.text(
+        return self.axes.text(
             self.x + x,
             self.y + y,
             drawable,
@@ -92,6 +92,31 @@ class Canvas:
             family=families,
             parse_math=False,
         )
+
+    def run(self, x: float, y: float, parts: Sequence[tuple[str, str]], *, size: float) -> None:
+        """Draw parts of a line in bold, each in a colour of its own, one behind the other."""
+        for text, colour in parts:
+            self.text(x, y, text, size=size, colour=colour, weight="bold")
+            # Spaces at the ends have no ink, so that the text is measured between letters.
+            x += self._width(f"x{text}x", size) - self._width("xx", size)
+
+    def _width(self, text: str, size: float) -> float:
+        """The width of a text in bold."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        drawn = self.text(0, 0, text, size=size, weight="bold")
+        figure = self.axes.figure
+        box = drawn.get_window_extent(FigureCanvasAgg(figure).get_renderer())
+        drawn.remove()
+        return float(box.width) * _UNITS_PER_INCH / float(figure.dpi)
+
+    def frame(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """Draw the outline of a rectangle."""
+        from matplotlib.patches import Rectangle
+
+        corner = (self.x + x, self.y + y)
+        line = Rectangle(corner, width, height, fill=False, edgecolor=colour, linewidth=1.5)
+        self.axes.add_patch(line)
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Draw a filled rectangle."""

@@ -66,6 +66,10 @@ class HeatMap:
     cell: float
     title: TitleParts | None = None
     """Where the texts are not two sentences of a pair."""
+    found_rows: range = range(0)
+    """The rows of an answer that is a part of the text that asks."""
+    found_columns: range = range(0)
+    """Likewise in the text that is asked."""
 
     @property
     def title_parts(self) -> TitleParts:
@@ -151,7 +155,9 @@ class HeatMap:
 
     def markup(self, top: float) -> str:
         """Labels and cells as SVG, with their upper left corner at the origin."""
-        body = self._columns() + self._rows() if self.weights.size else self._nothing()
+        body = self._nothing()
+        if self.weights.size:
+            body = self._columns() + self._rows() + self._frame()
         return f'<g transform="translate({_n(self.left)} {_n(top)})">\n{body}</g>\n'
 
     def legend(self) -> str:
@@ -179,7 +185,8 @@ class HeatMap:
                 if angle
                 else f'x="{_n(x)}" y="-8" text-anchor="middle"'
             )
-            parts.append(self._word(token, label, f"column {self.other}", place))
+            strong = " strong" if column in self.found_columns else ""
+            parts.append(self._word(token, label, f"column {self.other}{strong}", place))
         return "\n".join(parts) + "\n"
 
     def _rows(self) -> str:
@@ -188,12 +195,32 @@ class HeatMap:
         asked = [_named(each) for each in self.asked]
         parts = []
         for row, (token, label) in enumerate(zip(self.askers, self.row_labels, strict=True)):
+            strong = " strong" if row in self.found_rows else ""
             parts.append(
                 f'<g class="row" data-side="{self.side}" data-index="{row}"'
                 f' transform="translate(0 {_n(row * self.cell)})">'
-                f"{self._word(token, label, self.side, place)}{self._cells(row, asked)}</g>\n"
+                f"{self._word(token, label, f'{self.side}{strong}', place)}"
+                f"{self._cells(row, asked)}</g>\n"
             )
         return "".join(parts)
+
+    @property
+    def frame(self) -> tuple[float, float, float, float] | None:
+        """The box around the answer within the cells: x, y, width and height; None without one."""
+        height, width = len(self.askers) * self.cell, len(self.asked) * self.cell
+        if len(self.found_rows):
+            found = self.found_rows
+            return (0.0, found.start * self.cell, width, len(found) * self.cell)
+        if len(self.found_columns):
+            found = self.found_columns
+            return (found.start * self.cell, 0.0, len(found) * self.cell, height)
+        return None
+
+    def _frame(self) -> str:
+        if self.frame is None:
+            return ""
+        x, y, width, height = map(_n, self.frame)
+        return f'<rect class="found" x="{x}" y="{y}" width="{width}" height="{height}" rx="3"/>\n'
 
     def _word(self, token: str, label: str, classes: str, place: str) -> str:
         full = shortened(visible_token(token))

@@ -5,6 +5,7 @@ hashes, and nothing else. Users' text only ever becomes text or JSON in it.
 """
 
 import math
+from collections.abc import Sequence
 from string import Template
 
 import numpy as np
@@ -52,10 +53,12 @@ def to_html(alignment: PairAlignment) -> str:
     >>> "<b>" in page, "&lt;b&gt;" in page
     (False, True)
     """
-    panels = Template(localised_template(read_resource("pair_panels.html"))).substitute(
-        first=_sentence("first", alignment.first, alignment.first_tokens),
-        second=_sentence("second", alignment.second, alignment.second_tokens),
-        maps=_maps(alignment),
+    names = alignment.sides
+    panels = thread_panels(
+        chips("first", names[0], alignment.first, alignment.first_tokens),
+        chips("second", names[1], alignment.second, alignment.second_tokens, alignment.found),
+        _maps(alignment),
+        about=localised("Heat maps of both directions"),
     )
     return page(
         headline(alignment),
@@ -64,20 +67,51 @@ def to_html(alignment: PairAlignment) -> str:
         model=alignment.model,
         aside=chances_markup(alignment),
         style=read_resource("page.css") + picture_css() + reasons_css(alignment.reasons),
-        panels=reasons_panel(alignment.reasons, is_pair=True) + panels,
+        panels=reasons_panel(alignment.reasons, alignment, is_pair=True) + panels,
         script=read_resource("page.js"),
-        data=_data(alignment),
+        data=thread_data(alignment.first_to_second, alignment.second_to_first),
     )
 
 
-def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
-    """The sentence as a row of chips, in its own writing direction."""
-    own = localised("first sentence" if side == "first" else "second sentence")
+def thread_panels(first: str, second: str, maps: str, *, about: str, one_way: bool = False) -> str:
+    """Both texts with threads between their words, and maps below them.
+
+    Args:
+        first: The chips of the text above.
+        second: Likewise of the one below.
+        maps: Markup.
+        about: What the maps show.
+        one_way: Whether one of the texts asks nothing, so that there is nothing to switch.
+    """
+    return Template(localised_template(read_resource("pair_panels.html"))).substitute(
+        first=first,
+        second=second,
+        maps=maps,
+        words=localised("Words of both sentences"),
+        about=escaped(about),
+        one_way=" hidden" if one_way else "",
+    )
+
+
+def chips(
+    side: Side, name: str, sentence: str, tokens: Sequence[str], found: range = range(0)
+) -> str:
+    """A text as a row of chips, in its own writing direction.
+
+    Args:
+        side: Whether it stands above or below.
+        name: What it is called.
+        sentence: The text as given.
+        tokens: Its words, as the model read them.
+        found: Which of them are the answer.
+    """
+    own = localised(name)
     spoken = language("".join(tokens))
     attributes = f' lang="{spoken}"' if spoken else ""
     nothing = f'<span class="quiet">{localised("no words")}</span>'
-    chips = "\n".join(
-        f'<button type="button" class="chip" data-side="{side}" data-index="{index}">'
+    row = "\n".join(
+        f'<button type="button" class="chip{" found" if index in found else ""}"'
+        f' data-side="{side}" data-index="{index}"{" hidden" if _is_mark(tokens, index) else ""}>'
         f'<bdi class="token">{escaped(shortened(visible_token(token)))}</bdi>'
         '<span class="weight" aria-hidden="true"></span></button>'
         for index, token in enumerate(tokens)
@@ -88,8 +122,16 @@ def _sentence(side: Side, sentence: str, tokens: tuple[str, ...]) -> str:
         f'<div class="caption" id="{side}-sentence"><h2>{own}</h2>'
         f'<bdi class="quiet"{attributes}>{escaped(sentence)}</bdi></div>\n'
         f'<div class="chips"{attributes}>\n'
-        f"{chips or nothing}\n</div>\n</div>"
+        f"{row or nothing}\n</div>\n</div>"
     )
+
+
+_MARKS = frozenset(("<bos>", "<eos>", "<s>", "</s>", "<cls>", "<sep>", "[cls]", "[sep]"))
+
+
+def _is_mark(tokens: Sequence[str], index: int) -> bool:
+    """Whether a token stands for the beginning or the end of a sentence, and for no word of it."""
+    return index in (0, len(tokens) - 1) and tokens[index].lower() in _MARKS
 
 
 def _maps(alignment: PairAlignment) -> str:
@@ -117,11 +159,12 @@ def figure(drawing: HeatMap, top: float) -> str:
     )
 
 
-def _data(alignment: PairAlignment) -> str:
+def thread_data(first: NDArray[np.float32] | None, second: NDArray[np.float32] | None) -> str:
+    """What each word of both texts asks, for the script; None for a text that asks nothing."""
     return json_for_script(
         {
-            "first": _rounded(alignment.first_to_second),
-            "second": _rounded(alignment.second_to_first),
+            "first": None if first is None else _rounded(first),
+            "second": None if second is None else _rounded(second),
             "levels": NUM_LEVELS,
             "exponent": EXPONENT,
             "words": {
@@ -168,7 +211,7 @@ def text_to_html(shown: TextWeights) -> str:
         model=shown.model,
         aside=chances_markup(shown),
         style=style + reasons_css(*reasons),
-        panels="".join(reasons_panel(each, is_pair=False) for each in reasons) + panels,
+        panels="".join(reasons_panel(each, shown, is_pair=False) for each in reasons) + panels,
     )
 
 

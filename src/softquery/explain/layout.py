@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from softquery.explain.alignment import PairAlignment
+from softquery.explain.alignment import SENTENCES, PairAlignment
 from softquery.explain.colours import Side
-from softquery.explain.heat_map import HeatMap, cell_size
+from softquery.explain.heat_map import HeatMap, TitleParts, cell_size, split_title
 from softquery.explain.lettering import (
+    LABEL_ROOM,
+    HasLabels,
+    LabelNames,
     fitted,
     shortened,
+    spoken_label,
     text_width,
     visible,
     visible_token,
@@ -41,6 +45,10 @@ class HasAnswer(Protocol):
     def probabilities(self) -> dict[str, float]:
         """One per label; empty for a grade."""
 
+    @property
+    def label_names(self) -> LabelNames:
+        """What pictures call the labels, by language."""
+
 
 class Chance(NamedTuple):
     """One label with its probability."""
@@ -56,9 +64,9 @@ def answer_kind(alignment: HasAnswer) -> str:
 
 
 def headline(alignment: HasAnswer) -> str:
-    """The answer in short: the label, the grade, or that there is no answer."""
+    """The answer in short: the label's name, the grade, or that there is no answer."""
     if alignment.label is not None:
-        return alignment.label
+        return spoken_label(alignment, alignment.label)
     return localised("no answer") if alignment.probabilities else f"{alignment.score:.2f}"
 
 
@@ -68,7 +76,7 @@ def chances(alignment: HasAnswer) -> list[Chance]:
     Of more than five labels only the five likeliest are given, likeliest first.
     """
     named = [
-        Chance(label, probability, label == alignment.label)
+        Chance(spoken_label(alignment, label), probability, label == alignment.label)
         for label, probability in alignment.probabilities.items()
     ]
     if len(named) <= _MOST_LABELS:
@@ -96,7 +104,7 @@ TITLE_SIZE, NOTE_SIZE = 14.0, 12.0
 TITLE_AT, NOTE_AT, LEGEND_AT = 14.0, 34.0, (196.0, 26.0)
 """Heights of the texts above a map, and the corner of its legend."""
 NOTE = "rows ask, columns are asked"
-BAR_AT, BAR_WIDTH = 96.0, 118.0
+BAR_AT, BAR_WIDTH = LABEL_ROOM + 14, 86.0
 """Where the bars begin within the answer, and the length of a bar for probability 1."""
 
 _GAP = 44.0
@@ -127,12 +135,12 @@ class PlacedReasons(NamedTuple):
 
 
 def placed_reasons(
-    reasons: Reasons | None, rule_at: float, width: float, *, is_pair: bool
+    reasons: Reasons | None, rule_at: float, width: float, explained: HasLabels, *, is_pair: bool
 ) -> PlacedReasons | None:
     """The place of reasons below a line, in a picture of this width; none without reasons."""
     if reasons is None:
         return None
-    arranged = arrange_reasons(reasons, width - 2 * PADDING, is_pair=is_pair)
+    arranged = arrange_reasons(reasons, width - 2 * PADDING, explained, is_pair=is_pair)
     y = rule_at + REASONS_GAP
     return PlacedReasons(arranged, y, y + arranged.height + REASONS_GAP - 6)
 
@@ -165,7 +173,7 @@ def arrange(alignment: PairAlignment) -> PairLayout:
     answer_at = width - PADDING - ANSWER_WIDTH
     lines = _lines(alignment, answer_at - PADDING - 62)
     rule_at = PADDING + max(lines[-1].y, bar_at(len(chances(alignment)) - 1)) + 26
-    reasons = placed_reasons(alignment.reasons, rule_at, width, is_pair=True)
+    reasons = placed_reasons(alignment.reasons, rule_at, width, alignment, is_pair=True)
     maps_y = (reasons.rule_at if reasons else rule_at) + 24 + HEADING
     # In the right half where there is room, close to the first map where there is none.
     right_x = max(PADDING + left_width + _GAP, min(width / 2, width - PADDING - right_width))
@@ -186,13 +194,34 @@ def heat_maps(alignment: PairAlignment) -> tuple[HeatMap, HeatMap]:
     """The map of each direction, in cells of one size."""
     first, second = alignment.first_tokens, alignment.second_tokens
     cell = cell_size(max(len(first), len(second)))
+    names = alignment.sides
     forth = HeatMap(
-        side="first", askers=first, asked=second, weights=alignment.first_to_second, cell=cell
+        side="first",
+        askers=first,
+        asked=second,
+        weights=alignment.first_to_second,
+        cell=cell,
+        title=pair_title(names[0], names[1]),
+        found_columns=alignment.found,
     )
     back = HeatMap(
-        side="second", askers=second, asked=first, weights=alignment.second_to_first, cell=cell
+        side="second",
+        askers=second,
+        asked=first,
+        weights=alignment.second_to_first,
+        cell=cell,
+        title=pair_title(names[1], names[0]),
+        found_rows=alignment.found,
     )
     return forth, back
+
+
+def pair_title(own: str, other: str) -> TitleParts | None:
+    """The title of a map of two texts that are called so; None for the sentences of a pair."""
+    if own in SENTENCES:
+        return None
+    before, between, _ = split_title(localised("Each word of the {own} asks the {other}"))
+    return (before, localised(own), between, localised(other))
 
 
 def heading_at(corner: tuple[float, float]) -> tuple[float, float]:
@@ -290,7 +319,7 @@ def arrange_text(shown: TextWeights) -> TextLayout:
     reasons: list[PlacedReasons] = []
     below = rule_at
     for each in (shown.reasons, shown.contributions):
-        placed = placed_reasons(each, below, _WIDTH, is_pair=False)
+        placed = placed_reasons(each, below, _WIDTH, shown, is_pair=False)
         if placed is not None:
             reasons.append(placed)
             below = placed.rule_at

@@ -8,8 +8,11 @@ as the symbols that Unicode has for them.
 import json
 import re
 import unicodedata
+from collections.abc import Mapping
 from html import escape as _escape
-from typing import Any
+from typing import Any, Protocol
+
+from softquery.language import current_language
 
 _NARROW = frozenset("ijl.,;:'`|!()[]{}Itfr-/\\ ")
 _BROAD = frozenset("mwMW@%&<>=+~#")
@@ -176,3 +179,29 @@ def json_for_script(value: Any) -> str:
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.translate(_IN_SCRIPT)
+
+
+LabelNames = Mapping[str, Mapping[str, str]]
+"""Names by label, then by language."""
+LABEL_SIZE, LABEL_ROOM = 12.5, 116.0
+"""The size of a label beside its bar, and the room that it has there."""
+
+
+class HasLabels(Protocol):
+    """An explanation of an answer that is one of several labels."""
+
+    @property
+    def label_names(self) -> LabelNames:
+        """What the labels are called in front of people; empty where they have no names."""
+
+
+def spoken_label(explained: HasLabels, label: str) -> str:
+    """The name of a label in the language of whoever looks; the label where it has none.
+
+    Names stand beside bars, so that all are left out where one of them is too long for that.
+    """
+    language = current_language().partition("_")[0]
+    names = {each: named.get(language, "") for each, named in explained.label_names.items()}
+    if any(text_width(name, LABEL_SIZE) > LABEL_ROOM for name in names.values()):
+        return label
+    return names.get(label) or label

@@ -17,8 +17,10 @@
   let asks = true;
 
   // Rows of data[side] are what the tokens of that side asked; a column is who asked one token.
+  // A text that asks nothing has no rows: then its words show who asks them, whatever is chosen.
+  const asksOf = (side) => !data[other(side)] || (asks && Boolean(data[side]));
   const weightsOf = ({ side, index }) =>
-    asks ? data[side][index] : data[other(side)].map((row) => row[index]);
+    asksOf(side) ? data[side][index] : data[other(side)].map((row) => row[index]);
 
   // The same bend as in the pictures, so that one colour means one weight everywhere.
   const levelOf = (weight) =>
@@ -26,7 +28,7 @@
 
   function clear() {
     for (const chip of board.querySelectorAll(".chip")) {
-      chip.className = "chip";
+      chip.classList.remove(...[...chip.classList].filter((each) => !["chip", "found"].includes(each)));
       chip.querySelector(".weight").textContent = "";
     }
     for (const row of maps.querySelectorAll(".on")) row.classList.remove("on");
@@ -34,14 +36,17 @@
     threads.replaceChildren();
   }
 
+  // Marks of a sentence's beginning and end are no words of it, so that no thread leads to them.
+  const drawable = (side, index, toIndex) => !chips[side][index].hidden && !chips[other(side)][toIndex].hidden;
+
   // With no word chosen, thin threads show whom each word asked most.
   function rest() {
     clear();
     reading.textContent = hint;
     const drawn = sides.flatMap((side) =>
-      data[side].map((row, index) => {
+      (data[side] ?? []).map((row, index) => {
         const best = row.indexOf(Math.max(...row));
-        return row[best] >= 0.2 && thread({ side, index }, best, 0.5 * row[best], 0.2 + 0.4 * row[best]);
+        return row[best] >= 0.2 && drawable(side, index, best) && thread({ side, index }, best, 0.5 * row[best], 0.2 + 0.4 * row[best]);
       }),
     );
     threads.append(...drawn.filter(Boolean));
@@ -53,7 +58,7 @@
     clear();
     const weights = weightsOf(chosen);
     // The hue is that of the asking sentence, whichever way it is looked at.
-    const hue = asks ? chosen.side : other(chosen.side);
+    const hue = asksOf(chosen.side) ? chosen.side : other(chosen.side);
     const prefix = hue === "first" ? "a" : "b";
     chips[chosen.side][chosen.index].classList.add("asking");
     weights.forEach((weight, index) => {
@@ -63,7 +68,7 @@
       chip.querySelector(".weight").textContent = weight.toFixed(2);
     });
     const drawn = weights.map(
-      (weight, index) => weight >= 0.03 && thread(chosen, index, weight, 0.25 + 0.6 * weight, hue),
+      (weight, index) => weight >= 0.03 && drawable(chosen.side, chosen.index, index) && thread(chosen, index, weight, 0.25 + 0.6 * weight, hue),
     );
     threads.append(...drawn.filter(Boolean));
     mark(chosen);
@@ -71,7 +76,7 @@
   }
 
   function mark({ side, index }) {
-    if (!asks) return;
+    if (!asksOf(side)) return;
     const row = maps.querySelector(`.row[data-side="${side}"][data-index="${index}"]`);
     if (!row) return;
     maps.querySelectorAll(`.row[data-side="${other(side)}"]`).forEach((each) => each.classList.add("on"));
@@ -87,11 +92,11 @@
   }
 
   function say(chosen, weights) {
-    const order = weights.map((_, index) => index).filter((index) => weights[index] >= 0.005);
+    const order = weights.map((_, index) => index).filter((index) => weights[index] >= 0.005 && !chips[other(chosen.side)][index].hidden);
     order.sort((one, two) => weights[two] - weights[one]);
     const head = document.createElement("strong");
     head.append(...wordOf(chosen.side, chosen.index));
-    const parts = [head, asks ? words.asks : words.asked];
+    const parts = [head, asksOf(chosen.side) ? words.asks : words.asked];
     order.slice(0, 5).forEach((index, place) => {
       if (place) parts.push(", ");
       parts.push(...wordOf(other(chosen.side), index), ` ${weights[index].toFixed(2)}`);
@@ -134,8 +139,11 @@
     return holder && { side: holder.dataset.side, index: Number(holder.dataset.index) };
   };
 
+  const wordsOf = (side) => [...chips[side].keys()].filter((index) => !chips[side][index].hidden);
+
   function focus(side, index) {
-    const chip = chips[side][Math.min(Math.max(index, 0), chips[side].length - 1)];
+    const places = wordsOf(side);
+    const chip = chips[side][Math.min(Math.max(index, places[0]), places.at(-1))];
     if (!chip) return;
     for (const each of chips[side]) each.tabIndex = -1;
     chip.tabIndex = 0;
@@ -194,5 +202,5 @@
     list.addEventListener("scroll", () => show(shown), { passive: true });
   }
   new ResizeObserver(() => show(shown)).observe(board);
-  for (const side of sides) chips[side].forEach((chip, index) => (chip.tabIndex = index ? -1 : 0));
+  for (const side of sides) chips[side].forEach((chip, index) => (chip.tabIndex = index === wordsOf(side)[0] ? 0 : -1));
 })();

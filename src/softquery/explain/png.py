@@ -13,6 +13,7 @@ from softquery.explain.canvas import (
     CHOSEN,
     INK,
     QUIET,
+    TEXT,
     TRACK,
     Canvas,
     new_canvas,
@@ -95,7 +96,7 @@ def draw_answer(corner: Canvas, alignment: measures.HasAnswer) -> None:
     corner.text(0, 37, word, size=22, weight="bold")
     for row, chance in enumerate(measures.chances(alignment)):
         y, weight = measures.bar_at(row), "bold" if chance.chosen else "normal"
-        label = fitted(visible(chance.label), 12.5, measures.BAR_AT - 8)
+        label = fitted(visible(chance.label), 12.5, measures.LABEL_ROOM)
         length = max(measures.BAR_WIDTH * min(chance.probability, 1.0), 2.0)
         corner.text(0, y, label, size=12, weight=weight)
         corner.box(measures.BAR_AT, y - 9, measures.BAR_WIDTH, 9, TRACK)
@@ -106,8 +107,9 @@ def draw_answer(corner: Canvas, alignment: measures.HasAnswer) -> None:
 
 def draw_heading(canvas: Canvas, drawing: HeatMap) -> None:
     """Draw the title of a map, and its legend."""
-    title = "".join(drawing.title_parts)
-    canvas.text(0, measures.TITLE_AT, title, size=measures.TITLE_SIZE, colour=INK[drawing.side])
+    before, own, between, other = drawing.title_parts
+    named = (before, TEXT), (own, INK[drawing.side]), (between, TEXT), (other, INK[drawing.other])
+    canvas.run(0, measures.TITLE_AT, named, size=measures.TITLE_SIZE)
     canvas.text(0, measures.NOTE_AT, measures.NOTE, size=12, colour=QUIET)
     legend = canvas.moved(*measures.LEGEND_AT)
     step = LEGEND_WIDTH / (NUM_LEVELS + 1)
@@ -125,6 +127,8 @@ def draw_map(grid: Canvas, drawing: HeatMap) -> None:
         return
     _draw_labels(grid, drawing)
     _draw_cells(grid, drawing)
+    if drawing.frame is not None:
+        grid.frame(*drawing.frame, CHOSEN)
 
 
 def _draw_labels(grid: Canvas, drawing: HeatMap) -> None:
@@ -132,13 +136,17 @@ def _draw_labels(grid: Canvas, drawing: HeatMap) -> None:
     size = drawing.font_size
     for row, label in enumerate(drawing.row_labels):
         y = (row + 0.5) * drawing.cell + size * 0.35
-        grid.text(-9, y, label, size=size, colour=INK[drawing.side], anchor="right")
+        weight = "bold" if row in drawing.found_rows else "normal"
+        grid.text(-9, y, label, size=size, colour=INK[drawing.side], anchor="right", weight=weight)
     turned = drawing.angle > 0
     for column, label in enumerate(drawing.column_labels):
         x = (column + 0.5) * drawing.cell + (3 if turned else 0)
         anchor = "left" if turned else "center"
         angle = float(drawing.angle)
-        grid.text(x, -8, label, size=size, colour=INK[other], anchor=anchor, angle=angle)
+        weight = "bold" if column in drawing.found_columns else "normal"
+        grid.text(
+            x, -8, label, size=size, colour=INK[other], anchor=anchor, angle=angle, weight=weight
+        )
 
 
 def _draw_cells(grid: Canvas, drawing: HeatMap) -> None:

@@ -2,6 +2,7 @@
 
 from softquery.explain.colours import level_class, reason_hue
 from softquery.explain.lettering import (
+    HasLabels,
     direction,
     escaped,
     isolated,
@@ -30,12 +31,12 @@ def reasons_css(*reasons: Reasons | None) -> str:
     return read_resource("reasons.css") if any(each is not None for each in reasons) else ""
 
 
-def reasons_panel(reasons: Reasons | None, *, is_pair: bool) -> str:
+def reasons_panel(reasons: Reasons | None, explained: HasLabels, *, is_pair: bool) -> str:
     """Every word on the colour of its change, with the number below it; empty without reasons."""
     if reasons is None:
         return ""
-    title, strengths = escaped(reason_title(reasons)), reasons.strengths()
-    layout = arrange_reasons(reasons, LEGEND_WIDTH + 8, is_pair=is_pair)
+    title, strengths = escaped(reason_title(reasons, explained)), reasons.strengths()
+    layout = arrange_reasons(reasons, LEGEND_WIDTH + 8, explained, is_pair=is_pair)
     wide = f"{LEGEND_WIDTH + 8:g}"
     legend = (
         f'<svg viewBox="0 20 {wide} 28" width="{wide}" height="28">{legend_markup(layout)}</svg>'

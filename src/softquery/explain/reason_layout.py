@@ -4,7 +4,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from softquery.explain.colours import Side
-from softquery.explain.lettering import fitted, shortened, text_width, visible, visible_token
+from softquery.explain.lettering import (
+    HasLabels,
+    fitted,
+    shortened,
+    spoken_label,
+    text_width,
+    visible,
+    visible_token,
+)
 from softquery.explain.reasons import Reasons, WordReason, signed
 from softquery.language import filled_in, localised
 
@@ -58,9 +66,11 @@ class ReasonLayout:
     height: float
 
 
-def reason_title(reasons: Reasons) -> str:
+def reason_title(reasons: Reasons, explained: HasLabels) -> str:
     """What is shown, as a question."""
-    named = f"“{shortened(visible(reasons.answer))}”" if reasons.answer else localised("the grade")
+    named = localised("the grade")
+    if reasons.answer:
+        named = f"“{shortened(visible(spoken_label(explained, reasons.answer)))}”"
     if reasons.method == "left out":
         return filled_in("What does {answer} owe to each word?", {"answer": named})
     return filled_in("What does the state of each word add to {answer}?", {"answer": named})
@@ -93,12 +103,15 @@ def told(reason: WordReason) -> str:
     return f"{signed(reason.change)}; {without}"
 
 
-def arrange_reasons(reasons: Reasons, width: float, *, is_pair: bool) -> ReasonLayout:
+def arrange_reasons(
+    reasons: Reasons, width: float, explained: HasLabels, *, is_pair: bool
+) -> ReasonLayout:
     """Lay out words one after the other; each sentence begins a new line.
 
     Args:
         reasons: What is shown.
         width: Of the room that there is.
+        explained: What has them, and names for its labels.
         is_pair: Whether the sentences are two texts, which are marked as such.
     """
     sides: tuple[Side, Side] = ("first", "second")
@@ -126,7 +139,7 @@ def arrange_reasons(reasons: Reasons, width: float, *, is_pair: bool) -> ReasonL
         y += _WORD_LINE + _SENTENCE_GAP
     room = width - _LEGEND_ROOM
     return ReasonLayout(
-        title=fitted(reason_title(reasons), TITLE_SIZE * 1.12, width),
+        title=fitted(reason_title(reasons, explained), TITLE_SIZE * 1.12, width),
         note=fitted(reason_note(reasons), NOTE_SIZE, room),
         scale=reasons.scale,
         legend_at=width - LEGEND_WIDTH,

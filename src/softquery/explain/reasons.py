@@ -130,6 +130,8 @@ class Reasons:
 
     def strongest(self, top: int = 10) -> list[WordReason]:
         """The words that move the answer most, in either direction, the strongest first."""
+        if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+            raise ValueError(f"top must be a whole number of at least 1, got {top!r:.40}")
         return sorted(self.listed(), key=lambda each: -abs(each.change))[:top]
 
     @property

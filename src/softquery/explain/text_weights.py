@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.explain.alignment import shortest_floats
-from softquery.explain.lettering import shortened
+from softquery.explain.lettering import LabelNames, shortened
 from softquery.explain.reasons import Reasons
 
 Weights = NDArray[np.float32]
@@ -62,6 +62,8 @@ class TextWeights:
     contributions: Reasons | None = None
     """What the state of each word adds to the answer, exactly; None where the answer is not read
     off a mixture of states alone."""
+    label_names: LabelNames = field(default_factory=dict)
+    """What pictures call the labels, by language; no part of the data."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__  # the way into a frozen dataclass

@@ -20,7 +20,7 @@ class Row:
     Attributes:
         values: The text of each column by name.
         number: The row as an editor counts lines; the header of a TSV or CSV is row 1.
-        source: The file, or `"the iterable"`.
+        source: The file, or `"the data"`.
     """
 
     values: dict[str, str]

@@ -61,12 +61,12 @@ def read_rows(
         InputError: For any fault, naming file, row and what was expected.
 
     >>> next(read_rows([{"q1": "a man eats"}], columns=["text"], rename={"text": "q1"}))
-    Row(values={'text': 'a man eats'}, number=1, source='the iterable')
+    Row(values={'text': 'a man eats'}, number=1, source='the data')
     """
     wanted = WantedColumns(
         required=tuple(columns),
         optional=tuple(optional),
-        rename=dict(rename or {}),
+        rename=checked_names(rename),
         keep_others=keep_others,
         lists=tuple(lists),
     )
@@ -80,6 +80,20 @@ def read_rows(
         message = f"unknown kind of file; expected a name ending in {_known_suffixes()}"
         raise InputError(message, source=path)
     return reader(path, wanted, report)
+
+
+def checked_names(names: Mapping[str, str] | None) -> dict[str, str]:
+    """Our column names to those of a file, as a caller gives them.
+
+    >>> checked_names(["text"])
+    Traceback (most recent call last):
+    TypeError: expected column names such as {"text": "title"}, got ['text']
+    """
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping):
+        raise TypeError(f'expected column names such as {{"text": "title"}}, got {names!r:.40}')
+    return dict(names)
 
 
 def find_split(

@@ -205,7 +205,7 @@ def _which_empty(layout: ColumnLayout, picked: Sequence[str]) -> str:
     return f"{empty[0]} is empty"
 
 
-ITERABLE = "the iterable"
+ITERABLE = "the data"
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 """Keeps numbers as written: 1.50 stays 1.50, and no integer is too long."""
 

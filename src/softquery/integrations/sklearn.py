@@ -18,7 +18,7 @@ from softquery.runtime.call_checks import listed_pairs, listed_texts
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted
 except ImportError:
     raise MissingExtra("sklearn", needed_for="estimators for scikit-learn") from None
 
@@ -122,16 +122,18 @@ class _TrainedClassifier(ClassifierMixin, _Opened):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Iterable[object] | None = None) -> Any:  # noqa: N803
         """Open the model; labels that it cannot answer are refused."""
-        self._listed(X)
+        rows = self._listed(X)
         model = self._open()
         if not isinstance(model, self._kind) or not model.labels:
             raise ConfigError(f"{self.model}: is no {self._kind.__name__} with labels")
         self.classes_ = np.array(model.labels)
         given = np.asarray([] if y is None else y)
+        if y is not None:
+            check_consistent_length(rows, given)
         check_classification_targets(given)
         for row, label in enumerate(given.tolist(), 1):
             if label not in model.labels:
-                known = ", ".join(model.labels)
+                known = ", ".join(map(repr, model.labels))
                 message = f"label {label!r:.40} is not one of {known}"
                 raise InputError(message, source="the labels", row=row)
         return self

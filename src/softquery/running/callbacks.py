@@ -3,7 +3,7 @@
 Needs no torch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -78,12 +78,15 @@ class Watched:
     """
 
     def __init__(self, callbacks: Sequence[Callback], observer: "Observer") -> None:
+        if not isinstance(callbacks, Iterable):
+            raise ConfigError(f"callbacks must be a list, got {callbacks!r:.60}")
+        callbacks = tuple(callbacks)
         for each in callbacks:
             if not isinstance(each, Callback):
                 raise ConfigError(
                     f"callbacks must be softquery.running.callbacks.Callback, got {each!r:.60}"
                 )
-        self.callbacks, self.observer = tuple(callbacks), observer
+        self.callbacks, self.observer = callbacks, observer
         self._total = self._done = self._epoch = 0
 
     def begin(self, total_steps: int, done: int) -> None:

@@ -160,6 +160,26 @@ def listed_encodings(
     return found
 
 
+def numbers_of(given: Any) -> NDArray[Any] | None:
+    """Vectors as an array: of an array, of a tensor, or of lists of numbers; None for texts.
+
+    >>> numbers_of([[0.5, 0.5]]).shape, numbers_of(["a man eats"])
+    ((1, 2), None)
+    """
+    if not isinstance(given, np.ndarray):
+        listed = isinstance(given, (list, tuple)) and len(given) > 0
+        first = given[0] if listed else given
+        if isinstance(first, (str, bytes, Mapping)) or is_table(first):
+            return None
+        if not hasattr(first, "__array__") and not (listed and isinstance(first, (list, tuple))):
+            return None
+        try:
+            given = np.asarray(given)
+        except (ValueError, TypeError):  # rows of several lengths, or a tensor on a GPU
+            return None
+    return given if given.dtype.kind in "biufc" else None
+
+
 def listed_vectors(vectors: object, least: int, most: int) -> NDArray[np.float32]:
     """A matrix of finite numbers, a vector per row.
 
@@ -185,6 +205,24 @@ def listed_vectors(vectors: object, least: int, most: int) -> NDArray[np.float32
     found = vectors.astype(np.float32, copy=False)
     if not np.isfinite(found).all():
         raise InputError("expected finite numbers, found others among them", source=VECTORS)
+    return found
+
+
+def listed_probabilities(given: Any, width: int) -> NDArray[np.float64]:
+    """What `probabilities` gave, [N, width].
+
+    >>> listed_probabilities([[0.2, 0.3, 0.5]], 2)
+    Traceback (most recent call last):
+    softquery.errors.InputError: the probabilities: expected rows of 2 numbers, found shape [1, 3]
+    """
+    try:
+        found = np.asarray(given, dtype=np.float64)
+    except (ValueError, TypeError):
+        message = f"expected rows of {width} numbers, found {given!r:.40}"
+        raise InputError(message, source="the probabilities") from None
+    if found.ndim != 2 or found.shape[1] != width:
+        message = f"expected rows of {width} numbers, found shape {list(found.shape)}"
+        raise InputError(message, source="the probabilities")
     return found
 
 

@@ -3,7 +3,7 @@
 Needs no torch.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from itertools import islice
 from os import PathLike
 from typing import Any, TypeVar
@@ -95,6 +95,8 @@ def listed_items(given: Any, noun: str, example: str) -> Iterable[Any]:
         raise TypeError(
             f"expected a list of {noun}, got one string; put brackets around it: {example}"
         )
+    if isinstance(given, KeysView):  # in the order of its dict
+        return given
     if isinstance(given, NOT_LISTS) or not isinstance(given, Iterable) or _is_scalar(given):
         hint = next((text for kind, text in HINTS if isinstance(given, kind)), "")
         raise TypeError(f"expected a list of {noun}, got {type(given).__name__}{hint}")
@@ -119,7 +121,7 @@ def _checked(texts: Iterable[object], columns: Sequence[str]) -> Iterator[str]:
             text = text_of(text, columns)
         if not isinstance(text, str):
             raise InputError(f"expected a string, found {text!r:.40}", source="the texts", row=row)
-        yield text
+        yield text if type(text) is str else str(text)  # such as numpy's
 
 
 def in_chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, ConfigError, InputError, MissingExtra
+from softquery.files.data_frames import is_table
 from softquery.runtime.kinds import kind_of
+from softquery.runtime.task_rows import LabelledRows, ParseOptions
 from softquery.zoo import resolve
 
 Backend = Literal["auto", "onnx", "torch"]
@@ -54,7 +56,8 @@ def evaluate(model: Any, rows: Sequence[Any]) -> Any:
     Args:
         model: An opened bundle whose task has labelled rows.
         rows: As the model's kind parses them, such as rows with `sentence1`, `sentence2` and
-            `label` for a `Matcher`.
+            `label` for a `Matcher`. Where each is a row of a table, as for pairs and texts with
+            labels, a data frame, an Arrow table, a data set or a list of mappings will do.
 
     Returns:
         A `MatchEvaluation` for a matcher, and what corresponds to it for other kinds: all have
@@ -62,19 +65,32 @@ def evaluate(model: Any, rows: Sequence[Any]) -> Any:
     """
     if not isinstance(bundle := getattr(model, "bundle", None), Bundle):
         raise ConfigError(f"expected a model that softquery.load opened, got {model!r:.40}")
-    if isinstance(rows, (str, bytes, PathLike, Mapping)) or not isinstance(rows, Iterable):
+    one = isinstance(rows, (str, bytes, PathLike, Mapping)) or not isinstance(rows, Iterable)
+    if one and not is_table(rows):
         raise TypeError(
             f"expected a list of rows, got {type(rows).__name__}; read a file with "
             "list(softquery.files.read_rows(FILE, columns=[…]))"
         )
+    kind = kind_of(bundle)
+    if kind.evaluator is None or kind.labelled is None or kind.measured_on_text:
+        raise ConfigError(f"{bundle.path}: {kind.noun} has no labelled rows to measure on")
+    if kind.labelled.in_memory:
+        rows = _parsed(rows, kind.labelled)
     for number, row in enumerate(rows, 1):
         if not hasattr(row, "source"):
             message = f"expected a row of softquery.files, found {row!r:.40}"
             raise InputError(message, source="the rows", row=number)
-    kind = kind_of(bundle)
-    if kind.evaluator is None or kind.measured_on_text:
-        raise ConfigError(f"{bundle.path}: {kind.noun} has no labelled rows to measure on")
     return kind.evaluator.get()(model, rows)
+
+
+def _parsed(rows: Any, labelled: LabelledRows) -> Sequence[Any]:
+    """Rows as they are parsed from a file: of a table, or of mappings; others as they are."""
+    if is_table(rows):
+        return list(labelled.parse(rows, ParseOptions(keep_others=True)))
+    listed = list(rows)
+    if listed and all(isinstance(row, Mapping) for row in listed):
+        return list(labelled.parse(listed, ParseOptions(keep_others=True)))
+    return listed
 
 
 def opened(source: Source) -> Bundle:
@@ -90,6 +106,8 @@ def choose_backend(
     """The backend that was asked for, where it is available; `"auto"` prefers ONNX Runtime."""
     if backend not in ("auto", "onnx", "torch"):
         raise ConfigError(f"backend must be 'auto', 'onnx' or 'torch', got {backend!r}")
+    if device is not None and not isinstance(device, str):
+        raise ConfigError(f"device must be a name such as 'cpu' or 'cuda', got {device!r:.40}")
     if threads is not None and type(threads) is not int:
         raise ConfigError(f"threads must be a whole number, got {threads!r:.40}")
     if threads is not None and threads < 1:

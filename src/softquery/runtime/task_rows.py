@@ -7,7 +7,6 @@ record repeats of its row, so that a resumed run knows whether it answers the sa
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from softquery.answers import filled_record, generated_record
@@ -44,8 +43,8 @@ class ParseOptions:
     keep_others: bool = False
 
 
-RowParser = Callable[[Path, ParseOptions], Iterator[Any]]
-"""Streams the rows of a file."""
+RowParser = Callable[[Any, ParseOptions], Iterator[Any]]
+"""Streams the rows of a file by its path."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +57,7 @@ class LabelledRows:
         noun: What they are called where a file holds none.
         mistakes: The columns of a table of mistakes.
         cut: Under which name a report counts inputs that were longer than the model's limit.
+        in_memory: Whether `parse` takes mappings and tables, too.
     """
 
     columns: tuple[str, ...]
@@ -65,6 +65,7 @@ class LabelledRows:
     noun: str = "rows"
     mistakes: tuple[str, ...] = ()
     cut: str = "texts_cut"
+    in_memory: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,11 +114,13 @@ LABELLED_PAIRS = LabelledRows(
     parse=_table(*PAIR, "label"),
     mistakes=(*PAIR, "label", *JUDGED),
     cut="sentences_cut",
+    in_memory=True,
 )
 LABELLED_TEXTS = LabelledRows(
     columns=("text", "label"),
     parse=_table("text", "label"),
     mistakes=("text", "label", *JUDGED),
+    in_memory=True,
 )
 TAGGED_SENTENCES = LabelledRows(
     columns=("tokens", "tags"),
@@ -137,6 +140,7 @@ SOURCES_WITH_TARGETS = LabelledRows(
     columns=("source", "target"),
     parse=_table("source", "target"),
     mistakes=("source", "target", "text", "log_likelihood", "row"),
+    in_memory=True,
 )
 RUNNING_TEXT = LabelledRows(
     columns=("text",),

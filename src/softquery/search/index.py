@@ -19,6 +19,7 @@ from pathlib import Path
 from softquery.errors import ConfigError, InputError
 from softquery.progress_display import showing
 from softquery.runtime import Matcher, load_matcher
+from softquery.runtime.opened_by import opened_by
 from softquery.runtime.vectors.text_vectors import open_vectors
 from softquery.search.aims import parse_aim
 from softquery.search.changes.building import (
@@ -58,6 +59,7 @@ from softquery.search.tuning.tune_report import TuneReport
 from softquery.search.tuning.tune_rows import TuneSource, read_tune_rows
 
 
+@opened_by("softquery.Index.open")
 class Index(IndexView):
     """Questions and answers in a folder. Many threads may search at the same time.
 
@@ -119,6 +121,8 @@ class Index(IndexView):
                 )  # fmt: skip
         folder = Path(output)
         require_extra()
+        if settings is not None and not isinstance(settings, IndexSettings):
+            raise TypeError(f"settings must be IndexSettings(…), got {settings!r:.40}")
         settings = settings or IndexSettings()
         if has_parts(folder) and not read_parts(folder).unfinished:
             raise InputError(EXISTS, source=folder)

@@ -20,6 +20,7 @@ from softquery.search.query.search_steps import (
     run_searches,
 )
 from softquery.search.query.searched_rows import SearchedRows, SegmentRows
+from softquery.search.query.several_results import SearchResults
 from softquery.search.query.stages import STAGES, Stages, checked_stages
 from softquery.search.query.thresholds import least_score
 from softquery.search.query.waiting import all_awaited, awaited
@@ -243,7 +244,7 @@ class IndexView:
         with showing(progress, "queries", searches) as shown:
             results = run_searches(searches, self._models.threads, shown)
         found = {each.query: each for each in results}
-        return [found[query] for query in distinct]
+        return SearchResults(found[query] for query in distinct)
 
     async def asearch(
         self,
@@ -328,7 +329,7 @@ class IndexView:
         searches = {query: self._begun(query, given) for query in dict.fromkeys(distinct)}
         results = await all_awaited(list(searches.values()), self._models.threads)
         found = dict(zip(searches, results, strict=True))
-        return [found[query] for query in distinct]
+        return SearchResults(found[query] for query in distinct)
 
     def steps(
         self,

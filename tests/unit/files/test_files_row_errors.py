@@ -241,7 +241,7 @@ def test_iterable_faults_are_named(tmp_path):
         ({"sentence1": "a", "sentence2": "x" * len(LONG)}, "sentence2 is longer than 1,048,576"),
         (("a", "b"), "expected a mapping, found a tuple"),
     ]:
-        with pytest.raises(InputError, match=f"the iterable, row 2: {reason}"):
+        with pytest.raises(InputError, match=f"the data, row 2: {reason}"):
             list(read_rows([good, bad, good], columns=PAIR))
         errors = []
         kept = list(read_rows([good, bad, good], columns=PAIR, on_bad=errors.append))

@@ -131,7 +131,9 @@ def test_mistakes_are_named():
         SentenceVectorizer("match-en").fit("how do I pay?")
     with pytest.raises(TypeError, match="expected a list of pairs, got one pair"):
         PairClassifier("nli-en").fit(PAIRS[0])
-    with pytest.raises(InputError, match="^the labels, row 2: label 'yes' is not one of entail"):
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[2, 1\]"):
+        PairClassifier("nli-en").fit(PAIRS[:2], ["neutral"])
+    with pytest.raises(InputError, match="^the labels, row 2: label 'yes' is not one of 'entail"):
         PairClassifier("nli-en").fit(PAIRS, ["entailment", "yes"])
     with pytest.raises(ConfigError, match="dimensions are for a sentence encoder"):
         SentenceVectorizer("match-en", dimensions=8).fit(TEXTS)

@@ -4,6 +4,7 @@ Whoever uses scikit-learn, sentence-transformers or pandas brings their habits; 
 something else here must not be answered as if they meant it.
 """
 
+import inspect
 import re
 
 import numpy as np
@@ -41,6 +42,9 @@ MISTAKES = {
     'm.predict_proba(("a man eats", "someone eats"))': ONE_PAIR,
     'm.explain("a man eats", ["someone eats"])':
         "the second text: expected a string, found ['someone eats']",
+    'm.answers([0.9])': "the probabilities: expected rows of 3 numbers, found shape [1]",
+    'm.decide("a man eats")': "the probabilities: expected rows of 3 numbers, found 'a man eats'",
+    'm.parse_label(None)': "label None is not one of *",
     # A query and its documents.
     'm.rank("a man eats", "someone eats")': ONE_STRING,
     'm.rank(["someone eats"], "a man eats")':
@@ -74,6 +78,10 @@ MISTAKES = {
         "the query: expected a string, found ['a man eats']",
     'e.rank("a man eats", ["someone eats"], vectors=[[1, 2]])':
         "the vectors: expected what `encode` gives, found list",
+    'e.similarity([1.0, 2.0], ["someone eats"])':
+        "the texts, row 1: expected a string, found 1.0",
+    'e.similarity([[1.0, 2.0]], [[1.0]])':
+        "vectors of 1 numbers do not fit those of 2; name dimensions",
     # One text where several are expected, in every other task.
     'c.predict("so good")': ONE_STRING,
     'c.predict([("so", "good")])': "the texts, row 1: expected a string, found ('so', 'good')",
@@ -81,6 +89,7 @@ MISTAKES = {
     'c.predict({"sentence": ["so good"]})': 'the dict: no column "text"; found: sentence; choose '
         'a column yourself, such as frame["NAME"]',
     'c.explain(["so good"])': "the text: expected a string, found ['so good']",
+    'c.explain("so good", label=0)': "label 0 is not one of *",
     't.predict("Ada slept")': ONE_STRING,
     't.words("Ada slept")': ONE_STRING,
     't.own_tags("Ada slept")': ONE_STRING,
@@ -96,7 +105,11 @@ MISTAKES = {
     'g.predict(["ein Mann"], "beam")': "expected a GenerateRequest, got 'beam'",
     'b.embed("Ada slept")': ONE_STRING,
     'b.encode("Ada slept")': ONE_STRING,
+    'b.embed(["Ada slept"], layers=True)':
+        "layers must be one of all, mix, top, average, or a number, got True",
     'p.fill(["Ada [MASK]."])': "expected a text, got list",
+    'p.fill("Ada [MASK].", candidates=[])':
+        "candidates names no word; leave it out to choose among all words",
     'p.filler.predict("Ada [MASK].")': ONE_STRING,
     'p.filler.num_cut("Ada [MASK].")': ONE_STRING,
     'v.nearest(["king"])': "expected a word, found ['king']",
@@ -112,10 +125,31 @@ MISTAKES = {
     'i.add({"question": "how do I pay?", "answer": "by card"})':
         "expected a file or a list of mappings, got one mapping; put brackets around it: [{…}]",
     'i.add([("how do I pay?", "by card")])':
-        "the iterable, row 1: expected a mapping, found a tuple",
+        "the data, row 1: expected a mapping, found a tuple",
     "i.add(None)": "expected a file or a list of mappings, got NoneType",
     'i.delete("how do I pay?")': "expected a list of ids, got one string",
-    # Models and measuring.
+    'i.add([{"title": "how do I pay?"}], columns=["title"])':
+        "expected column names such as {\"text\": \"title\"}, got ['title']",
+    'softquery.Index.build([{"question": "a"}], "faq.sq", settings={"vectors": "own"})':
+        "settings must be IndexSettings(…), got {'vectors': 'own'}",
+    # Models, measuring and training.
+    'softquery.Matcher("match-en")':
+        "Matcher needs what is opened already; write softquery.load('match-en')",
+    'softquery.SentenceEncoder("embed-en", threads=1)':
+        "SentenceEncoder needs what is opened already; write softquery.load('embed-en')",
+    'softquery.WordVectors(Path("glove"))':
+        "WordVectors needs what is opened already; write softquery.load_vectors('glove')",
+    'softquery.Index("faq.sq")':
+        "Index needs what is opened already; write softquery.Index.open('faq.sq')",
+    'softquery.load("match-en", device=0)':
+        "device must be a name such as 'cpu' or 'cuda', got 0",
+    'softquery.train(None)': "expected a file or a list of mappings, got NoneType",
+    'softquery.train([{"text": "so good"}], output="x", seed="1")':
+        "seed must be a whole number, got '1'",
+    'softquery.train([{"text": "so good"}], output="x", init=m)':
+        "init must be the name or the folder of a model, got Matcher*",
+    'softquery.train([{"text": "so good"}], output="x", callbacks=print)':
+        "callbacks must be a list, got <built-in function print>",
     'softquery.load(["match-en"])':
         "expected the name or the folder of a model, got ['match-en']",
     'softquery.evaluate(m, "test.tsv")': "expected a list of rows, got str; read a file with "
@@ -167,6 +201,40 @@ def test_what_was_meant_is_answered(typed):
         't.predict([["Ada", "slept"]])',
         'r.predict([("Who slept?", "Ada slept.")])',
         'i.search_many(["w1 w2"])',
+        'm.predict(zip(["a man eats"], ["someone eats"]))',
+        'e.encode({"a man eats": 1}.keys())',
+        'e.encode(["a man eats"], dimensions=np.int64(8))',
+        'e.similarity(e.encode(["a man eats"]).tolist(), ["someone eats"])',
     ]
     for code in right:
         assert len(eval(code, typed)) if "explain" not in code else eval(code, typed).score, code
+
+
+def test_texts_come_back_as_plain_strings(typed):
+    """numpy's own strings would be printed as `np.str_('…')`."""
+    texts = np.array(["w1 w2", "w3"])
+    found = [typed["m"].rank("w1", texts)[0]["text"], typed["i"].search_many(texts)[0].query]
+    assert [type(each) for each in found] == [str, str]
+
+
+def test_frames_of_labelled_rows_are_measured(typed):
+    """As a table by its columns, and as mappings; both as the rows of a file."""
+    labels = list(typed["m"].labels)
+    sentences = [f"w{number}" for number in range(len(labels))]
+    table = {"sentence1": sentences, "sentence2": sentences[::-1], "label": labels}
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    reports = [softquery.evaluate(typed["m"], given).report() for given in (table, rows)]
+    assert reports[0] == reports[1]
+    assert reports[0]["n"] == len(labels)
+
+
+def test_results_of_several_queries_are_tables_in_a_notebook(typed):
+    found = typed["i"].search_many(["w1 w2", "w4"])
+    assert found == list(found)
+    assert found._repr_html_().count("<table>") == 2
+
+
+def test_signatures_are_those_of_the_constructors():
+    """What keeps a name from being opened does not hide what a class is made of."""
+    names = list(inspect.signature(softquery.Matcher).parameters)
+    assert names == ["bundle", "backend", "cache_bytes"]

@@ -25,10 +25,10 @@ NOT_TEXT = {
 @pytest.mark.parametrize("value", NOT_TEXT.values(), ids=NOT_TEXT)
 def test_a_question_is_a_text(value, model, index, tmp_path):
     rows = [{"question": "w1"}, {"question": value}]
-    with pytest.raises(InputError, match=r"the iterable, row 2: question is .*, expected text"):
+    with pytest.raises(InputError, match=r"the data, row 2: question is .*, expected text"):
         Index.build(rows, tmp_path / "new.sq", model=model, threads=1)
     assert not (tmp_path / "new.sq").exists()
-    with pytest.raises(InputError, match=r"the iterable, row 2: question is .*, expected text"):
+    with pytest.raises(InputError, match=r"the data, row 2: question is .*, expected text"):
         index.add(rows)
 
 
@@ -50,7 +50,7 @@ def test_a_renamed_question_is_a_text(model, tmp_path):
     ids=["bytes", "a bytearray", "NaN", "numpy's NaN", "infinity", "a decimal NaN", "an object"],
 )
 def test_other_columns_are_texts_numbers_or_lists(column, value, index):
-    with pytest.raises(InputError, match=rf"the iterable, row 1: {column} is "):
+    with pytest.raises(InputError, match=rf"the data, row 1: {column} is "):
         index.add([{"id": "1", "question": "w1", column: value}])
 
 

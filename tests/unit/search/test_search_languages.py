@@ -56,7 +56,7 @@ def test_rows_in_languages_of_which_one_is_not_read_are_refused(tmp_path):
 
 
 def test_a_language_that_no_shipped_matcher_reads_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"the iterable: its rows are in German; the shipped"):
+    with pytest.raises(InputError, match=r"the data: its rows are in German; the shipped"):
         Index.build(GERMAN, tmp_path / "faq.sq")
     with pytest.raises(ConfigError, match="no language is called 'tlh'"):
         Index.build(GERMAN, tmp_path / "faq.sq", language="tlh")

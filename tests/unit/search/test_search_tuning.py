@@ -247,7 +247,7 @@ def test_a_threshold_for_an_aim_it_was_tuned_to(plain):
 def refused(index, rows):
     with pytest.raises(InputError) as caught:
         index.tune(rows)
-    return re.sub(r"^the iterable(, row \d+)?: ", "", str(caught.value))
+    return re.sub(r"^the data(, row \d+)?: ", "", str(caught.value))
 
 
 def test_what_cannot_be_learned_from(plain):

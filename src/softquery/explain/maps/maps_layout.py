@@ -1,5 +1,6 @@
 """Where everything lies in pictures of one text that asks another, or itself, by layer and head."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from softquery.explain.colours import Side
@@ -17,6 +18,8 @@ from softquery.explain.lettering import visible
 from softquery.explain.self_attention import SelfAttention
 from softquery.language import filled_in, localised
 
+BEGINS = "▁"
+"""Begins a piece that begins a word, in SentencePiece."""
 Maps = GenerationAlignment | SelfAttention
 SMALL_CELL = 14.0
 """The cell of the maps of single heads."""
@@ -130,6 +133,22 @@ def arrange_maps(shown: Maps) -> MapsLayout:
     )
 
 
+def shown_pieces(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Pieces of words as pictures of a BERT have them, wherever a mark begins a word instead.
+
+    >>> shown_pieces(["▁ein", "▁Fahr", "rad", ".", "<eos>"])
+    ('ein', 'Fahr', '##rad', '.', '<eos>')
+    """
+    if not any(token.startswith(BEGINS) for token in tokens):
+        return tuple(tokens)
+    return tuple(
+        token.removeprefix(BEGINS) or token
+        if token.startswith(BEGINS) or not token[:1].isalnum()
+        else f"##{token}"
+        for token in tokens
+    )
+
+
 def small_map_at(panel: MapPanel) -> tuple[float, float]:
     """The upper left corner of the map of a single head, below its title."""
     return panel.x, panel.y + _SMALL_TITLE
@@ -138,8 +157,8 @@ def small_map_at(panel: MapPanel) -> tuple[float, float]:
 def _map(shown: Maps, weights: Weights, cell: float, title: TitleParts | None = None) -> HeatMap:
     return HeatMap(
         side="second",
-        askers=shown.tokens,
-        asked=shown.source_tokens,
+        askers=shown_pieces(shown.tokens),
+        asked=shown_pieces(shown.source_tokens),
         weights=weights,
         cell=cell,
         title=title,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from softquery.errors import ConfigError
+from softquery.files.data_frames import given_rows
 from softquery.running.callbacks import Callback, Watched
 from softquery.running.spreadsheet.sheet import output_of
 from softquery.running.spreadsheet.sheet_options import TASKS, SheetOptions
@@ -54,6 +55,12 @@ def train(
     """
     if task not in TASKS:
         raise ConfigError(f"task must be one of {', '.join(TASKS)}, got {task!r:.40}")
+    if not isinstance(data, (str, PathLike)):
+        given_rows(data)
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ConfigError(f"seed must be a whole number, got {seed!r:.40}")
+    if not isinstance(init, (str, PathLike, type(None))):
+        raise ConfigError(f"init must be the name or the folder of a model, got {init!r:.40}")
     place = output_of(data) if output is None else Path(output)
     if place is None:
         raise ConfigError("rows in memory have no name; name the folder to write by output=")

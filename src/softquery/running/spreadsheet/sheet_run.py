@@ -17,6 +17,7 @@ from softquery.bundle.card import number_lines
 from softquery.bundle.config import CARD, CONFIG, METRICS, to_json
 from softquery.errors import InputError, counted
 from softquery.files import write_text
+from softquery.files.row_files import checked_names
 from softquery.running.row_checks import at_chance, nothing_learnt
 from softquery.running.spreadsheet.labelled_rows import LabelledTable, num_repeated, read_labelled
 from softquery.running.spreadsheet.report import Report, make_report, write_report
@@ -41,7 +42,7 @@ def train_sheet(options: SheetOptions) -> Path:
     target = options.output
     folder = target.with_name(f"{target.name}.partial")
     _check_places(target, folder, resume=options.resume)
-    table = read_labelled(options.data, options.task, dict(options.rename or {}))
+    table = read_labelled(options.data, options.task, checked_names(options.rename))
     dev = _dev(options, table)
     _tell(table, options)
     with _kept_if_resumable(folder, options):

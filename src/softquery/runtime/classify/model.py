@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Calibration, Classified, parse_class
+from softquery.answers.label_names import label_names
 from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.explain import TextWeights
@@ -29,12 +30,14 @@ from softquery.runtime.given_texts import Texts, in_view
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.text import TextPipeline, Tokens
 
 CHUNK = 256
 """Texts of a bulk call that are answered together; results depend on nothing outside of a chunk."""
 
 
+@opened_by("softquery.load")
 class Classifier:
     """Says what a text is: one of the classes that it was trained on.
 
@@ -137,6 +140,7 @@ class Classifier:
             model=self.bundle.path.name,
             reasons=text_reasons(self, text, read.sentences, column),
             contributions=contributions(self, words, found, float(row[0, column]), column),
+            label_names=label_names(self.bundle.config.task, self.labels),
         )
 
     def probabilities_of_read(self, texts: Sequence[Tokens]) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ def chosen(layers: Floats, choice: Choice | int, mix: Mix) -> Floats:
 
 def check_choice(choice: Choice | int, num_layers: int) -> None:
     """Refuse a layer that the model lacks."""
-    if isinstance(choice, int):
+    if isinstance(choice, int) and not isinstance(choice, bool):
         if not 0 <= choice < num_layers:
             raise ConfigError(f"the model has layers 0 to {num_layers - 1}, got {choice}")
     elif choice not in CHOICES:

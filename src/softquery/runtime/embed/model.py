@@ -19,6 +19,7 @@ from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.match.backend import Floats
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.text import SUBWORDS, TextPipeline
 
 Text = str | Sequence[str]
@@ -28,6 +29,7 @@ CHUNK_LINES, CHUNK_TOKENS = 256, 8192
 outside of a chunk."""
 
 
+@opened_by("softquery.load")
 class ContextEmbedder:
     """Vectors of words in their context, from texts or from words. Safe from many threads.
 

@@ -8,7 +8,13 @@ import numpy as np
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime.batches import Floats
-from softquery.runtime.call_checks import listed_texts, listed_vectors, one_text, whole_number
+from softquery.runtime.call_checks import (
+    listed_texts,
+    listed_vectors,
+    numbers_of,
+    one_text,
+    whole_number,
+)
 from softquery.runtime.encode.backend import EncodeBackend, of_length_one, prefix_of
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, Texts, matrix_of
@@ -16,6 +22,7 @@ from softquery.runtime.graphs import reading_settings
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.runtime.ranking import best_documents
 from softquery.text import TextPipeline
 
@@ -30,6 +37,7 @@ POSITIONS = 512
 """Positions that a pooled encoder's Transformer has learned."""
 
 
+@opened_by("softquery.load")
 class SentenceEncoder:
     """Gives every sentence a vector of length one, to be compared by cosine.
 
@@ -131,7 +139,9 @@ class SentenceEncoder:
         check_dimensions(dimensions, self.output_size)
         given = (texts, others)
         stored = [
-            listed_vectors(each, dimensions or 1, self.output_size) if _are_numbers(each) else None
+            None
+            if (numbers := numbers_of(each)) is None
+            else listed_vectors(numbers, dimensions or 1, self.output_size)
             for each in given
         ]
         widths = {each.shape[1] for each in stored if each is not None}
@@ -205,16 +215,12 @@ class SentenceEncoder:
         return [ids for part in found for ids in part]
 
 
-def _are_numbers(given: object) -> bool:
-    """Whether it is an array of numbers rather than texts."""
-    return isinstance(given, np.ndarray) and given.dtype.kind in "biufc"
-
-
 def check_dimensions(dimensions: object, size: int) -> None:
     """Refuse a width that vectors of this size cannot be cut to; None is the whole."""
     if dimensions is None:
         return
-    if type(dimensions) is not int or not 1 <= dimensions <= size:
+    is_whole = isinstance(dimensions, (int, np.integer)) and not isinstance(dimensions, bool)
+    if not (is_whole and dimensions in range(1, size + 1)):
         raise ConfigError(
             f"dimensions must be a whole number from 1 to {size}, got {dimensions!r:.40}"
         )

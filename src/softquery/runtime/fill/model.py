@@ -22,6 +22,7 @@ from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.text import BERT_RESERVED
 
 CHUNK = 64
@@ -50,6 +51,8 @@ class FillRequest:
         words: list[str] = [] if isinstance(candidates, str) else list(candidates or ())
         if isinstance(candidates, str) or not all(isinstance(word, str) for word in words):
             raise ConfigError(f"candidates must be a list of words, got {candidates!r:.60}")
+        if candidates is not None and not words:
+            raise ConfigError("candidates names no word; leave it out to choose among all words")
         if not all(word.strip() for word in words):
             raise ConfigError("a candidate is empty")
         if len(words) > MOST_CANDIDATES:
@@ -60,6 +63,7 @@ class FillRequest:
             raise ConfigError(str(error)) from None
 
 
+@opened_by("softquery.load")
 class MaskFiller:
     """Words for masks, each mask by itself.
 

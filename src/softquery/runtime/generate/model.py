@@ -28,6 +28,7 @@ from softquery.runtime.given_texts import Texts
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.text import UNK_ID, TextPipeline
 
 Ids = Sequence[Sequence[int]]
@@ -81,6 +82,7 @@ class GenerateBackend(Protocol):
         """Log P(target | source) of every row, the end included."""
 
 
+@opened_by("softquery.load")
 class Generator:
     """Generates a text from a text.
 

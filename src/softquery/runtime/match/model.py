@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Match, parse_class, parse_grade
+from softquery.answers.label_names import label_names
 from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.explain import PairAlignment
@@ -18,6 +19,7 @@ from softquery.runtime.bert.backend import BertMatchBackend, is_bert, open_bert
 from softquery.runtime.call_checks import (
     listed_encodings,
     listed_pairs,
+    listed_probabilities,
     listed_texts,
     one_text,
     whole_number,
@@ -30,6 +32,7 @@ from softquery.runtime.loading import Backend, Source, choose_backend, needs_tor
 from softquery.runtime.match.backend import Floats, MatchBackend, Read
 from softquery.runtime.match.pair_reasons import pair_reasons
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.runtime.ranking import best_documents
 from softquery.text import UNK, Encoded
 
@@ -45,6 +48,7 @@ CACHE_BYTES = 64 * 1024 * 1024
 """Memory of the encodings that a matcher keeps; 1,700 sentences of twelve words for `match-en`."""
 
 
+@opened_by("softquery.load")
 class Matcher:
     """Answers what two sentences are to each other. Safe from many threads.
 
@@ -116,7 +120,9 @@ class Matcher:
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
         """The label ids of the answers: by the saved threshold, else the likeliest."""
-        return self.calibration.decide(probabilities)
+        return self.calibration.decide(
+            listed_probabilities(probabilities, max(1, len(self.labels)))
+        )
 
     def predict(self, pairs: Pairs, *, progress: bool = False) -> list[Match]:
         """An answer for each pair; `progress` shows how many there are already."""
@@ -160,6 +166,7 @@ class Matcher:
             probabilities=answer.probabilities,
             model=self.bundle.path.name,
             reasons=pair_reasons(self, (first, second), read, column),
+            label_names=label_names(self.task, self.labels),
         )
 
     def probabilities_of_read(self, first: Read, second: Read) -> NDArray[np.float64]:
@@ -239,6 +246,7 @@ class Matcher:
 
     def answers(self, probabilities: NDArray[np.float64]) -> list[Match]:
         """What rows of `probabilities` or `compare` mean."""
+        probabilities = listed_probabilities(probabilities, max(1, len(self.labels)))
         return [self._answer(row) for row in probabilities.tolist()]
 
     def rank(

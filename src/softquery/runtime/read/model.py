@@ -31,6 +31,7 @@ from softquery.runtime.given_texts import Pairs, in_view
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.runtime.read.backend import ReadBackend
 from softquery.text import TextPipeline
 
@@ -42,6 +43,7 @@ SHOWN = 24
 """Words of the context that a picture shows on either side of the answer."""
 
 
+@opened_by("softquery.load")
 class Reader:
     """Finds the part of a context that answers a question.
 
@@ -98,7 +100,7 @@ class Reader:
         scores = self.backend.scores(windowed.windows)
         named = candidates(windowed, scores, max_words=self.rules.max_words, top=3)[0]
         answer = named[0].if_sure(self.abstain_below)
-        number, first, last = _shown(windowed, named[0])
+        number, first, last, found = _shown(windowed, named[0])
         window, begin = windowed.windows[number], windowed.places[number].first
         meeting = self.backend.meeting(window)
         start, end = windowed.contexts[0].slice_of(begin + first, begin + last)
@@ -111,8 +113,10 @@ class Reader:
             second_to_first=softmax(meeting)[first : last + 1],
             label=answer.text,
             score=answer.score,
-            probabilities={each.text or "": each.score for each in reversed(named)},
+            probabilities=_likeliest_first(named),
             model=self.bundle.path.name,
+            sides=("question", "text"),
+            found=found if answer.text else range(0),
         )
 
     def num_long(self, contexts: Sequence[str]) -> int:
@@ -131,8 +135,20 @@ class Reader:
         return choose_answers(windowed, scores, max_words=self.rules.max_words)
 
 
-def _shown(windowed: ContextWindows, answer: Answer) -> tuple[int, int, int]:
-    """The window in which an answer has most words around it, and the words to show of it."""
+def _likeliest_first(named: Sequence[Answer]) -> dict[str, float]:
+    """The scores of spans by their texts; of two that read the same, the better one counts."""
+    found: dict[str, float] = {}
+    for each in named:
+        found.setdefault(each.text or "", each.score)
+    return found
+
+
+def _shown(windowed: ContextWindows, answer: Answer) -> tuple[int, int, int, range]:
+    """The window in which an answer has most words around it, and its words to show.
+
+    Returns:
+        The window's number, its first and last word to show, and which of these are the answer.
+    """
     found = windowed.contexts[0].words_at(answer.start or 0, answer.end or 0) or (0, 0)
     middle = sum(found) / 2
 
@@ -144,7 +160,9 @@ def _shown(windowed: ContextWindows, answer: Answer) -> tuple[int, int, int]:
 
     number = min(range(len(windowed.windows)), key=distance)
     first, last = (each - windowed.places[number].first for each in found)
-    return number, max(0, first - SHOWN), min(len(windowed.windows[number].words) - 1, last + SHOWN)
+    begin = max(0, first - SHOWN)
+    end = min(len(windowed.windows[number].words) - 1, last + SHOWN)
+    return number, begin, end, range(first - begin, last - begin + 1)
 
 
 def load_reader(

@@ -13,6 +13,7 @@ from softquery.runtime.inner.onnx import open_inner
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
+from softquery.runtime.opened_by import opened_by
 from softquery.runtime.tag.backend import Chain, Floats, decode_tags
 from softquery.text import TextPipeline, in_parts, rejoined
 
@@ -33,6 +34,7 @@ class TagBackend(Protocol):
         """Scores [T, C] of the tags of every sentence, and of tags in a chain."""
 
 
+@opened_by("softquery.load")
 class Tagger:
     """Says of every word what it is.
 

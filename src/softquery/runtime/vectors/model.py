@@ -24,6 +24,7 @@ from softquery.runtime.call_checks import listed_texts, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, Texts, matrix_of
 from softquery.runtime.kinds import check_kind
+from softquery.runtime.opened_by import opened_by
 from softquery.text import TextConfig, ngram_buckets, normalise, reserved_tokens
 from softquery.zoo import resolve
 
@@ -71,6 +72,7 @@ class SimilarityScore:
     """Pairs of which a word has no vector; they count neither way."""
 
 
+@opened_by("softquery.load_vectors")
 class WordVectors:
     """Words and their vectors.
 

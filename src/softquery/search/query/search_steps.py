@@ -375,6 +375,7 @@ def checked_queries(queries: Texts) -> list[str]:
     try:
         given = given_items(queries, "sentences", QUERY_COLUMNS)
         found: list[Any] = [text_of(query, QUERY_COLUMNS) for query in given]
+        found = [str(each) if isinstance(each, str) else each for each in found]  # not numpy's
     except TypeError:
         raise ConfigError(f"queries is {queries!r:.40}, expected a list of texts") from None
     for number, query in enumerate(found, 1):

@@ -15,6 +15,7 @@ from typing import Union
 from softquery.errors import InputError
 from softquery.files import Row, read_rows
 from softquery.files.data_frames import Table, given_rows
+from softquery.files.row_files import checked_names
 from softquery.text import TextConfig, normalise
 from softquery.text.languages import language_of
 
@@ -81,8 +82,9 @@ def read_source(
     if isinstance(source, SourceRows):
         return source
     name = _name(source)
+    columns = checked_names(columns)
     if not isinstance(source, (str, PathLike)):
-        source = _checked(given_rows(source), (columns or {}).get(QUESTION, QUESTION))
+        source = _checked(given_rows(source), columns.get(QUESTION, QUESTION))
     found = read_rows(
         source,
         columns=(QUESTION,),
@@ -229,7 +231,7 @@ def _checked(
             for name, value in mapping.items():
                 fault = _fault(name, value, is_question=name == question)
                 if fault:
-                    raise InputError(fault, source="the iterable", row=number)
+                    raise InputError(fault, source="the data", row=number)
         yield mapping
 
 
@@ -296,4 +298,4 @@ def _refuse_names(row: Row) -> None:
 
 
 def _name(source: Source) -> str | PathLike[str]:
-    return source if isinstance(source, (str, PathLike)) else "the iterable"
+    return source if isinstance(source, (str, PathLike)) else "the data"

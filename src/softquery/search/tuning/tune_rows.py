@@ -18,6 +18,6 @@ def read_tune_rows(source: TuneSource, columns: Mapping[str, str] | None) -> lis
     """
     rows = list(read_rows(source, columns=("query",), optional=OPTIONAL, rename=columns))
     if not rows:
-        name = source if isinstance(source, (str, PathLike)) else "the iterable"
+        name = source if isinstance(source, (str, PathLike)) else "the data"
         raise InputError("holds no rows", source=name)
     return rows
