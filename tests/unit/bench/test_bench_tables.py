@@ -1,6 +1,7 @@
 """The tables of benchmark pages, cell by cell, against the rows that lie beside them."""
 
 import json
+import re
 import statistics
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+SCRIPT = "match.month"
 ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = ROOT / "benchmarks"
 pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="the benchmarks are not here")
@@ -193,6 +195,21 @@ def test_the_tables_show_the_rows(page):
     claims = [told for claim in PAGES[page] for told in claim()]
     assert claims
     assert [told for told in claims if not stands(told, text)] == []
+
+
+def test_the_page_on_bert_has_the_figures_that_it_reckons_with(script):
+    page = (ROOT / "docs/esim-against-bert.md").read_text("utf-8")
+    rows = [*script.speeds(), *script.months(rate=10, load=0.5, watts=10)]
+    assert [row for row in rows if row not in page] == []
+    source = (BENCHMARKS / "match/README.md").read_text("utf-8")
+    for told in ("SNLI", "counterfactual SNLI", "Quora pairs"):
+        (row,) = re.findall(rf"^\| {told} \|.*", page, re.MULTILINE)
+        ours, _, *others = re.findall(r"\d\d\.\d|–", row)
+        of = {"Quora pairs": "qqp_20k"}.get(told, told)
+        figures = " | ".join([ours, *(f"{other} (all of dev)" for other in others)])
+        assert re.search(
+            rf"^\| {of}, second half.* \| {re.escape(figures)} \|", source, re.MULTILINE
+        )
 
 
 def test_a_row_that_says_something_else_is_found():
