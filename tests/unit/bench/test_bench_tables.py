@@ -165,10 +165,32 @@ def raced() -> Iterator[Told]:
                           f"{row['startup_s']:.2f}", f"{row['peak_mb']:.0f}"])  # fmt: skip
 
 
+def esim_parts() -> Iterator[Told]:
+    rows = whole("esim/snli.json")
+    for told, name in (("whole, seed 1", "seed-1"), ("GRU for LSTM", "gru"),
+                       ("no alignment", "no-alignment"), ("without a |", "without-own"),
+                       ("without ã", "without-aligned"), ("a − ã |", "without-difference"),
+                       ("a ⊙ ã |", "without-product"), ("| 32 |", "batch-32"),
+                       ("| 512 |", "batch-512")):  # fmt: skip
+        tune, dev = rows[name]["tune"], rows[name]["dev"]
+        yield Told(told, [rounded(tune["accuracy"]), rounded(dev["accuracy"]),
+                          interval(dev["accuracy_interval"])])  # fmt: skip
+
+
+def read() -> Iterator[Told]:
+    for row in lines("read/read.jsonl"):
+        dev, training = row["dev"], row["training"]
+        yield Told("| ", [str(row["seed"]), str(training["best_epoch"]), rounded(row["tune"]["f1"]),
+                          rounded(dev["f1"]), interval(dev["f1_interval"]),
+                          rounded(dev["exact_match"])])  # fmt: skip
+
+
 PAGES = {
     "bert/README.md": (masks, fine_tuned),
     "probes/README.md": (probed,),
+    "esim/README.md": (esim_parts,),
     "esim/with_elmo.md": (with_elmo,),
+    "read/README.md": (read,),
     "tag/README.md": (names,),
     "classify/README.md": (classified,),
     "generate/couplets.md": (couplets,),
