@@ -223,6 +223,11 @@ def test_the_page_on_bert_has_the_figures_that_it_reckons_with(script):
     page = (ROOT / "docs/esim-against-bert.md").read_text("utf-8")
     rows = [*script.speeds(), *script.months(rate=10, load=0.5, watts=10)]
     assert [row for row in rows if row not in page] == []
+    translated = (ROOT / "docs/zh/esim-against-bert.md").read_text("utf-8").splitlines()
+    whose = tuple(f"| {name}" for name in script.WHO.values())
+    for row in (row for row in rows if row.startswith(whose)):
+        figures = re.findall(r"\d[\d.,]*(?![\d.,]* million)", row.partition(" | ")[2])
+        assert any(all(each in line for each in figures) for line in translated), row
     source = (BENCHMARKS / "match/README.md").read_text("utf-8")
     for told in ("SNLI", "counterfactual SNLI", "Quora pairs"):
         (row,) = re.findall(rf"^\| {told} \|.*", page, re.MULTILINE)
