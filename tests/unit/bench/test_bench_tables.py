@@ -185,6 +185,22 @@ def read() -> Iterator[Told]:
                           rounded(dev["exact_match"])])  # fmt: skip
 
 
+def yardsticks() -> Iterator[Told]:
+    found = whole("match/shipped.json")
+    cross, teachers = found["minilm_l6_cross_encoder"], found["teachers"]
+    for told, model, name in (("SNLI, second", "nli-en", "snli_100k"),
+                              ("counterfactual", "nli-en", "snli_cad"),
+                              ("qqp_20k, second", "match-en", "qqp_20k")):  # fmt: skip
+        theirs = cross[model][name]["accuracy"], teachers[model][name]
+        yield Told(told, [rounded(each, 1) for each in theirs])
+
+
+def widths() -> Iterator[Told]:
+    for width, row in whole("match/width.json")["widths"].items():
+        times = rounded(row["pair_ms"], 2, 1), rounded(row["rank_ms"], 1, 1)
+        yield Told(f"| {width} |", [*times, rounded(row["nli-en"]), rounded(row["match-en"])])
+
+
 PAGES = {
     "bert/README.md": (masks, fine_tuned),
     "probes/README.md": (probed,),
@@ -196,7 +212,7 @@ PAGES = {
     "generate/couplets.md": (couplets,),
     "generate/README.md": (translated,),
     "word2vec/README.md": (beside_gensim,),
-    "match/README.md": (raced,),
+    "match/README.md": (raced, yardsticks, widths),
 }
 
 
