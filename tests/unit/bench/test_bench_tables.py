@@ -235,6 +235,13 @@ def test_the_tables_show_the_rows(page):
     assert [told for told in claims if not stands(told, text)] == []
 
 
+def test_the_guide_on_masks_says_what_was_found():
+    (row,) = whole("bert/fill.json")["rows"]
+    guide = (ROOT / "docs/bert-tasks.md").read_text("utf-8")
+    first, five = (f"{rounded(row[each], 1)} %" for each in ("top_1", "top_5"))
+    assert f"first answer is right for {first}, one of its first five for {five}" in guide
+
+
 def test_the_page_on_bert_has_the_figures_that_it_reckons_with(script):
     page = (ROOT / "docs/esim-against-bert.md").read_text("utf-8")
     rows = [*script.speeds(), *script.months(rate=10, load=0.5, watts=10)]
