@@ -30,6 +30,11 @@ def sst2(source: Path) -> Splits:
     return {split: _sst2(source / "sst2" / f"{split}.txt.xz") for split in ("train", "dev")}
 
 
+def sst5(source: Path) -> Splits:
+    """The same sentences with five grades."""
+    return {split: _graded(source / "sst5" / f"{split}.txt.xz") for split in ("train", "dev")}
+
+
 def sentiment(source: Path) -> Splits:
     """SST-2 with a share to steer by, how clear reviews of IMDb end, and plain opinions."""
     found = sst2(source)
@@ -85,6 +90,7 @@ def tnews(source: Path) -> Splits:
 
 SETS: dict[str, Callable[[Path], Splits]] = {
     "sst2": sst2,
+    "sst5": sst5,
     "sentiment": sentiment,
     "semeval": semeval,
     "imdb": imdb,
@@ -94,8 +100,12 @@ SETS: dict[str, Callable[[Path], Splits]] = {
 
 
 def _sst2(path: Path) -> list[Row]:
+    return [(text, SIGNS[int(sign)]) for text, sign in _graded(path)]
+
+
+def _graded(path: Path) -> list[Row]:
     pairs = [line.split(" ", 1) for line in unpacked(path).splitlines()]
-    return [(joined(text), SIGNS[int(sign)]) for sign, text in pairs]
+    return [(joined(text), grade) for grade, text in pairs]
 
 
 def joined(text: str) -> str:

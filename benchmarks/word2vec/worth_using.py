@@ -7,8 +7,10 @@ A model is a bundle or a file of vectors. `--questions` are files of analogies i
 pairs of words with people's grades. Every section gets a row, then its groups (meaning and grammar,
 where a set tells them apart) and all of it; for Chinese give ca8-semantic.txt and
 ca8-morphological.txt. `by_rank` sorts questions by the rank of their rarest word, most frequent
-words first, which is where skip-gram and CBOW differ. Rows of one model are written when it is
-done, those of the others stay.
+words first, which is where skip-gram and CBOW differ. `--offsets "king queen man woman"` asks how
+parallel two differences are, by their cosine; beside it stands the cosine that 95 % of differences
+of frequent words, drawn at random, stay below. Rows of one model are written when it is done, those
+of the others stay.
 """
 
 import argparse
@@ -23,11 +25,12 @@ from softquery.bundle import read_bundle
 from softquery.errors import BundleError
 from softquery.files.word_tests import Section, read_graded_words, read_questions
 from softquery.measure import mean_interval
-from softquery.measure.word_scores import AnalogyScore, score_groups, sum_scores
+from softquery.measure.word_scores import AnalogyScore, score_groups, sum_scores, unit_rows
 from softquery.runtime import WordVectors, load_vectors
 
 HERE = Path(__file__).parent
 RESTRICT = 300_000
+FREQUENT = 5_000
 RANKS = (1_000, 3_000, 10_000, 30_000, RESTRICT)
 
 
@@ -64,6 +67,23 @@ def _row(score: AnalogyScore) -> dict[str, Any]:
     }
 
 
+def offsets(vectors: WordVectors, asked: Sequence[str]) -> dict[str, Any]:
+    """How parallel differences of words are, and what chance gives the first pair of each."""
+    draw = np.random.default_rng(1)
+    frequent = np.array([vectors.unit_vector(word) for word in vectors.words[:FREQUENT]])
+    one, other = draw.integers(0, len(frequent), (2, FREQUENT))
+    different = one != other
+    chance = unit_rows(frequent[one[different]] - frequent[other[different]])
+    rows = []
+    for words in asked:
+        first, second, third, fourth = map(vectors.unit_vector, words.split())
+        ways = unit_rows(np.stack([first - second, third - fourth]))
+        bound = float(np.percentile(chance @ ways[0], 95))
+        cosine = float(ways[0] @ ways[1])
+        rows.append({"words": words, "cosine": round(cosine, 3), "chance": round(bound, 3)})
+    return {"offsets": rows}
+
+
 def measured(name: str, place: str, options: argparse.Namespace) -> dict[str, Any]:
     """All that is asked of one model."""
     vectors = load_vectors(place)
@@ -86,6 +106,8 @@ def measured(name: str, place: str, options: argparse.Namespace) -> dict[str, An
         found = vectors.grade(read_graded_words(options.tests / file))
         value = None if found.spearman is None else round(100 * found.spearman, 2)
         facts[file] = {"spearman": value, "n": found.n, "unknown": found.num_unknown}
+    if options.offsets:
+        facts["parallel"] = offsets(vectors, options.offsets)
     return facts
 
 
@@ -95,6 +117,7 @@ def main() -> None:
     parser.add_argument("--tests", type=Path, required=True)
     parser.add_argument("--questions", action="append", default=[])
     parser.add_argument("--graded", action="append", default=[])
+    parser.add_argument("--offsets", action="append", default=[], help="four words")
     parser.add_argument("--output", type=Path, default=HERE / "worth_using.json")
     options = parser.parse_args()
     rows = json.loads(options.output.read_text("utf-8")) if options.output.exists() else []

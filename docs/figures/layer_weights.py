@@ -1,9 +1,9 @@
-"""Draw what two tasks have learnt to read of the layers of one biLM.
+"""Draw what three tasks have learnt to read of the layers of one biLM.
 
     python docs/figures/layer_weights.py [--output docs/figures/layer-weights.svg]
 
-The numbers are those of the shipped `tagger-en` and `sentiment-en`, both on `elmo-en`; they are
-read from the bundles.
+The numbers are those of the shipped `tagger-en`, `sentiment-en` and `ner-en`, all on `elmo-en`;
+they are read from the bundles.
 """
 
 import argparse
@@ -23,9 +23,9 @@ matplotlib.rcParams.update(
 from matplotlib import pyplot as plt  # noqa: E402  (the backend is chosen first)
 from matplotlib.axes import Axes  # noqa: E402
 
-MODELS = {"tagger-en": "parts of speech", "sentiment-en": "sentiment"}
-COLOURS, GREY = ["#4c72b0", "#dd8452"], "#999999"
-WIDTH = 0.36
+MODELS = {"tagger-en": "parts of speech", "sentiment-en": "sentiment", "ner-en": "names"}
+COLOURS, GREY = ["#4c72b0", "#dd8452", "#55a868"], "#999999"
+WIDTH = 0.26
 
 
 def mix_of(name: str) -> LayerShares:
@@ -38,12 +38,12 @@ def draw(axes: Axes) -> None:
     """A group of bars for each layer, one bar for each task."""
     for place, (name, task) in enumerate(MODELS.items()):
         mix = mix_of(name)
-        middles = np.arange(len(mix.shares)) + (place - 0.5) * (WIDTH + 0.03)
+        middles = np.arange(len(mix.shares)) + (place - 1) * (WIDTH + 0.03)
         label = f"{task} ({name}, γ = {mix.scale:.2f})"
         bars = axes.bar(middles, mix.shares, WIDTH, color=COLOURS[place], label=label)
         axes.bar_label(bars, fmt="%.2f", padding=-16, color="white")
     axes.axhline(1 / 3, color=GREY, linewidth=1, linestyle="--")
-    axes.text(2.42, 1 / 3 + 0.012, "before training", ha="right", color=GREY, fontsize=10)
+    axes.text(2.45, 1 / 3 + 0.018, "before training", ha="right", color=GREY, fontsize=10)
     axes.set_xticks(range(3), ["layer 0\ncharacters", "layer 1\nLSTMs", "layer 2\nLSTMs"])
     axes.set(ylim=(0, 0.8), ylabel="share in the mix")
     axes.legend(frameon=False, loc="upper right")
