@@ -177,12 +177,8 @@ def index(
     if source is not None and not add and (delete or compact):
         raise ConfigError("--delete and --compact change an index; with a file also give --add")
     if source is not None and not add:
-        settings = {
-            **_stored(vectors, encodings, words),
-            **settled,
-            "min_score": min_score,
-            "aim": aim,
-        }
+        stored = _stored(vectors, encodings, words)
+        settings = {**stored, **settled, "min_score": min_score, "aim": aim}
         made = _build(source, place, model, language, rename, settings, threads)
     else:
         made = _open(place, threads)
