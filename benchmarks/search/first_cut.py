@@ -1,6 +1,7 @@
-"""What comparing fewer of the recalled rows costs: answers by the learned score, for several cuts.
+r"""What comparing fewer of the recalled rows costs: answers by the learned score, for several cuts.
 
-    python benchmarks search first_cut DATA [--queries 1000] [--language en] [--output FILE.json]
+    python benchmarks search first_cut DATA [--queries 1000] [--rows 20000] [--language en] \
+        [--output FILE.json]
 
 English: questions of `qqp_20k`; Chinese: of `lcqmc` and `bq`, dev. The queries are questions whose
 duplicate is stored and which are not stored themselves. All 50 rows are compared once; each cut
@@ -48,7 +49,9 @@ class Asked(NamedTuple):
     """The worst token's similarity, of the query and of each row: [2, N]."""
 
 
-def questions(folder: Path, language: str, count: int) -> tuple[list[str], dict[str, str]]:
+def questions(
+    folder: Path, language: str, count: int, most: int
+) -> tuple[list[str], dict[str, str]]:
     """What is stored, and queries with their answers."""
     pairs = []
     for name in SOURCES[language]:
@@ -65,7 +68,7 @@ def questions(folder: Path, language: str, count: int) -> tuple[list[str], dict[
     others = list(dict.fromkeys(text for a, b, _ in pairs for text in (a, b)))
     others = [text for text in others if text not in queries and text not in keep]
     draw.shuffle(others)
-    return [*sorted(keep), *others[: MOST_ROWS - len(keep)]], queries
+    return [*sorted(keep), *others[: most - len(keep)]], queries
 
 
 def ask(index: Index, query: str, answer: str) -> Asked:
@@ -119,10 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--rows", type=int, default=MOST_ROWS)
     parser.add_argument("--language", choices=sorted(SOURCES), default="en")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
-    stored, queries = questions(options.data, options.language, options.queries)
+    stored, queries = questions(options.data, options.language, options.queries, options.rows)
     with tempfile.TemporaryDirectory() as scratch:
         rows = ({"id": str(number), "question": text} for number, text in enumerate(stored))
         model = f"match-{options.language}"

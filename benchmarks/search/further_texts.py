@@ -69,7 +69,7 @@ def main() -> None:
     rows, queries = task(options.data / "pairs" / "insuranceqa", options.language)
     for columns in ((), ("answer",)):
         with TemporaryDirectory() as place:
-            settings = IndexSettings(text_columns=columns)
+            settings = IndexSettings(text_columns=columns, answer_share=0.0)
             model = f"match-{options.language}"
             index = Index.build(rows, Path(place) / "faq.sq", model=model, settings=settings)
             found = evaluate_index(index, queries)

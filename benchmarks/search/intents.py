@@ -173,7 +173,7 @@ def search_set(data: Path, language: Language, name: str, minilm: str | None) ->
         for number, (text, label) in enumerate(rows)
     )
     with tempfile.TemporaryDirectory() as scratch:
-        settings = IndexSettings(vectors=ENCODERS[language])
+        settings = IndexSettings(vectors=ENCODERS[language], answer_share=0.0)  # labels
         place, model = Path(scratch) / "set.sq", MATCHERS[language]
         index = Index.build(entries, place, model=model, settings=settings)
         for text, label in queries:

@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.embed.sentence_sets import Language, read_intents
 
 from softquery.files import write_json
-from softquery.search import Index
+from softquery.search import Index, IndexSettings
 from softquery.search.aims import DEFAULT_AIM
 from softquery.search.query.stages import STAGES
 from softquery.search.score.row_score import RowScore, read_score, shipped_score
@@ -96,7 +96,9 @@ def search(
         ids[row["answer"]].add(row["id"])
     found = []
     with tempfile.TemporaryDirectory() as scratch:
-        index = Index.build(rows, Path(scratch) / "set.sq", model=MATCHERS[language], threads=1)
+        settings = IndexSettings(answer_share=0.0)  # an answer is a label here
+        place, model = Path(scratch) / "set.sq", MATCHERS[language]
+        index = Index.build(rows, place, model=model, settings=settings, threads=1)
         for text, label in queries:
             steps = index.untuned_steps(text)
             steps.run()

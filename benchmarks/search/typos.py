@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from softquery.files import Row
-from softquery.search import Index, evaluate_index
+from softquery.search import Index, IndexSettings, evaluate_index
 
 SEED, PER_INTENT, NUM_QUERIES = 1, 5, 300
 SETS = ("hwu64", "dstc11_insurance", "redwood_new", "vira")
@@ -76,7 +76,8 @@ def main() -> None:
         known = [(text, label) for text, label in test if label in kept][:NUM_QUERIES]
         asked = {"clean": known, "typo": [(mistyped(text, draw), label) for text, label in known]}
         with TemporaryDirectory() as place:
-            index = Index.build(rows, Path(place) / "set.sq", model="match-en")
+            settings = IndexSettings(answer_share=0.0)  # an answer is a label here
+            index = Index.build(rows, Path(place) / "set.sq", model="match-en", settings=settings)
             for form, way in (("clean", "nearest"), ("typo", "exact"), ("typo", "nearest")):
                 queries = [
                     Row({"query": text, "doc": f"{label}-{n}"}, 1, name)

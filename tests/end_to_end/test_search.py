@@ -282,4 +282,4 @@ def test_texts_of_an_index_that_is_there_stay(change, tmp_path):
         "index", *source, "--output", tmp_path / "faq.sq", "--texts", "answer", *change
     )
     assert answer.code == 2
-    assert "--texts, --synonyms and --passages are for a new index, which keeps them" in answer.err
+    assert "--texts, --answer-share, --synonyms and --passages are for a new index" in answer.err

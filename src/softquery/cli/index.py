@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORMS = (".tsv", ".jsonl")
 DUPLICATE = ("first", "second", "first_question", "second_question", "score", "is_exact")
 REBUILT_WITH = "--model, --vectors, --min-score, --aim, --duplicates, --threads and --json"
-FOR_NEW = "--texts, --synonyms and --passages are for a new index, which keeps them"
+FOR_NEW = "--texts, --answer-share, --synonyms and --passages are for a new index, which keeps them"
 SHOWN = 5
 """Repeated questions that are named one by one."""
 
@@ -64,6 +64,13 @@ Compact = Annotated[
 TextColumns = Annotated[
     str | None,
     typer.Option(help="Columns beside the question by which rows are found, such as answer."),
+]
+AnswerShare = Annotated[
+    float | None,
+    typer.Option(
+        help="How much an answer counts in the vector of its row, beside the question (0.3); 0: "
+        "not at all."
+    ),
 ]
 SynonymFile = Annotated[
     Path | None, typer.Option(help="Words that mean the same: a line each, commas between them.")
@@ -120,6 +127,7 @@ def index(
     encodings: EncodingForm = None,
     words: WordColumns = None,
     texts: TextColumns = None,
+    answer_share: AnswerShare = None,
     synonyms: SynonymFile = None,
     passages: PassageWords = None,
     min_score: Annotated[
@@ -141,8 +149,9 @@ def index(
     When its model has been replaced by a newer one, `softquery index faq.sq --rebuild` builds the
     index again from the rows that it holds. Until that is done, it stays as it was.
     """
+    settled = _text_settings(texts, answer_share, synonyms, passages)
     if rebuild:
-        if (texts, synonyms, passages) != (None, None, None):
+        if settled:
             raise ConfigError(FOR_NEW)
         if add or delete or compact or columns or encodings or words or language:
             raise ConfigError(f"--rebuild goes with {REBUILT_WITH} alone")
@@ -161,19 +170,15 @@ def index(
         _tell(_copy(origin, place, threads), duplicates, as_json)
         return
     rename = parse_rename(columns)
-    if (source is None or add) and (texts, synonyms, passages) != (None, None, None):
+    if (source is None or add) and settled:
         raise ConfigError(FOR_NEW)
     if source is None and (add or language):
         raise ConfigError(f"{'--add' if add else '--language'} takes a file of questions")
     if source is not None and not add and (delete or compact):
         raise ConfigError("--delete and --compact change an index; with a file also give --add")
     if source is not None and not add:
-        settings = {
-            **_stored(vectors, encodings, words),
-            **_text_settings(texts, synonyms, passages),
-            "min_score": min_score,
-            "aim": aim,
-        }
+        stored = _stored(vectors, encodings, words)
+        settings = {**stored, **settled, "min_score": min_score, "aim": aim}
         made = _build(source, place, model, language, rename, settings, threads)
     else:
         made = _open(place, threads)
@@ -229,19 +234,18 @@ def _stored(vectors: str | None, encodings: str | None, words: str | None) -> di
 
 
 def _text_settings(
-    texts: str | None, synonyms: Path | None, passages: int | None
+    texts: str | None, answer_share: float | None, synonyms: Path | None, passages: int | None
 ) -> dict[str, Any]:
     """By which texts rows are found, as far as that was given."""
     from softquery.search.changes.synonyms import read_synonyms
 
-    found: dict[str, Any] = {}
-    if texts is not None:
-        found["text_columns"] = _names(texts)
-    if synonyms is not None:
-        found["synonyms"] = read_synonyms(synonyms)
-    if passages is not None:
-        found["passage_words"] = passages
-    return found
+    found = {
+        "text_columns": None if texts is None else _names(texts),
+        "answer_share": answer_share,
+        "synonyms": None if synonyms is None else read_synonyms(synonyms),
+        "passage_words": passages,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _names(words: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ ROWS = [
     {"id": "password", "question": "How do I reset my password?"},
     {"id": "delivery", "question": "How long does delivery take?"},
     {"id": "invoice", "question": "Where is my invoice?"},
+    {"id": "cards", "question": "Which cards do you accept?"},
 ]
 
 
@@ -28,6 +29,7 @@ def faq(tmp_path_factory):
         ("delivrey", "delivery"),
         ("DELIVEY", "delivery"),
         ("delivry tkae", "delivery"),
+        ("wich one", "cards"),
     ],
 )
 def test_a_typo_is_recalled_by_words_and_by_all_stages(query, expected, faq):
@@ -37,7 +39,9 @@ def test_a_typo_is_recalled_by_words_and_by_all_stages(query, expected, faq):
         assert found.note.startswith("read as: ")
 
 
-@pytest.mark.parametrize("query", ["passport", "xyzzyxq", "voice", "密马", "pass", "q1w2e3r4"])
+@pytest.mark.parametrize(
+    "query", ["passport", "xyzzyxq", "voice", "bake", "密马", "pass", "q1w2e3r4"]
+)
 def test_another_word_is_no_typo(query, faq):
     found = faq.find(query, stages=["words"], min_score=0.0)
     assert (found.hits, found.note) == ([], None)

@@ -186,11 +186,11 @@ def test_weights_multiply_odds(tmp_path, model):
 def test_an_index_without_these_settings_is_read(faq):
     path = faq.path / "manifest.json"
     data = json.loads(path.read_text())
-    for name in ("text_columns", "passage_words", "synonyms", "weights"):
+    for name in ("text_columns", "passage_words", "synonyms", "weights", "answer_share"):
         del data["settings"][name]
     path.write_text(json.dumps(data))
     settings = Index.open(faq.path, threads=1).manifest.settings
-    assert (settings.passage_words, settings.weights) == (0, False)
+    assert (settings.passage_words, settings.weights, settings.answer_share) == (0, False, 0)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,8 @@ def rebuild_rows(
         raise InputError(f"{message}start over if its model was replaced", source=store.folder)
     name = before.model if model is None else portable(model)
     source = vectors or _kept_source(before)
-    wanted = replace(before.settings, vectors=source, score=score, aim=None)
+    share = before.settings.answer_share if before.settings.score == LEARNED else None
+    wanted = replace(before.settings, vectors=source, score=score, aim=None, answer_share=share)
     models = open_models(name, wanted, threads)
     mark = fingerprint(models.matcher.bundle)
     dropped: dict[str, float] = {}

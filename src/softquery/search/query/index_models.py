@@ -25,6 +25,7 @@ from softquery.runtime.vectors.text_vectors import (
     open_vectors,
     zipf_shares,
 )
+from softquery.search.query.answer_vectors import SHARE, AnswerVectors
 from softquery.search.query.index_languages import (
     SHIPPED_MATCHERS,
     default_encoder,
@@ -143,11 +144,12 @@ class IndexModels:
     def encode_rows(self, rows: Sequence[Mapping[str, str]]) -> Iterator[EncodedRows]:
         """Encode rows, a chunk at a time."""
         remaining = iter(rows)
+        answers = AnswerVectors(self.vectors, self.settings.answer_share or 0.0)
         with ThreadPoolExecutor(self.threads, "softquery-index") as pool:
             while chunk := list(islice(remaining, CHUNK)):
                 questions = [row[QUESTION] for row in chunk]
                 encodings = self._encode(questions, pool)
-                vectors = self.vectors.of(questions, encodings)
+                vectors = answers.added(chunk, self.vectors.of(questions, encodings))
                 yield EncodedRows(chunk, [self.words(row) for row in chunk], vectors, encodings)
 
     def _encode(self, texts: Sequence[str], pool: ThreadPoolExecutor) -> list[Floats]:
@@ -200,10 +202,12 @@ def open_models(
     if source == "auto":
         source = default_encoder(matcher.bundle) or decided(source, matcher)
     vectors = open_vectors(source, matcher, threads=threads)
+    score = _decided_score(settings.score, matcher, vectors)
     settings = replace(
         settings,
         vectors=source if source in OWN_SOURCES else portable(source),
-        score=_decided_score(settings.score, matcher, vectors),
+        score=score,
+        answer_share=_decided_share(settings.answer_share, score, vectors),
         encodings=_decided_precision(
             settings.encodings, is_flat=matcher.encodings(["?"])[0].ndim == 1
         ),
@@ -231,6 +235,13 @@ def _decided_score(score: Score, matcher: Matcher, vectors: TextVectors) -> Scor
         message = f"the learned score is for {known}, with vectors of a sentence encoder"
         raise ConfigError(f"{message}; score='fused' is for all models")
     return FUSED
+
+
+def _decided_share(share: float | None, score: Score, vectors: TextVectors) -> float:
+    """What None stands for; other vectors than those of sentences are left as they are."""
+    if not isinstance(vectors, SentenceVectors):
+        return 0.0
+    return (SHARE if score == LEARNED else 0.0) if share is None else share
 
 
 def portable(model: str | PathLike[str]) -> str:

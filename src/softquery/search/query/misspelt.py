@@ -9,6 +9,8 @@ from softquery.search.storage.spelling import is_spelt
 
 MORE_USUAL = 20
 """How much more usual a stored word is than a word that is taken for a typo of it."""
+KNOWN = 1e-4
+"""The share of texts that contain a word which is no typo, however usual the stored one is."""
 
 
 def spelt_right(
@@ -16,8 +18,8 @@ def spelt_right(
 ) -> str:
     """A query with the stored word in place of each that is misspelt: see `spelling`.
 
-    Vocabularies hold common typos, too: a word that no row has is one if the stored word is far
-    more usual.
+    Vocabularies hold common typos, too: a rare word that no row has is one if the stored word is
+    far more usual. One that is not rare is meant, such as `bake` where a row has `take`.
 
     Args:
         segments: The rows.
@@ -30,7 +32,8 @@ def spelt_right(
             continue
         found = _nearest_spelling(segments, word)
         share = query.usual.get(word, 0.0)
-        if found is not None and (not share or usual(found) >= MORE_USUAL * share):
+        is_typo = not share or (share < KNOWN and usual(found or "") >= MORE_USUAL * share)
+        if found is not None and is_typo:
             text = replaced(text, word, found)
     return text
 

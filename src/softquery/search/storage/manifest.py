@@ -71,10 +71,17 @@ _SETTINGS_FIELDS = {
     "aim": or_null(TEXT),
     "text_columns": TEXTS,
     "passage_words": whole_number(0, 10_000),
+    "answer_share": Expected("a number from 0 to 1", lambda value: _is_share(value)),
     "weights": FLAG,
     "synonyms": Expected("a list of lists of texts", lambda value: _are_groups(value)),
 }
-_BEFORE_TEXTS = {"text_columns": [], "passage_words": 0, "synonyms": [], "weights": False}
+_BEFORE_TEXTS = {
+    "text_columns": [],
+    "passage_words": 0,
+    "synonyms": [],
+    "weights": False,
+    "answer_share": 0.0,
+}
 """What was meant by settings that were not there yet."""
 _BEFORE_SCORES = {"score": FUSED, "aim": None}
 """What format 1 meant by settings that it did not have."""
@@ -136,6 +143,10 @@ class IndexSettings:
     """Columns beside `question` by whose texts rows are found, such as `("answer",)`."""
     passage_words: int = 48
     """The most words of a passage: longer texts are cut into several. 0 cuts none."""
+    answer_share: float | None = None
+    """How much the text in `answer` counts in the vector of a row, beside its question: from 0, not
+    at all, to 1, as much. By default 0.3 if `score` is `"learned"`, else 0; only for vectors of a
+    sentence encoder. See `softquery.search.changes.answer_vectors`."""
     synonyms: tuple[tuple[str, ...], ...] = ()
     """Groups of words or phrases that mean the same: see `softquery.search.changes.synonyms`."""
 
@@ -168,6 +179,8 @@ class IndexSettings:
         size = self.passage_words
         if type(size) is not int or not (size == 0 or 8 <= size <= 10_000):
             raise ConfigError(f"passage_words must be 0, or from 8 to 10,000, got {size!r:.60}")
+        if self.answer_share is not None and not _is_share(self.answer_share):
+            raise ConfigError(f"answer_share must be from 0 to 1, got {self.answer_share!r:.60}")
         if not _are_groups(self.synonyms):
             raise ConfigError(
                 f"synonyms must be groups of two texts or more, got {self.synonyms!r:.60}"
@@ -328,6 +341,10 @@ def _is_number(value: object) -> bool:
     """Whether it is a finite number; an integer may be larger than any float."""
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return is_number and bool(abs(value) <= sys.float_info.max)  # type: ignore[arg-type]
+
+
+def _is_share(value: object) -> bool:
+    return _is_number(value) and 0 <= value <= 1  # type: ignore[operator]
 
 
 def _are_groups(value: object) -> bool:
