@@ -38,8 +38,8 @@ PAGES = {"/": "index.html", "/docs": "docs.html"}
 PANELS = ("ask", "classify", "fill", "generate", "pair", "rank", "read", "similarity", "tag")
 FILES = (
     "page.css", "panels.css", "docs.css", "icon.svg", "alignment.js", "asking.js", "docs.js",
-    "nodes.js", "page.js", "reasons.js", "share.js", "task_panel.js", "upload.js", "words.js",
-    "words_en.js", "words_zh.js", *(f"panels/{name}.js" for name in PANELS),
+    "languages.js", "nodes.js", "page.js", "reasons.js", "share.js", "task_panel.js", "upload.js",
+    "words.js", "words_en.js", "words_zh.js", *(f"panels/{name}.js" for name in PANELS),
 )  # fmt: skip
 RAMP = "ramp.css"
 """The colours of weights, which `softquery.explain` defines."""

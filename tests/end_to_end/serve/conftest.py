@@ -49,3 +49,13 @@ def shop(tmp_path_factory):
             settings=IndexSettings(min_score=0.1),
         )
     return folder
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The rules of axe-core, as a Python package ships them."""
+    package = pytest.importorskip(
+        "axe_playwright_python",
+        reason="accessibility is checked by axe-core (pip install axe-playwright-python)",
+    )
+    return (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")

@@ -14,6 +14,12 @@ WITHOUT_CHROMIUM = pytest.mark.skipif(
     CHROMIUM is None, reason="the page is tried in Chromium (apt-get install chromium)"
 )
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+OBJECTIONS = (
+    "axe.run(document, {resultTypes: ['violations']}).then(({violations}) => violations"
+    ".filter(({impact}) => ['serious', 'critical'].includes(impact))"
+    ".map(({id, nodes}) => [id, nodes.map(({html}) => html)]))"
+)
 expect = playwright.expect
 
 
@@ -68,9 +74,49 @@ def show(page, panel):
     expect(page.locator(f"#{panel}")).to_be_visible()
 
 
+FOCUSED = """(found) => {
+    const each = document.activeElement;
+    // Of a switch, the label is drawn in place of its button.
+    const drawn = each.matches('.switch input') ? each.nextElementSibling : each;
+    if (each !== document.body && getComputedStyle(drawn).outlineStyle === 'none') return null;
+    return each.matches(found);
+}"""
+
+
+def tab_to(page, found, most=60):
+    """Press Tab until an element has the focus, which every element on the way shows."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        is_there = page.evaluate(FOCUSED, found)
+        assert is_there is not None, page.evaluate("document.activeElement.outerHTML")
+        if is_there:
+            return
+    raise AssertionError(f"no way to {found}")
+
+
+def show_by_keyboard(page, panel):
+    """Go to a panel by its link, from the beginning of the page."""
+    page.evaluate("document.activeElement.blur(); document.querySelector('.skip').focus()")
+    tab_to(page, f"#tasks a[href='#{panel}']")
+    page.keyboard.press("Enter")
+    expect(page.locator(f"#{panel}-title")).to_be_focused()
+
+
+def run_by_keyboard(page, panel):
+    """Go to the panel's button, press it, and wait for an answer."""
+    tab_to(page, f"#{panel}-form button[type=submit]")
+    page.keyboard.press("Enter")
+    return answer_of(page, panel)
+
+
 def run(page, panel):
     """Press the panel's button, and wait for an answer."""
     page.locator(f"#{panel}-form button[type=submit]").click()
+    return answer_of(page, panel)
+
+
+def answer_of(page, panel):
+    """What a panel shows, once it does."""
     result = page.locator(f"#{panel}-results .result").first
     expect(result).to_be_visible()
     return result

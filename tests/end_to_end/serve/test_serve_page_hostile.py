@@ -5,7 +5,17 @@ from types import SimpleNamespace
 
 import pytest
 from one_step import OneStepSearch
-from page_driving import WITHOUT_CHROMIUM, Opener, chips, chromium, expect, run, show
+from page_driving import (
+    FITS,
+    OBJECTIONS,
+    WITHOUT_CHROMIUM,
+    Opener,
+    chips,
+    chromium,
+    expect,
+    run,
+    show,
+)
 from serving import in_thread
 
 from softquery.answers import Generated
@@ -138,7 +148,14 @@ def test_keys_are_asked_for(opened, catalogue, tmp_path):
         page.fill("#key", key)
         page.keyboard.press("Enter")
         expect(page.locator("#key-form")).to_be_hidden()
+        expect(page.locator("#pair-title")).to_be_focused()
         expect(run(page, "pair")).to_contain_text("same meaning")
+        withdrawn = {"status": 401, "json": {"error": {"message": "unknown key"}}}
+        page.route("**/v1/explain", lambda asked: asked.fulfill(**withdrawn), times=1)
+        page.fill("#second", "What is a guitar?")
+        expect(page.locator("#key")).to_be_focused()
+        page.keyboard.press("Enter")  # what was refused is asked again
+        expect(page.locator("#pair .headline")).to_contain_text("different meaning")
 
 
 def test_the_addresses_are_shown_and_can_be_tried(opened):
@@ -159,3 +176,12 @@ def test_an_address_with_a_name_is_tried_with_the_first(opened):
         entry.locator("summary").click()
         entry.get_by_role("button", name="Try it").click()
         expect(entry.locator("pre")).to_contain_text(said)
+
+
+def test_the_page_of_addresses_fits_a_phone_and_axe_has_no_objection(opened, axe):
+    page = opened("/docs", viewport={"width": 360, "height": 740}, bypass_csp=True)
+    page.evaluate(axe)
+    expect(page.locator("details").first).to_be_visible()
+    page.evaluate("document.querySelectorAll('details:nth-of-type(2)').forEach(e => e.open = true)")
+    assert page.evaluate(FITS)
+    assert page.evaluate(OBJECTIONS) == []

@@ -171,8 +171,8 @@ export class Board {
     const order = weights.map((_, index) => index).filter((index) => weights[index] >= 0.005);
     order.sort((one, two) => weights[two] - weights[one]);
     const word = (side, index) => node("bdi", { class: `${side}-ink`, text: `“${shown(this.tokens[side][index])}”` });
-    const others = order.slice(0, 5).flatMap((index, place) => [...(place ? [", "] : []), word(other(chosen.side), index), ` ${weights[index].toFixed(2)}`]);
-    if (order.length > 5) others.push(`, ${say("more", { count: order.length - 5 })}`);
+    const others = order.slice(0, 5).flatMap((index, place) => [...(place ? [say("comma")] : []), word(other(chosen.side), index), ` ${weights[index].toFixed(2)}`]);
+    if (order.length > 5) others.push(`${say("comma")}${say("more", { count: order.length - 5 })}`);
     if (!order.length) others.push(say("nobody"));
     const parts = { word: [node("strong", {}, word(chosen.side, chosen.index))], others };
     const rest = this.asks ? this.rest[chosen.side][chosen.index] : 0;

@@ -14,9 +14,9 @@ export class Refused extends Error {
   }
 }
 
-function messageOf(body, status) {
+function messageOf(body) {
   if (typeof body?.error === "string") return body.error;
-  return body?.error?.message ?? body?.message ?? String(status);
+  return body?.error?.message ?? body?.message ?? "";
 }
 
 export async function ask(address, body, signal) {
@@ -25,8 +25,8 @@ export async function ask(address, body, signal) {
   const method = body === undefined ? "GET" : "POST";
   const answer = await fetch(address, { method, headers, signal, body: body && JSON.stringify(body) });
   const found = await answer.json().catch(() => null);
-  if (answer.ok) return found;
-  throw new Refused(answer.status, messageOf(found, answer.status), Number(answer.headers.get("Retry-After")) || 0);
+  if (answer.ok && found !== null) return found;
+  throw new Refused(answer.status, messageOf(found), Number(answer.headers.get("Retry-After")) || 0);
 }
 
 // Calls `act` a moment after the last of many calls; the answer to an older call is dropped.
@@ -41,6 +41,10 @@ export class Newest {
   later(wait = this.wait) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.now(), wait);
+  }
+
+  hold() {
+    clearTimeout(this.timer);
   }
 
   async now() {

@@ -1,6 +1,7 @@
 // Small pieces that every panel is made of. All text is set as text: nothing that a user or a model
 // wrote is ever parsed as markup.
 
+import { Refused } from "./asking.js";
 import { currentLanguage, say } from "./words.js";
 
 export function node(tag, { text, ...attributes } = {}, ...children) {
@@ -92,4 +93,12 @@ export function exampleButtons(texts, act) {
     return each;
   });
   return node("div", { class: "examples", hidden: texts.length ? undefined : "" }, worded("span", "examples", { class: "quiet" }), ...made);
+}
+
+// What went wrong, as a list of nodes. What servers say is in English on every page.
+export function faultNodes(fault) {
+  if (!(fault instanceof Refused)) return [say("unreachable")];
+  if (!fault.message) return [say("status", { status: fault.status })];
+  const said = node("span", { lang: "en", text: fault.message });
+  return currentLanguage() === "en" ? [said] : [say("refused"), said];
 }

@@ -1,7 +1,7 @@
 // The page at `/`: a panel for every task that this server has a model for, one of them shown.
 
 import { ask, Refused, useKey } from "./asking.js";
-import { node, worded } from "./nodes.js";
+import { faultNodes, node, worded } from "./nodes.js";
 import { AskPanel } from "./panels/ask.js";
 import { ClassifyPanel } from "./panels/classify.js";
 import { FillPanel } from "./panels/fill.js";
@@ -50,7 +50,10 @@ const panels = new Map();
 let shown = null;
 
 const page = {
-  needKey() {
+  limits: {},
+  // Asks for a key; `again` is done once there is one.
+  needKey(again = null) {
+    this.again = again;
     byId("key-form").hidden = false;
     byId("key-fault").textContent = byId("key").value ? say("keyWrong") : "";
     byId("key").focus();
@@ -58,6 +61,7 @@ const page = {
 };
 
 function build(info) {
+  page.limits = info.limits ?? {};
   for (const [Panel, verb] of PANELS) {
     const models = verb === "search" ? info.indexes : info.models.filter((model) => model.can.includes(verb));
     if (models.length) add(new Panel(models, page));
@@ -85,6 +89,16 @@ function addUploads(info) {
   };
   const upload = new UploadBox(info.limits, added, page);
   byId("panels").append(upload.box);
+  // A file may be dropped anywhere; beside the box, the browser would leave the page for it.
+  const hasFile = (event) => event.dataTransfer?.types.includes("Files");
+  addEventListener("dragover", (event) => hasFile(event) && event.preventDefault());
+  addEventListener("drop", (event) => {
+    if (!hasFile(event)) return;
+    event.preventDefault();
+    location.hash = "ask";
+    show("ask");
+    upload.open(event.dataTransfer.files[0]);
+  });
   upload.box.dataset.panel = panels.has("ask") ? "ask" : "";
 }
 
@@ -112,22 +126,34 @@ function follow({ focuses }) {
 
 async function start() {
   const fault = byId("fault");
+  const late = setTimeout(() => (byId("loading").hidden = false), 500);
   let info;
   try {
     info = await ask("/info");
   } catch (reason) {
-    if (reason instanceof Refused && reason.status === 401) return page.needKey();
-    fault.textContent = reason instanceof Refused ? reason.message : say("unreachable");
+    if (reason instanceof Refused && reason.status === 401) return page.needKey(page.again);
+    fault.replaceChildren(...faultNodes(reason));
     return (fault.hidden = false);
+  } finally {
+    clearTimeout(late);
+    byId("loading").hidden = true;
   }
   byId("key-form").hidden = true;
   fault.hidden = true;
-  byId("version").textContent = `softquery ${info.version}`;
+  byId("version").textContent = ` · softquery ${info.version}`;
   if (!panels.size) build(info);
   byId("nav").hidden = panels.size < 2;
   fault.textContent = say("nothingServed");
   fault.hidden = panels.size > 0 || info.uploads;
   follow({ focuses: false });
+}
+
+// With a key: what was refused is asked again, and the focus goes to where the user was.
+async function enter() {
+  await start();
+  if (!byId("key-form").hidden || !panels.has(shown)) return;
+  panels.get(shown).title.focus({ preventScroll: true });
+  page.again?.();
 }
 
 function chooseLanguage(language) {
@@ -142,7 +168,7 @@ byId("languages").addEventListener("change", (event) => {
 byId("key-form").addEventListener("submit", (event) => {
   event.preventDefault();
   useKey(byId("key").value);
-  start();
+  enter();
 });
 addEventListener("hashchange", () => follow({ focuses: true }));
 const preferred = (navigator.languages ?? [navigator.language]).find((each) => /^(en|zh)\b/i.test(each)) ?? "en";

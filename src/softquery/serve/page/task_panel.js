@@ -3,13 +3,15 @@
 // A panel has `id`, and defines
 //   fields()              the elements of its form, without the buttons
 //   state(), restore(it)  what its fields hold, as texts by name
+//   asked()               the texts that a model is to read
 //   isReady()             whether there is anything to ask
 //   ask(model, signal)    what the server answers
 //   show(found, model)    the answer as an element
 //   say(found, model)     the answer as a sentence, for those who listen
 
 import { Newest, Refused } from "./asking.js";
-import { button, choice, fillOptions, node, worded } from "./nodes.js";
+import { isForeign, languageName } from "./languages.js";
+import { button, choice, faultNodes, fillOptions, node, worded } from "./nodes.js";
 import { addressOf, offer } from "./share.js";
 import { currentLanguage, examplesOf, relabel, say } from "./words.js";
 
@@ -23,7 +25,7 @@ export class TaskPanel {
     Object.assign(this, { id, models, page, answers: [], filled: null });
     this.newest = new Newest((signal) => this.run(signal), { wait: live });
     this.build();
-    if (live) this.form.addEventListener("input", (event) => event.target.matches("textarea, input[type=search]") && this.newest.later());
+    if (live) for (const kind of ["input", "compositionend"]) this.form.addEventListener(kind, (event) => this.typed(event));
     this.fillExample();
   }
 
@@ -47,6 +49,17 @@ export class TaskPanel {
 
   isSameTask() {
     return true;
+  }
+
+  asked() {
+    const { a, b, q, text } = this.state();
+    return [a, b, q, text].filter(Boolean);
+  }
+
+  // What is missing before anything can be asked: a text of the page, and the field that lacks it.
+  missing() {
+    const fields = [...this.form.querySelectorAll("textarea, input[type=text], input[type=search]")];
+    return ["fillIn", fields.find((field) => !field.value.trim()) ?? fields[0]];
   }
 
   modelChanged() {}
@@ -109,13 +122,25 @@ export class TaskPanel {
     this.second.addEventListener("change", () => this.again());
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.newest.later(0);
+      this.press();
     });
     this.form.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
-      this.newest.later(0);
+      this.press();
     });
+  }
+
+  press() {
+    this.isPressed = true;
+    this.newest.later(0);
+  }
+
+  // Letters that an input method has yet to turn into words are no question.
+  typed(event) {
+    if (!event.target.matches("textarea, input[type=search]")) return;
+    if (event.isComposing) this.newest.hold();
+    else this.newest.later();
   }
 
   changeModel() {
@@ -184,50 +209,87 @@ export class TaskPanel {
   }
 
   async run(signal) {
-    if (!this.isReady()) return this.clear();
-    this.section.setAttribute("aria-busy", "true");
+    const isPressed = this.isPressed;
+    this.isPressed = false;
+    if (!this.isReady()) {
+      this.clear();
+      return isPressed && this.askForMore();
+    }
+    const texts = this.asked();
+    const most = this.page.limits?.max_text ?? Infinity;
+    if (texts.some((text) => text.length > most && [...text].length > most)) return this.showFault(say("tooLong", { most: most.toLocaleString() }));
+    const late = setTimeout(() => (this.status.textContent = say("working")), 700);
+    this.setWaiting(true);
     try {
       const models = this.chosen;
       const settled = await Promise.allSettled(models.map((model) => this.ask(model, signal)));
       if (signal.aborted) return;
       const failed = settled.find((each) => each.status === "rejected" && (models.length === 1 || !isItsOwn(each.reason)));
       if (failed) return this.tell(failed.reason);
-      this.answers = settled.map((each, place) => ({ model: models[place], found: each.value, reason: each.reason }));
+      this.answers = settled.map((each, place) => ({ model: models[place], texts, found: each.value, reason: each.reason }));
       this.fault.hidden = true;
       this.draw();
     } finally {
-      if (!signal.aborted) this.section.removeAttribute("aria-busy");
+      clearTimeout(late);
+      if (!signal.aborted) this.setWaiting(false);
     }
+  }
+
+  setWaiting(waits) {
+    this.section.classList.toggle("waiting", waits);
+    this.results.setAttribute("aria-busy", String(waits));
+  }
+
+  askForMore() {
+    const [word, field] = this.missing();
+    this.showFault(say(word));
+    field.focus();
+  }
+
+  // An older answer does not stay beside what went wrong with a newer question.
+  showFault(...nodes) {
+    this.clear();
+    this.fault.replaceChildren(...nodes);
+    this.fault.hidden = false;
+  }
+
+  // A model answers texts in other languages, too, but its answers mean nothing.
+  foreignNote({ model, texts }) {
+    return isForeign(model, texts) ? say("foreign", { model: model.name, language: languageName(model.language) }) : "";
   }
 
   draw() {
     const beside = this.answers.length > 1;
     this.results.classList.toggle("beside", beside);
-    const shown = this.answers.map(({ model, found, reason }) => {
+    const shown = this.answers.map((answer) => {
+      const { model, found, reason } = answer;
       const title = beside ? [node("h3", { class: "by", text: model.name })] : [];
-      const inside = found === undefined ? node("p", { class: "fault", text: reason.message }) : this.show(found, model);
-      return node("article", { class: "result" }, ...title, inside);
+      const note = this.foreignNote(answer);
+      const notes = note ? [node("p", { class: "note" }, worded("b", "note"), " ", note)] : [];
+      const inside = found === undefined ? node("p", { class: "fault" }, ...faultNodes(reason)) : this.show(found, model);
+      return node("article", { class: "result" }, ...title, ...notes, inside);
     });
     this.results.replaceChildren(...shown);
-    const said = this.answers.map(({ model, found, reason }) => {
+    const said = this.answers.map((answer) => {
+      const { model, found, reason } = answer;
       const sentence = found === undefined ? reason.message : this.say(found, model);
-      return beside ? `${model.name}: ${sentence}` : sentence;
+      return [beside ? `${model.name}: ${sentence}` : sentence, this.foreignNote(answer)].filter(Boolean).join(say("pause"));
     });
-    this.status.textContent = said.join(currentLanguage() === "zh" ? "；" : "; ");
+    this.status.textContent = said.join(say("pause"));
   }
 
   // What went wrong in one line; after a full queue it tries again by itself.
   tell(fault) {
-    if (fault instanceof Refused && fault.status === 401) return this.page.needKey();
+    if (fault instanceof Refused && fault.status === 401) return this.page.needKey(() => this.press());
     const seconds = fault instanceof Refused ? fault.retryAfter : 0;
-    this.fault.textContent = seconds ? say("busy", { seconds }) : fault instanceof Refused ? fault.message : say("unreachable");
+    this.showFault(...(seconds ? [say("busy", { seconds })] : faultNodes(fault)));
     if (!(fault instanceof Refused || fault instanceof TypeError)) console.error(fault);
-    this.fault.hidden = false;
     if (seconds) setTimeout(() => this.newest.now(), 1000 * seconds);
   }
 
   relabel() {
     relabel(this.section);
+    this.fault.hidden = true; // said in the other language
     this.listSecond();
     if (this.answers.length) this.draw();
     else if (this.preferLanguage()) this.changeModel();

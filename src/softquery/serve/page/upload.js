@@ -1,7 +1,7 @@
 // A file of one's own as an index, where the server takes files.
 
 import { ask, Refused } from "./asking.js";
-import { choice, fillOptions, node, worded } from "./nodes.js";
+import { choice, faultNodes, fillOptions, node, worded } from "./nodes.js";
 import { say } from "./words.js";
 
 const GUESSES = {
@@ -55,14 +55,19 @@ export class UploadBox {
       drop.addEventListener(kind, (event) => {
         event.preventDefault();
         drop.classList.toggle("over", kind === "dragover");
-        if (kind === "drop") this.take(event.dataTransfer.files[0]);
       });
     }
   }
 
+  open(file) {
+    this.box.open = true;
+    this.take(file);
+    this.box.scrollIntoView({ block: "nearest" });
+  }
+
   // Reads a file and guesses its columns.
   async take(file) {
-    this.tell("");
+    this.tell();
     this.status.textContent = "";
     this.chosen.hidden = true;
     this.file = null;
@@ -88,7 +93,7 @@ export class UploadBox {
     if (!this.file || this.send.disabled) return;
     const columns = { question: this.columns.question.value, answer: this.columns.answer.value };
     for (const name of Object.keys(columns)) if (!columns[name]) delete columns[name];
-    this.tell("");
+    this.tell();
     this.status.textContent = say("uploadWorking");
     this.send.disabled = true;
     try {
@@ -99,15 +104,15 @@ export class UploadBox {
       this.added(index);
     } catch (fault) {
       this.status.textContent = "";
-      if (fault instanceof Refused && fault.status === 401) this.page.needKey();
-      else this.tell(fault instanceof Refused ? fault.message : say("unreachable"));
+      if (fault instanceof Refused && fault.status === 401) this.page.needKey(() => this.index());
+      else this.tell(...faultNodes(fault));
     } finally {
       this.send.disabled = false;
     }
   }
 
-  tell(text) {
-    this.fault.textContent = text;
-    this.fault.hidden = !text;
+  tell(...nodes) {
+    this.fault.replaceChildren(...nodes);
+    this.fault.hidden = !nodes.length;
   }
 }

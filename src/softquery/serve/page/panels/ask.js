@@ -2,7 +2,7 @@
 
 import { ask } from "../asking.js";
 import { Board } from "../alignment.js";
-import { choice, exampleButtons, fillOptions, likelihood, node, percent, scoreLine, worded } from "../nodes.js";
+import { choice, exampleButtons, faultNodes, fillOptions, likelihood, node, percent, scoreLine, worded } from "../nodes.js";
 import { reasonBoard } from "../reasons.js";
 import { TaskPanel } from "../task_panel.js";
 import { say } from "../words.js";
@@ -58,6 +58,11 @@ export class AskPanel extends TaskPanel {
     this.question.value = fields.q ?? "";
     this.wanted = fields;
     this.chooseFilters();
+  }
+
+  // Of a question in another language the server says so itself.
+  foreignNote() {
+    return "";
   }
 
   isReady() {
@@ -184,13 +189,13 @@ export class AskPanel extends TaskPanel {
     try {
       const { hits } = await found.why();
       const same = hits.find((each) => (hit.id === undefined ? each.question === hit.question : each.id === hit.id));
-      if (!same?.alignment) throw new Error(say("noWhy"));
+      if (!same?.alignment) return place.replaceChildren(node("p", { class: "quiet", role: "status" }, say("noWhy")));
       const { reasons } = same.alignment;
       const inside = node("div");
       place.replaceChildren(...(reasons ? [reasonBoard(reasons)] : []), inside);
       new Board(inside, { first: "question", second: "stored" }).draw(same.alignment);
     } catch (fault) {
-      place.replaceChildren(node("p", { class: "fault", role: "alert", text: fault.message || String(fault) }));
+      place.replaceChildren(node("p", { class: "fault", role: "alert" }, ...faultNodes(fault)));
     }
   }
 

@@ -33,7 +33,11 @@ export class FillPanel extends TaskPanel {
   }
 
   isReady() {
-    return Boolean(this.text.value.trim());
+    return this.text.value.includes(MASK);
+  }
+
+  missing() {
+    return this.text.value.trim() ? ["noMask", this.text] : super.missing();
   }
 
   async ask(model, signal) {
@@ -43,21 +47,21 @@ export class FillPanel extends TaskPanel {
   }
 
   say({ masks }) {
-    return masks.map((words) => words.map(({ word }) => word).join(", ")).join("; ");
+    return masks.map((words) => words.map(({ word }) => word).join(say("comma"))).join(say("pause"));
   }
 
   show({ masks }) {
     const lists = masks.flatMap((words, place) => {
       const most = Math.max(...words.map(({ score }) => score), 1e-12);
       const rows = words.map(({ word, score, sentence }) =>
-        node("li", {}, node("bdi", { text: word }), bar(score / most), node("span", { class: "value", text: this.share(score) }), node("span", { class: "sentence quiet", dir: "auto", text: sentence })));
+        node("li", {}, node("bdi", { text: word }), bar(score / most), node("span", { class: "value", text: this.percentage(score) }), node("span", { class: "sentence quiet", dir: "auto", text: sentence })));
       const title = masks.length > 1 ? [node("h3", { text: say("maskNumber", { number: place + 1 }) })] : [];
       return [...title, node("ol", { class: "shares filled" }, ...rows)];
     });
     return node("div", { class: "found" }, ...lists);
   }
 
-  share(score) {
+  percentage(score) {
     return score >= 0.001 ? `${(100 * score).toFixed(1)}\u2009%` : score.toExponential(0);
   }
 }

@@ -26,6 +26,10 @@ export class RankPanel extends TaskPanel {
     return this.candidates.value.split("\n").map((text) => text.trim()).filter(Boolean);
   }
 
+  asked() {
+    return [this.query.value, ...this.lines()];
+  }
+
   isReady() {
     return Boolean(this.query.value.trim() && this.lines().length);
   }

@@ -37,6 +37,14 @@ export class SimilarityPanel extends TaskPanel {
     return this.lines().length > 1;
   }
 
+  asked() {
+    return this.lines();
+  }
+
+  missing() {
+    return ["twoTexts", this.texts_];
+  }
+
   async ask(model, signal) {
     const texts = this.lines();
     const vectors = await ask("/embed", { model: model.name, inputs: texts }, signal);

@@ -8,6 +8,18 @@ import { say } from "../words.js";
 const HUES = 12;
 const COLOURLESS = ["O", "PUNCT", "SYM", "X"];
 
+// What stands before each token: spaces or nothing, as in the text; spaces if tokens are not parts of it.
+function gapsOf(text, tokens) {
+  let end = 0;
+  const gaps = tokens.map((token) => {
+    const start = text.indexOf(token, end);
+    const gap = text.slice(end, start);
+    end = start + token.length;
+    return start < 0 || gap.trim() ? null : gap;
+  });
+  return gaps.includes(null) ? tokens.map((_, place) => (place ? " " : "")) : gaps;
+}
+
 export class TagPanel extends TaskPanel {
   constructor(models, page) {
     super("tag", models, page);
@@ -34,15 +46,19 @@ export class TagPanel extends TaskPanel {
     return (await ask("/v1/tag", { model: model.name, texts: [this.text.value] }, signal)).answers[0];
   }
 
-  // Pieces of the text with their labels: spans where tags stand for spans, else words.
-  pieces({ tokens, tags, spans }) {
+  // Pieces of the text with their labels: spans where tags stand for spans, else words. What stands
+  // before a piece is as in the text.
+  pieces({ text, tokens, tags, spans }) {
+    const gaps = gapsOf(text, tokens);
     const isSpan = (tag) => /^[BIESLU]-/.test(tag);
-    if (!spans.length && !tags.some(isSpan) && !tags.every((tag) => tag === "O")) return tokens.map((text, place) => ({ text, label: tags[place] }));
+    if (!spans.length && !tags.some(isSpan) && !tags.every((tag) => tag === "O")) return tokens.map((token, place) => ({ text: token, label: tags[place], gap: gaps[place] }));
     const found = [];
     for (let place = 0; place < tokens.length; ) {
       const span = spans.find((each) => each.start === place);
-      found.push(span ? { text: tokens.slice(span.start, span.end).join(" "), label: span.label } : { text: tokens[place], label: "O" });
-      place = span ? span.end : place + 1;
+      const [end, label] = span ? [span.end, span.label] : [place + 1, "O"];
+      const words = tokens.slice(place, end).map((token, number) => (number ? gaps[place + number] : "") + token);
+      found.push({ text: words.join(""), label, gap: gaps[place] });
+      place = end;
     }
     return found;
   }
@@ -61,11 +77,11 @@ export class TagPanel extends TaskPanel {
 
   say(found, model) {
     const counted = this.counts(found).map(([label, count]) => `${labelName(model, label)} ${count}`);
-    return counted.length ? counted.join(", ") : say("noTags");
+    return counted.length ? counted.join(say("comma")) : say("noTags");
   }
 
   show(found, model) {
-    const words = this.pieces(found).flatMap(({ text, label }) => [this.word(text, label, model), " "]);
+    const words = this.pieces(found).flatMap(({ text, label, gap }) => [gap, this.word(text, label, model)]);
     const counts = this.counts(found);
     if (!counts.length) return node("div", { class: "found" }, node("p", { class: "tagged", dir: "auto" }, ...words), worded("p", "noTags", { class: "hint" }));
     const legend = counts.map(([label, count]) => this.entry(label, count, model));
