@@ -39,3 +39,8 @@ def test_reading_needs_no_other_server(site):
     pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
     requests = [found[0] for page in pages for found in REQUEST.finditer(page)]
     assert [each for each in requests if 'rel="canonical"' not in each] == []
+
+
+def test_chinese_pages_say_that_they_are_chinese(site):
+    for page, language in (("zh", "zh-CN"), ("tutorials/soft-dictionary-zh", "zh-CN"), (".", "en")):
+        assert f'<html lang="{language}"' in (site / page / "index.html").read_text("utf-8")

@@ -94,7 +94,7 @@ def print_table(
 
     from softquery.cli.terminal.line_breaks import broken_between_characters
 
-    table = Table(header_style="bold")
+    table = Table(header_style="bold", show_header=any((*columns, *names)))
     for place, column in enumerate([*map(localised, columns), *names]):
         numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
         # As `Text`: in a plain string, brackets would be read as markup.
