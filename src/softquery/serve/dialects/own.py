@@ -262,7 +262,7 @@ class FillBody(RequestBody):
 
     def request(self) -> FillingRequest:
         """The request to the engine."""
-        return FillingRequest(self.texts, FillRequest.of(self.top_k, self.candidates))
+        return FillingRequest(self.texts, FillRequest.of(self.top_k, self.candidates or None))
 
 
 class ClassifyBody(TextsBody):
