@@ -90,17 +90,17 @@ def test_it_answers_in_python(translator):
 def test_what_is_asked_is_kept_to(translator):
     model = sq.load(translator[0])
     text = "drei Hunde fallen."
-    assert "dogs" not in model.predict([text], GenerateRequest(banned=("dogs",)))[0].text
-    assert "trees" in model.predict([text], GenerateRequest(required=("trees",)))[0].text
+    assert "dogs" not in model.predict([text], GenerateRequest(ban=("dogs",)))[0].text
+    assert "trees" in model.predict([text], GenerateRequest(require=("trees",)))[0].text
     assert model.predict([text], GenerateRequest(prefix="four"))[0].text.startswith("four")
     assert len(model.predict([text], GenerateRequest(max_length=2))[0].tokens) <= 2
     assert model.predict([text], GenerateRequest(max_length=2, min_length=2))[0].is_cut
     with pytest.raises(InputError, match="the prefix holds token '▁dogs', which is banned"):
-        model.predict([text], GenerateRequest(prefix="dogs", banned=("dogs",)))
+        model.predict([text], GenerateRequest(prefix="dogs", ban=("dogs",)))
     with pytest.raises(InputError, match="vocabulary does not hold 'zzz☃'"):
-        model.predict([text], GenerateRequest(banned=("zzz☃",)))
+        model.predict([text], GenerateRequest(ban=("zzz☃",)))
     with pytest.raises(InputError, match="only what is one token can be required"):
-        model.predict([text], GenerateRequest(required=("dogs trees",)))
+        model.predict([text], GenerateRequest(require=("dogs trees",)))
     with pytest.raises(ConfigError, match="rules of couplets are for models of couplets"):
         model.predict([text], GenerateRequest(rules=("form",)))
     with pytest.raises(InputError, match="the texts, row 2: is empty"):
@@ -109,7 +109,7 @@ def test_what_is_asked_is_kept_to(translator):
 
 def test_words_of_several_tokens_are_banned_as_a_whole(translator):
     model = sq.load(translator[0])
-    answer = model.predict(["drei Hunde fallen."], GenerateRequest(banned=("three dogs",)))[0]
+    answer = model.predict(["drei Hunde fallen."], GenerateRequest(ban=("three dogs",)))[0]
     assert "three dogs" not in answer.text
 
 

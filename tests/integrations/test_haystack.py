@@ -97,6 +97,10 @@ def test_the_retriever_goes_through_a_pipeline_and_yaml(faq):
 def test_mistakes_are_named():
     with pytest.raises(TypeError, match="SoftqueryDocumentEmbedder takes documents$"):
         SoftqueryTextEmbedder().run(documents())
+    with pytest.raises(TypeError, match="^expected a list of documents, got 'a man eats'$"):
+        SoftqueryDocumentEmbedder().run("a man eats")
+    with pytest.raises(InputError, match="^the documents, row 1: expected a Document, found 'a'$"):
+        SoftqueryRanker().run(QUERY, ["a"])
     with pytest.raises(InputError, match="^the documents, row 2: has no text to rank$"):
         SoftqueryRanker(threads=1).run(QUERY, [Document(content="a"), Document(meta={"a": 1})])
     with pytest.raises(ConfigError, match="^expected a name or a folder as text, got Matcher"):

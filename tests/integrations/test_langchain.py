@@ -91,6 +91,9 @@ def test_mistakes_are_named(faq):
         SoftqueryReranker(model=IndexRetriever(index=str(faq)))
     with pytest.raises(ConfigError, match="^index must be an Index or its folder, got 7$"):
         IndexRetriever(index=7)
+    for refused in (IndexRetriever, SoftqueryReranker):
+        with pytest.raises(ValueError, match="Extra inputs are not permitted"):
+            refused(**({"index": faq} if refused is IndexRetriever else {}), k=3)
     with pytest.raises(ValueError, match="content"):
         IndexRetriever(index=str(faq), content="title")
 

@@ -161,8 +161,8 @@ def _request(
         prefix=prefix,
         min_length=lengths[0],
         max_length=lengths[1],
-        banned=tuple(words[0]),
-        required=tuple(words[1]),
+        ban=tuple(words[0]),
+        require=tuple(words[1]),
         rules=given if rules else None,  # type: ignore[arg-type]
         rank="both_ways" if rank == "both-ways" else "likelihood",
     )

@@ -106,7 +106,8 @@ class Canvas:
 
         drawn = self.text(0, 0, text, size=size, weight="bold")
         figure = self.axes.figure
-        box = drawn.get_window_extent(FigureCanvasAgg(figure).get_renderer())
+        agg: Any = FigureCanvasAgg(figure)
+        box = drawn.get_window_extent(agg.get_renderer())
         drawn.remove()
         return float(box.width) * _UNITS_PER_INCH / float(figure.dpi)
 

@@ -22,7 +22,7 @@ from softquery.explain.canvas import (
 )
 from softquery.explain.colours import NUM_LEVELS, Side, ink_on, level_of, ramp
 from softquery.explain.heat_map import LEGEND_TICKS, LEGEND_WIDTH, HeatMap
-from softquery.explain.lettering import fitted, visible
+from softquery.explain.lettering import LABEL_ROOM, fitted, visible
 from softquery.explain.reason_png import draw_reasons, reason_texts
 from softquery.explain.text_weights import TextWeights
 
@@ -96,7 +96,7 @@ def draw_answer(corner: Canvas, alignment: measures.HasAnswer) -> None:
     corner.text(0, 37, word, size=22, weight="bold")
     for row, chance in enumerate(measures.chances(alignment)):
         y, weight = measures.bar_at(row), "bold" if chance.chosen else "normal"
-        label = fitted(visible(chance.label), 12.5, measures.LABEL_ROOM)
+        label = fitted(visible(chance.label), 12.5, LABEL_ROOM)
         length = max(measures.BAR_WIDTH * min(chance.probability, 1.0), 2.0)
         corner.text(0, y, label, size=12, weight=weight)
         corner.box(measures.BAR_AT, y - 9, measures.BAR_WIDTH, 9, TRACK)

@@ -29,7 +29,7 @@ from softquery.explain.layout import (
     percent,
     text_question,
 )
-from softquery.explain.lettering import escaped, fitted, isolated, visible
+from softquery.explain.lettering import LABEL_ROOM, escaped, fitted, isolated, visible
 from softquery.explain.reason_svg import reasons_markup
 from softquery.explain.text_weights import TextWeights
 from softquery.language import filled_in, localised
@@ -160,7 +160,7 @@ def answer_markup(alignment: HasAnswer) -> str:
 def _bar(chance: Chance, y: float) -> str:
     chosen, strong = (" chosen", " strong") if chance.chosen else ("", "")
     length = max(measures.BAR_WIDTH * min(chance.probability, 1.0), 2.0)
-    label = escaped(fitted(visible(chance.label), 12.5, measures.LABEL_ROOM))
+    label = escaped(fitted(visible(chance.label), 12.5, LABEL_ROOM))
     return (
         f'<text class="text{strong}" y="{y:g}" font-size="12.5">{label}</text>'
         f'<rect class="track" x="{measures.BAR_AT:g}" y="{y - 9:g}"'

@@ -120,6 +120,7 @@ class SoftqueryDocumentEmbedder(_ModelComponent):
     @component.output_types(documents=list[Document])  # type: ignore[untyped-decorator]
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
         """The same documents, each with its `embedding`; those that were given stay as they are."""
+        _check_documents(documents)
         self.warm_up()
         texts = [self._text(each) for each in documents]
         vectors = vectors_of(self._opened, texts, dimensions=self.dimensions)
@@ -237,7 +238,18 @@ def _name(given: Any) -> str:
     return given
 
 
+def _check_documents(documents: object) -> None:
+    """Refuse texts where documents are expected; Haystack itself checks connections alone."""
+    if not isinstance(documents, list):
+        raise TypeError(f"expected a list of documents, got {documents!r:.60}")
+    for row, document in enumerate(documents, 1):
+        if not isinstance(document, Document):
+            message = f"expected a Document, found {document!r:.40}"
+            raise InputError(message, source="the documents", row=row)
+
+
 def _contents(documents: Sequence[Document]) -> list[str]:
+    _check_documents(documents)
     for row, document in enumerate(documents, 1):
         if document.content is None:
             raise InputError("has no text to rank", source="the documents", row=row)

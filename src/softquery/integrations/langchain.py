@@ -24,7 +24,7 @@ try:
     from langchain_core.documents import BaseDocumentCompressor, Document
     from langchain_core.embeddings import Embeddings
     from langchain_core.retrievers import BaseRetriever
-    from pydantic import PrivateAttr
+    from pydantic import ConfigDict, PrivateAttr
 except ImportError:
     raise MissingExtra("langchain", needed_for="LangChain") from None
 
@@ -52,6 +52,10 @@ class SoftqueryEmbeddings(Embeddings):  # type: ignore[misc]
         self.dimensions = dimensions
         self._opened = open_model(model, "encode", threads=threads)
 
+    def __repr__(self) -> str:
+        cut = "" if self.dimensions is None else f", dimensions={self.dimensions}"
+        return f"{type(self).__name__}({self.model!r}{cut})"
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text."""
         return vectors_of(self._opened, texts, dimensions=self.dimensions)
@@ -72,6 +76,9 @@ class IndexRetriever(BaseRetriever):  # type: ignore[misc]
         content: The column that becomes `page_content`; all columns and the score are `metadata`.
         threads: Threads of one search, for an index that is opened here.
     """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    """An option of another name, such as LangChain's frequent `k`, is refused, not ignored."""
 
     index: Any
     top_k: int = 5
@@ -122,6 +129,8 @@ class SoftqueryReranker(BaseDocumentCompressor):  # type: ignore[misc]
     >>> kept[0].page_content
     'Someone eats.'
     """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     model: Any = "match-en"
     top_k: int | None = 5

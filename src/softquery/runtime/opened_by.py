@@ -36,7 +36,7 @@ def opened_by(call: str) -> Callable[[Kind], Kind]:
 
         ours = signature(kind.__init__)
         own = [each for name, each in ours.parameters.items() if name != "self"]
-        kind.__new__ = new
+        type.__setattr__(kind, "__new__", new)
         kind.__signature__ = ours.replace(parameters=own, return_annotation=Parameter.empty)
         return kind
 

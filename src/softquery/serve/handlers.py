@@ -308,7 +308,7 @@ class GenerateHandler:
         options = request.options
         lengths = [1 + len(text) // 4 for text in request.texts]
         kept = getattr(options.strategy, "size", 1) * (1 + (options.rank == "both_ways"))
-        kept *= 1 + len(options.banned) // BANNED + len(options.required) // REQUIRED
+        kept *= 1 + len(options.ban) // BANNED + len(options.require) // REQUIRED
         items = [(text, options) for text in request.texts]
         yield SplitRequest(items, [length * kept for length in lengths], sum(lengths))
 

@@ -172,7 +172,7 @@ class Service:
         served = self.catalogue.find("generate", model)
         options = request.options
         self.check_texts(request.texts)
-        self.check_texts([options.prefix, *options.banned, *options.required])
+        self.check_texts([options.prefix, *options.ban, *options.require])
         return served, (await self.ask(served, "generate", request)).answers
 
     async def fill(

@@ -148,7 +148,7 @@ def test_candidates_by_both_ways(kinds):
 
 @pytest.mark.parametrize(("banned", "required", "times"), [(0, 0, 1), (1000, 0, 5), (99, 20, 3)])
 def test_words_to_look_out_for_cost_more(banned, required, times):
-    how = GenerateRequest(banned=("a",) * banned, required=("b",) * required)
+    how = GenerateRequest(ban=("a",) * banned, require=("b",) * required)
     plain, rich = (
         next(GenerateHandler("poet", None).split(GenerationRequest(["春风又绿"], each))).costs
         for each in (GenerateRequest(), how)

@@ -35,21 +35,25 @@ def test_lengths_follow_the_source_unless_they_are_asked_for():
         GenerateRequest(min_length=3, max_length=2)
     with pytest.raises(ConfigError, match="unknown rule 'rhyme'"):
         GenerateRequest(rules=("rhyme",))
+    with pytest.raises(ConfigError, match="^ban must be a list of words, got 'dog'$"):
+        GenerateRequest(ban="dog")
+    with pytest.raises(ConfigError, match="^max_length must be a whole number, got '9'$"):
+        GenerateRequest(max_length="9")
 
 
 def test_words_become_tokens():
     number = PIPELINE.token_id("c")
-    assert number in rules(banned=("c",)).banned
+    assert number in rules(ban=("c",)).banned
     assert UNK_ID in rules().banned
-    assert rules(required=("c",)).required == (number,)
+    assert rules(require=("c",)).required == (number,)
     assert rules(prefix="c d").prefix == tuple(PIPELINE.encode_ids(["c d"])[0][1:-1])
-    assert rules(banned=("c d",)).constraint is not None
+    assert rules(ban=("c d",)).constraint is not None
     with pytest.raises(InputError, match="banned: the model's vocabulary does not hold 'zebra'"):
-        rules(banned=("zebra",))
+        rules(ban=("zebra",))
     with pytest.raises(InputError, match=r"'c d' is 2 tokens of the model \(c d\)"):
-        rules(required=("c d",))
+        rules(require=("c d",))
     with pytest.raises(InputError, match="token 'c' is required, but not allowed"):
-        rules(required=("c",), banned=("c",))
+        rules(require=("c",), ban=("c",))
 
 
 def test_a_prefix_that_the_model_lacks_is_named():
@@ -59,15 +63,15 @@ def test_a_prefix_that_the_model_lacks_is_named():
 
 def test_words_are_checked_whatever_the_source():
     maker = RuleMaker(PIPELINE, "free", None)
-    maker.check_words(GenerateRequest(prefix="a b c d", required=("d",), banned=("c d d",)))
+    maker.check_words(GenerateRequest(prefix="a b c d", require=("d",), ban=("c d d",)))
     with pytest.raises(InputError, match="the prefix holds token 'c', which is banned"):
-        maker.check_words(GenerateRequest(prefix="c", banned=("c",)))
+        maker.check_words(GenerateRequest(prefix="c", ban=("c",)))
     with pytest.raises(InputError, match="required: the model's vocabulary does not hold 'zebra'"):
-        maker.check_words(GenerateRequest(required=("zebra",)))
+        maker.check_words(GenerateRequest(require=("zebra",)))
     with pytest.raises(
         InputError, match="2 required tokens do not fit into the remaining length of 1"
     ):
-        maker.check_words(GenerateRequest(required=("a", "b"), max_length=1))
+        maker.check_words(GenerateRequest(require=("a", "b"), max_length=1))
 
 
 @pytest.mark.parametrize("asked", [{"max_length": 3}, {"min_length": 1}], ids=str)

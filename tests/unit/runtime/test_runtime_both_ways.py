@@ -57,7 +57,7 @@ def test_an_explanation_is_of_the_text_that_comes_first(poet):
 
 def test_a_line_without_a_text_stays_without_one(poet):
     banned = tuple(f"w{number}" for number in range(20, 96))
-    request = GenerateRequest(strategy=Beam(size=2), banned=banned, rank="both_ways")
+    request = GenerateRequest(strategy=Beam(size=2), ban=banned, rank="both_ways")
     hopeless = " ".join(f"w{number}" for number in range(20))
     assert [len(each) for each in poet.generate([hopeless, "w1"], request)] == [0, 1]
     assert poet.generate([hopeless], request) == [[]]

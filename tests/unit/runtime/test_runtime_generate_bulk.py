@@ -40,7 +40,7 @@ def answers(poet, **asked):
     ("asked", "said"),
     [
         ({"prefix": "w3"}, "the prefix 'w3' breaks the rules at its token 'w3'"),
-        ({"required": ("w3",)}, "token 'w3' is required, but not allowed"),
+        ({"require": ("w3",)}, "token 'w3' is required, but not allowed"),
         ({"prefix": "w8 w9"}, "the prefix has 2 tokens, more than the longest length, 1"),
     ],
     ids=str,
@@ -58,7 +58,7 @@ def test_a_source_that_contradicts_what_is_asked_is_named(poet, asked, said):
 
 def test_words_that_no_source_could_keep_to_stop_the_run(poet):
     with pytest.raises(InputError, match="^banned: the model's vocabulary does not hold 'zebra'"):
-        list(poet.rows_within_rules(ROWS, request(banned=("zebra",)), lambda error: None))
+        list(poet.rows_within_rules(ROWS, request(ban=("zebra",)), lambda error: None))
 
 
 def test_another_request_does_not_go_on_with_the_same_file(poet, tmp_path):
@@ -71,7 +71,7 @@ def test_another_request_does_not_go_on_with_the_same_file(poet, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         answer_rows(answers(poet), broken(), output)
     with pytest.raises(InputError, match="was written with another model, backend or options"):
-        answer_rows(answers(poet, banned=("w3",)), iter(ROWS), output)
+        answer_rows(answers(poet, ban=("w3",)), iter(ROWS), output)
 
 
 def test_rules_are_made_once_and_may_be_forgotten_meanwhile(poet, monkeypatch):
@@ -116,7 +116,7 @@ class Noted:
 def choosy(poet):
     """Answers with few words, so that long sources have none."""
     banned = tuple(f"w{number}" for number in range(20, 96))
-    return BulkAnswers(poet, GenerateRequest(strategy=Greedy(), banned=banned))
+    return BulkAnswers(poet, GenerateRequest(strategy=Greedy(), ban=banned))
 
 
 def test_a_source_without_a_text_stops_the_run(choosy, tmp_path):

@@ -44,9 +44,9 @@ class GenerateRequest:
     """Fewest tokens."""
     max_length: int | None = None
     """Most tokens; by default twice the source's and twenty."""
-    banned: tuple[str, ...] = ()
+    ban: tuple[str, ...] = ()
     """Words that may not come."""
-    required: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
     """Words that must come, each one token of the model's."""
     rules: tuple[CoupletRule, ...] | None = None
     """Rules of couplets; by default those of the bundle: its form and its repeats."""
@@ -55,6 +55,12 @@ class GenerateRequest:
     well the upper line is predicted from each (see `ranked_both_ways`)."""
 
     def __post_init__(self) -> None:
+        for name, words in (("ban", self.ban), ("require", self.require)):
+            if isinstance(words, str):
+                raise ConfigError(f"{name} must be a list of words, got {words!r:.40}")
+        for name, count in (("min_length", self.min_length), ("max_length", self.max_length)):
+            if isinstance(count, bool) or not isinstance(count, (int, type(None))):
+                raise ConfigError(f"{name} must be a whole number, got {count!r:.40}")
         if self.min_length < 0 or (self.max_length is not None and self.max_length < 1):
             raise ConfigError("min_length must not be negative and max_length at least 1")
         if self.max_length is not None and self.min_length > self.max_length:
@@ -199,8 +205,8 @@ class RuleMaker:
         # A sign that the model lacks is taken from the upper line of a couplet.
         if UNK_ID in prefix and self.characters is None:
             raise InputError(f"prefix: the model's vocabulary does not hold {request.prefix!r:.80}")
-        required = tuple(self._single(word) for word in request.required)
-        return prefix, required, [self._known(word, "banned") for word in request.banned]
+        required = tuple(self._single(word) for word in request.require)
+        return prefix, required, [self._known(word, "banned") for word in request.ban]
 
     def _without_phrases(self, rules: Rules, phrases: list[tuple[int, ...]]) -> Rules:
         if not phrases:

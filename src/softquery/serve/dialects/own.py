@@ -238,8 +238,8 @@ class GenerateBody(RequestBody):
         options = GenerateRequest(
             strategy=Beam(size=max(self.beam, self.n_best), num_best=self.n_best),
             prefix=self.prefix,
-            banned=tuple(self.ban),
-            required=tuple(self.require),
+            ban=tuple(self.ban),
+            require=tuple(self.require),
             rules=None if self.rules is None else tuple(self.rules),
             rank=self.rank,
         )
@@ -262,7 +262,7 @@ class FillBody(RequestBody):
 
     def request(self) -> FillingRequest:
         """The request to the engine."""
-        return FillingRequest(self.texts, FillRequest.of(self.top_k, self.candidates))
+        return FillingRequest(self.texts, FillRequest.of(self.top_k, self.candidates or None))
 
 
 class ClassifyBody(TextsBody):
