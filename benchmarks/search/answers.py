@@ -1,6 +1,6 @@
 """How much of an answer a row's vector should hold: InsuranceQA by domains, several shares.
 
-    python benchmarks/search/answers.py --data DATA --output answers.json
+    python benchmarks search answers --data DATA --output answers.json
 
 A row is the first of several questions that have the same answer, with that answer; the others (at
 most two) are asked. Beside them stand as many rows whose answer no other question has, at least 60,

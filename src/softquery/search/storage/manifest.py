@@ -344,7 +344,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_share(value: object) -> bool:
-    return _is_number(value) and 0 <= value <= 1  # type: ignore[operator]
+    return _is_number(value) and bool(0 <= value <= 1)  # type: ignore[operator]
 
 
 def _are_groups(value: object) -> bool:
