@@ -2,19 +2,24 @@
 
     python benchmarks generate couplets prepare --couplets DIR --verses DIR --output DATA
     python benchmarks generate couplets train --data DATA --jobs 2
+    python benchmarks generate couplets train --data DATA --without-verses --only 'couplet-*' \
+        --results architectures.jsonl
     python benchmarks generate couplets report
 
 `prepare` writes couplets.tsv, verses.tsv and dev.tsv (dev is of couplets) with a header. `train`
 first makes a bundle that knows the characters of both and has learnt nothing (one step at a rate of
 nearly 0), so that all runs share a vocabulary and their perplexities can be compared; then it
 trains on couplets only, on verses only, and on verses and then couplets. Rows are added to
-`couplets.jsonl` as runs finish; what stands there is not run again.
+`couplets.jsonl` as runs finish; what stands there is not run again. With `--without-verses` it asks
+what attention is worth: five recipes of equal size on couplets alone, whose vocabulary is that of
+the couplets, the same for all; `report` then says by how much each is behind the Transformer.
 """
 
 import argparse
 import fnmatch
 import lzma
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +38,25 @@ RUNS: dict[str, tuple[str | None, tuple[str, ...]]] = {
     "couplets": (NOTHING, LEARNT),
     "both": ("verses", LEARNT),
 }
+
+
+ARCHITECTURES = ("couplet-rnn", "couplet-rnn-every-step", "couplet-bahdanau", "couplet-luong",
+                 "couplet-zh")  # fmt: skip
+"""Recipes of equal size, the Transformer last; each run bears its recipe's name."""
+
+
+def planned(options: argparse.Namespace) -> list[Planned]:
+    """The runs that were asked for, seed by seed."""
+    chosen = [(name, options.recipe, init, settings) for name, (init, settings) in RUNS.items()]
+    if options.without_verses:
+        chosen = [(recipe, recipe, None, LEARNT) for recipe in ARCHITECTURES]
+    return [
+        Planned(name=name, recipe=recipe, data=options.data, seed=seed,
+                settings=settings, init=init)
+        for seed in range(1, options.seeds + 1)
+        for name, recipe, init, settings in chosen
+        if any(fnmatch.fnmatch(name, only) for only in options.only.split(","))
+    ]  # fmt: skip
 
 
 def prepare(options: argparse.Namespace) -> None:
@@ -59,14 +83,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    runs = [
-        Planned(name=name, recipe=options.recipe, data=options.data, seed=seed,
-                settings=settings, init=init)
-        for seed in range(1, options.seeds + 1)
-        for name, (init, settings) in RUNS.items()
-        if any(fnmatch.fnmatch(name, only) for only in options.only.split(","))
-    ]  # fmt: skip
-    train_all(runs, work=options.work, results=options.results, jobs=options.jobs,
+    train_all(planned(options), work=options.work, results=options.results, jobs=options.jobs,
               more=options.set, seconds=options.seconds, show=shown)  # fmt: skip
 
 
@@ -87,9 +104,22 @@ def report(options: argparse.Namespace) -> None:
     print("| --- " * (len(names) + 3) + "|")
     for name in dict.fromkeys(row["name"] for row in rows):
         devs = [row["dev"] for row in rows if row["name"] == name]
-        cells = [spread([dev[key] for dev in devs if dev[key] is not None]) for key in names]
+        cells = [spread([dev[key] for dev in devs if dev.get(key) is not None]) for key in names]
         free = spread([dev["without_rules"]["repeats_rightly"] for dev in devs])
         print(f"| {name} | {len(devs)} | {' | '.join(cells)} | {free} |")
+    for line in behind(rows):
+        print(line)
+
+
+def behind(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """How much larger each recipe's perplexity is than the Transformer's of the same seed."""
+    of = {(row["name"], row["seed"]): row["dev"]["perplexity"] for row in rows}
+    for name in ARCHITECTURES[:-1]:
+        seeds = [seed for one, seed in of if one == name and (ARCHITECTURES[-1], seed) in of]
+        ratios = [of[name, seed] / of[ARCHITECTURES[-1], seed] - 1 for seed in seeds]
+        if ratios:
+            mean, *by_seed = (f"{100 * each:+.1f} %" for each in (statistics.mean(ratios), *ratios))
+            yield f"{name}: perplexity {mean} ({', '.join(by_seed)})"
 
 
 def spread(values: list[float]) -> str:
@@ -111,6 +141,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="*", help="names of runs, such as 'verses,both'")
+    parser.add_argument("--without-verses", action="store_true", help="what attention is worth")
     parser.add_argument("--recipe", default="couplet", help="or couplet-zh, the shipped size")
     parser.add_argument("--seconds", type=float, help="for train: stop then, to be gone on with")
     parser.add_argument("--set", action="append", default=[], help="a further setting")

@@ -32,7 +32,7 @@ def files(rows: Rows, part: str) -> list[str]:
 
 
 def cell(row: dict[str, Any], *, interval: bool) -> str:
-    told = f"{row['accuracy']:.1f}"
+    told = f"{100 * row['right'] / row['n']:.1f}"
     if interval:
         told += f" ({row['interval'][0]:.1f} to {row['interval'][1]:.1f})"
     return told
