@@ -38,6 +38,7 @@ def predicted(formulas: Formulas, case: MeasuredCase) -> dict[str, float]:
         return {
             "seconds": formulas.index_seconds(rows, words),
             "disk": formulas.index_disk(rows, words),
+            "memory": formulas.indexing_memory(rows, words),
         }
     return {
         "seconds": formulas.search_seconds(rows),
@@ -73,7 +74,7 @@ def main() -> None:
                     cases.append(measure_match(folder, rows, SHORT))
                 else:
                     cases.append(measure_index(folder, rows, SHORT))
-                    cases.append(measure_search(folder / index_name(rows, SHORT), rows, SHORT))
+                    cases.append(measure_search(folder / index_name(rows, SHORT), rows, SHORT)[0])
             found = {"rates": asdict(rates), "cases": [compared(formulas, each) for each in cases]}
             given.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             print(json.dumps(found["cases"][-1]["ratio"]))

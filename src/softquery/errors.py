@@ -49,6 +49,10 @@ class InputError(SoftqueryError):
         super().__init__(f"{place}: {self.message}" if place else self.message)
 
 
+class StoreError(InputError):
+    """A database that holds an index and cannot be asked at the moment, or failed at it."""
+
+
 class ConfigError(SoftqueryError):
     """A setting that is unknown or does not fit."""
 

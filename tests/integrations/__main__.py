@@ -36,6 +36,7 @@ def try_one(integration: Integration, python: Path) -> dict[str, Any]:
     report = PLACE / f"{integration.name}.xml"
     report.unlink(missing_ok=True)
     words = [str(python), "-m", "pytest", "-rs", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    words += ["-o", "junit_family=xunit1"]  # which has properties of tests
     doctests = ["--doctest-modules", "--pyargs", *integration.doctests]
     asked = [*integration.files(), *(doctests if integration.doctests else [])]
     code = subprocess.run([*words, *asked], cwd=ROOT, env=clean()).returncode
@@ -43,7 +44,7 @@ def try_one(integration: Integration, python: Path) -> dict[str, Any]:
         raise SystemExit(f"{integration.name}: no test ran (pytest ended with {code})")
     found, reasons = outcomes(report)
     number, ours, *others = versions(python, "softquery", *integration.shown)
-    return {
+    record = {
         "packages": dict(zip(integration.shown, others, strict=True)),
         "python": number,
         "softquery": ours,
@@ -54,6 +55,8 @@ def try_one(integration: Integration, python: Path) -> dict[str, Any]:
         "reasons": reasons,
         "date": datetime.now(timezone.utc).date().isoformat(),
     }
+    measured = told(report)
+    return {**record, "measured": measured} if measured else record
 
 
 def versions(python: Path, *packages: str) -> list[str]:
@@ -80,6 +83,15 @@ def outcomes(report: Path) -> tuple[Counter[str], dict[str, int]]:
         else:
             counts["passed"] += 1
     return counts, dict(reasons)
+
+
+def told(report: Path) -> dict[str, str]:
+    """What tests recorded as a property: the name of the test, and what it measured."""
+    return {
+        f"{case.get('name')}, {each.get('name')}": str(each.get("value"))
+        for case in ElementTree.parse(report).iter("testcase")
+        for each in case.iter("property")
+    }
 
 
 def main() -> int:

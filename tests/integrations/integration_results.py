@@ -19,6 +19,10 @@ an environment is pinned in `tests/integrations/versions/`. Why tests were skipp
 records beside this page.
 
 """
+MEASURED = """
+## What the tests measured
+
+"""
 COLUMNS = ("integration", "packages", "Python", "softquery", *COUNTS, "date")
 
 
@@ -34,7 +38,14 @@ def page() -> str:
     """The page of results, made of the records that are there."""
     rule = "|".join("---:" if column in COUNTS else "---" for column in COLUMNS)
     head = f"| {' | '.join(COLUMNS)} |\n|{rule}|\n"
-    return BEGINNING + head + "".join(_row(name, record) for name, record in records().items())
+    found = records()
+    table = head + "".join(_row(name, record) for name, record in found.items())
+    measured = [
+        f"- {name}, `{test}`: {value}\n"
+        for name, record in found.items()
+        for test, value in record.get("measured", {}).items()
+    ]
+    return BEGINNING + table + (MEASURED + "".join(measured) if measured else "")
 
 
 def records() -> dict[str, Any]:

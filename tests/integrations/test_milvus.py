@@ -5,7 +5,17 @@ import random
 import time
 
 import pytest
-from store_cases import KILLS, NUM_QUERIES, NUM_ROWS, Writer, compare, folder, questions, reworded
+from store_cases import (
+    KILLS,
+    NUM_QUERIES,
+    NUM_ROWS,
+    Writer,
+    compare,
+    folder,
+    questions,
+    reworded,
+    told,
+)
 from store_writer import ROWS, SLOTS, batch
 
 from softquery.errors import InputError
@@ -197,8 +207,7 @@ def test_100_000_questions(address, tmp_path, record_property):
     index = folder(rows, tmp_path / "large.sq")
     stored = migrate(index, address)
     found = compare(index, stored, reworded(rows, NUM_QUERIES))
-    record_property("comparison", repr(found))
-    print(found)
+    record_property("comparison", told(NUM_ROWS, NUM_QUERIES, found))
     assert found["same_first"] >= 0.99, found
     assert found["within_1e-4"] >= 0.99, found
 
@@ -213,7 +222,7 @@ def leave(index):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_kills_leave_whole_rows_and_true_counts(address):
+def test_kills_leave_whole_rows_and_true_counts(address, record_property):
     draw = random.Random(5)
     index = StoreIndex.build(batch("x", 0), address, model="match-en", settings=SETTINGS)
     matcher, first, num_repaired = index.matcher, 1, 0
@@ -237,5 +246,6 @@ def test_kills_leave_whole_rows_and_true_counts(address):
             assert number == slots[slot] or (is_last and number == newest - SLOTS)
         num_repaired += newest > writer.committed
         first = newest + 1
-    print(f"{num_repaired} of {KILLS} kills left a change that was begun")
+    done = f"{num_repaired} of {KILLS} kills left a change that was begun, and each was repaired"
+    record_property("kills", done)
     assert index.search(f"parcel number {first - 1}", stages=["words"])

@@ -1,8 +1,8 @@
 """`softquery bench rates`: what a pair, a stored question and a request cost on this machine.
 
 Commands run as a user runs them, in processes of their own with one thread, on small inputs of two
-sizes and two lengths. What is noted is CPU seconds: unlike those on the clock, they hardly depend
-on what else the machine does.
+sizes and two lengths. What is noted is CPU seconds: unlike those on the clock, they depend little
+on what else the machine does; graphs of vectors, which wait for memory, aside.
 """
 
 import csv
@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from os import PathLike
 from pathlib import Path
@@ -30,6 +31,8 @@ MATCHED = {SHORT: (1_000, 11_000), LONG: (1_000, 5_000)}
 """Rows of small inputs by words, for pairs."""
 STORED = {SHORT: (1_000, 4_000, 40_000), LONG: (1_000, 4_000)}
 """The same for questions; more than 4,096 have a graph."""
+GRAPHS = (10_000, 20_000, 40_000, 80_000)
+"""Vectors after which the time of building a graph is noted; each twice as many as before."""
 RANKED = (20, 60)
 """Candidates of a request."""
 VOCABULARY = 30_000
@@ -47,7 +50,8 @@ class MeasuredCase:
     words: int
     rows: int
     seconds: float
-    """CPU seconds: of the whole command, or per request for `search` and `rank`."""
+    """CPU seconds: of the whole command, of a graph alone, or per request for `search`, `words`
+    (a search by words alone) and `rank`."""
     memory: int
     """Largest resident memory in bytes."""
     disk: int = 0
@@ -89,13 +93,15 @@ def measure_rates(
     *,
     matched: Mapping[int, tuple[int, ...]] = MATCHED,
     stored: Mapping[int, tuple[int, ...]] = STORED,
+    graphs: Sequence[int] = GRAPHS,
     say: Callable[[str], None] = print,
 ) -> Rates:
-    """Measure every case, which takes one to two minutes on a quiet machine.
+    """Measure every case, which takes about two minutes on a quiet machine.
 
     Args:
         matched: Rows by words of the pairs that are matched.
         stored: Rows by words of the questions that are indexed.
+        graphs: Vectors of a growing graph.
         say: Called with each line of progress.
     """
     from softquery import __version__
@@ -111,7 +117,9 @@ def measure_rates(
             cases.append(measure_index(folder, rows, words))
         for rows in sorted(stored[SHORT])[-2:]:
             say(f"search: {QUERIES} queries to {rows:,} questions")
-            cases.append(measure_search(folder / index_name(rows, SHORT), rows, SHORT))
+            cases += measure_search(folder / index_name(rows, SHORT), rows, SHORT)
+        say(f"graph: {max(graphs):,} vectors")
+        cases += measure_graph(graphs)
         for words in WORDS:
             for count in RANKED:
                 say(f"rank: {count} candidates of {words} words")
@@ -162,10 +170,26 @@ def measure_index(folder: Path, rows: int, words: int) -> MeasuredCase:
     )
 
 
-def measure_search(index: Path, rows: int, words: int) -> MeasuredCase:
-    """A search, in a process of its own that is asked many."""
-    task = {"verb": "search", "index": str(index), "words": words}
-    return MeasuredCase(verb="search", words=words, rows=rows, **_measured_here(task))
+def measure_search(index: Path, rows: int, words: int) -> list[MeasuredCase]:
+    """A search, and one by words alone, each in a process of its own that is asked many."""
+    stages = {"search": None, "words": ["words"]}
+    tasks = {
+        verb: {"verb": "search", "index": str(index), "words": words, "stages": each}
+        for verb, each in stages.items()
+    }
+    return [
+        MeasuredCase(verb=verb, words=words, rows=rows, **_measured_here(task))
+        for verb, task in tasks.items()
+    ]
+
+
+def measure_graph(sizes: Sequence[int]) -> list[MeasuredCase]:
+    """The graph of the vectors of questions alone, which grows from each size to the next."""
+    found = _measured_here({"verb": "graph", "sizes": sorted(sizes)})
+    return [
+        MeasuredCase(verb="graph", words=SHORT, rows=rows, seconds=seconds, memory=found["memory"])
+        for rows, seconds in zip(sorted(sizes), found["seconds"], strict=True)
+    ]
 
 
 def measure_rank(count: int, words: int) -> MeasuredCase:
@@ -204,15 +228,19 @@ def _measured_here(task: dict[str, Any]) -> dict[str, Any]:
     return measured_in_process("rates", task, {"OMP_NUM_THREADS": "1"})
 
 
-def _measure_task(task: dict[str, Any]) -> dict[str, float]:
-    """CPU seconds per call, and memory at the end."""
+def _measure_task(task: dict[str, Any]) -> dict[str, Any]:
+    """CPU seconds per call, or at each size of a graph, and memory at the end."""
     from softquery.bench.measure_one import peak_megabytes
 
-    if task["verb"] == "search":
+    seconds: float | list[float]
+    if task["verb"] == "graph":
+        seconds = _seconds_of_graph(task["sizes"])
+    elif task["verb"] == "search":
         from softquery.search import open_index
 
         index = open_index(task["index"], threads=1)
-        seconds = _per_call(index.find, sample_queries(task["words"]))
+        find = partial(index.find, stages=task["stages"])
+        seconds = _per_call(find, sample_queries(task["words"]))
     else:
         from softquery.runtime import load_matcher
 
@@ -222,6 +250,24 @@ def _measure_task(task: dict[str, Any]) -> dict[str, float]:
         bodies = [texts[place : place + count + 1] for place in range(0, len(texts), count + 1)]
         seconds = _per_call(lambda body: matcher.rank(body[0], body[1:]), bodies)
     return {"seconds": seconds, "memory": int(1024 * 1024 * peak_megabytes())}
+
+
+def _seconds_of_graph(sizes: Sequence[int]) -> list[float]:
+    """CPU seconds after which a graph has each number of vectors."""
+    import numpy as np
+
+    from softquery.runtime import load_sentence_encoder
+    from softquery.search.storage.vector_recall import new_graph
+
+    texts = sample_texts(sizes[-1], SHORT, seed=STORED_SEED)
+    vectors = load_sentence_encoder("embed-en", threads=1).encode(texts).astype(np.float16)
+    graph = new_graph(vectors.shape[1])
+    began, done, found = time.process_time(), 0, []
+    for size in sizes:
+        graph.add(np.arange(done, size, dtype=np.uint64), vectors[done:size], threads=1)
+        done = size
+        found.append(time.process_time() - began)
+    return found
 
 
 def _per_call(call: Callable[[Any], object], given: list[Any]) -> float:

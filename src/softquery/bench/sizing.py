@@ -3,20 +3,27 @@
 Every formula has a few constants, which follow from what `softquery bench rates` measured:
 
     match    seconds(n, w) = start + n·(a + b·w)                    bytes(n, w) = n·(c + d·w)
-    index    seconds(n, w) = start + n·(a + b·w) + g·n·log2(n)      bytes(n, w) = n·(c + d·w)
-    search   seconds(n) = a + b·log2(n)           memory(n, w) = base + bytes(n, w)
+    index    seconds(n, w) = start + n·(a + b·w + e) + graph(n)     bytes(n, w) = n·(c + d·w)
+             memory(n, w) = f + g·w + h·bytes(n, w)
+    search   seconds(n) = a + b·n                 memory(n, w) = base + bytes(n, w)
     rank     seconds(m, w) = a + m·(b + c·w)
 
-n rows, w words per text, m candidates; g is the graph of vectors, which is there from 4,096 rows
-on. Seconds are those of one core.
+n rows, w words per text, m candidates. e is there from 20,000 rows on, which are stored in parts
+and merged; the graph of vectors from 4,096 rows on. What it takes was measured at some sizes, each
+twice the one before. In between, its logarithm grows with that of n. Beyond, a row costs by as much
+more with every doubling as with the last one measured. Seconds are those of one core.
 """
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from softquery.bench.rates import LONG, SHORT, MeasuredCase, Rates
 from softquery.errors import ConfigError, InputError
+from softquery.search.changes.building import COMMIT_ROWS
 
 GRAPH_ROWS = 4096
 """Up to so many vectors are compared one by one."""
@@ -40,6 +47,48 @@ class PerText:
         return max(0.0, self.base + self.per_word * words)
 
 
+class GraphGrowth:
+    """Seconds of a graph by its rows.
+
+    A row costs more the larger the graph is: its way through the graph is longer, and what it meets
+    there lies in no cache.
+
+    Args:
+        cases: What was measured at growing sizes, each twice the one before.
+    """
+
+    def __init__(self, cases: Sequence[MeasuredCase]) -> None:
+        self.rows = [float(each.rows) for each in cases]
+        self.spent = [each.seconds for each in cases]
+        self.rates = [
+            (later - earlier) / (many - few)
+            for (earlier, later), (few, many) in zip(
+                pairwise(self.spent), pairwise(self.rows), strict=True
+            )
+        ]
+
+    def seconds(self, rows: float) -> float:
+        """To build the graph of so many rows; there is none up to a few thousand."""
+        if rows <= GRAPH_ROWS:
+            return 0.0
+        if rows > self.rows[-1]:
+            return self._beyond(rows)
+        upper = max(1, bisect_left(self.rows, rows))
+        few, many = self.rows[upper - 1 : upper + 1]
+        earlier, later = self.spent[upper - 1 : upper + 1]
+        exponent = math.log(later / earlier) / math.log(many / few)
+        return earlier * math.pow(rows / few, exponent)
+
+    def _beyond(self, rows: float) -> float:
+        size, spent, rate = self.rows[-1], self.spent[-1], self.rates[-1]
+        step = max(0.0, self.rates[-1] - self.rates[-2])
+        while size < rows:
+            rate += step
+            spent += rate * (min(2 * size, rows) - size)
+            size *= 2
+        return spent
+
+
 class Formulas:
     """Seconds and bytes as functions of rows and words.
 
@@ -53,8 +102,9 @@ class Formulas:
     def __init__(self, rates: Rates) -> None:
         self.rates = rates
         self.base_memory = self._cases("rank", SHORT)[0].memory
+        self.graph_growth = GraphGrowth(self._cases("graph", SHORT, least=3))
         _ = self.match_row, self.match_bytes, self.index_row, self.index_bytes
-        _ = self.graph, self.search_line, self.rank_text, self.rank_start
+        _ = self.merged_row, self.search_line, self.rank_text, self.rank_start
 
     def match_seconds(self, rows: float, words: float) -> float:
         """To score so many pairs."""
@@ -66,8 +116,8 @@ class Formulas:
 
     def index_seconds(self, rows: float, words: float) -> float:
         """To index so many questions in one folder."""
-        graph = self.graph * rows * math.log2(rows) if rows > GRAPH_ROWS else 0.0
-        return self._start("index") + rows * self.index_row.at(words) + graph
+        row = self.index_row.at(words) + (self.merged_row if rows > COMMIT_ROWS else 0.0)
+        return self._start("index") + rows * row + self.graph_growth.seconds(rows)
 
     def index_disk(self, rows: float, words: float) -> float:
         """Of the index."""
@@ -77,10 +127,17 @@ class Formulas:
         """Of a process that searches it: all of the index is mapped, and read sooner or later."""
         return self.base_memory + self.index_disk(rows, words)
 
+    def indexing_memory(self, rows: float, words: float) -> float:
+        """Of the process that makes the index: rows, vectors and graph, and the files it maps."""
+        smallest, few, *_, many = self._cases("index", SHORT, least=3)
+        start = PerText.through(smallest.memory, self._cases("index", LONG)[0].memory).at(words)
+        per_byte = max(0.0, (many.memory - few.memory) / (many.disk - few.disk))
+        return start + per_byte * self.index_disk(rows, words)
+
     def search_seconds(self, rows: float) -> float:
-        """Of a query."""
-        base, per_doubling = self.search_line
-        return base + per_doubling * math.log2(max(2.0, rows))
+        """Of a query: every row with one of its words is looked at, and few of the others."""
+        base, per_row = self.search_line
+        return base + per_row * rows
 
     def rank_seconds(self, count: float, words: float) -> float:
         """Of a query beside so many candidates that are sent with it."""
@@ -110,19 +167,20 @@ class Formulas:
         return PerText(base=flat.base + graph, per_word=flat.per_word)
 
     @cached_property
-    def graph(self) -> float:
-        """Seconds per row and doubling of rows."""
+    def merged_row(self) -> float:
+        """Seconds per question to merge the parts in which many are stored."""
         largest = self._cases("index", SHORT)[-1]
-        flat = self._start("index") + largest.rows * self.index_row.at(SHORT)
-        return max(0.0, (largest.seconds - flat) / (largest.rows * math.log2(largest.rows)))
+        once = self._start("index") + largest.rows * self.index_row.at(SHORT)
+        graph = self.graph_growth.seconds(largest.rows)
+        return max(0.0, (largest.seconds - once - graph) / largest.rows)
 
     @cached_property
     def search_line(self) -> tuple[float, float]:
-        """Seconds of a query to one row, and what each doubling of rows adds."""
-        few, many = self._cases("search", SHORT)[:2]
-        doublings = math.log2(many.rows / few.rows)
-        per_doubling = max(0.0, (many.seconds - few.seconds) / doublings)
-        return many.seconds - per_doubling * math.log2(many.rows), per_doubling
+        """Seconds of a query to no row, and what each row adds, which a search by words tells."""
+        few, many = self._cases("words", SHORT)[:2]
+        per_row = max(0.0, (many.seconds - few.seconds) / (many.rows - few.rows))
+        largest = self._cases("search", SHORT)[-1]
+        return max(0.0, largest.seconds - per_row * largest.rows), per_row
 
     @cached_property
     def rank_text(self) -> PerText:
@@ -149,10 +207,10 @@ class Formulas:
         found = [self._cases(verb, words)[1] for words in (SHORT, LONG)]
         return PerText.through(*(each.disk / each.rows for each in found))
 
-    def _cases(self, verb: str, words: int) -> list[MeasuredCase]:
+    def _cases(self, verb: str, words: int, *, least: int = 2) -> list[MeasuredCase]:
         cases = self.rates.cases
         found = [each for each in cases if (each.verb, each.words) == (verb, words)]
-        if len(found) < 2:
+        if len(found) < least:
             raise ConfigError(f"the rates lack {verb} at {words} words; measure them anew")
         return sorted(found, key=lambda each: each.rows)
 

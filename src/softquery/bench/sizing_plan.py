@@ -11,7 +11,7 @@ BUSY = 0.6
 MONTH = 730.0
 """Hours of a month."""
 MANY_PAIRS = 1e9
-PROVEN_ROWS = 1e5
+PROVEN_ROWS = 1e6
 """Stored questions up to which formulas were compared with what was measured."""
 MOST_ROWS = 1e8
 """Stored questions beyond which a folder, and a single PostgreSQL, are the wrong place."""
@@ -27,12 +27,10 @@ TOO_LARGE = (
 )
 OTHER_ENGINE = (
     "for so many questions use an engine made for it, such as a cluster of Milvus, and let "
-    "softquery rank what that recalls: the folder's formulas were not tried beyond 100,000 rows"
+    "softquery rank what that recalls: the folder's formulas were not tried beyond a million rows"
 )
-UNTRIED = "beyond 100,000 rows these figures are extrapolated"
-SHARDS = (
-    "index parts at the same time, and search them as one: softquery serve --index 'parts/*.sq'"
-)
+UNTRIED = "beyond a million rows these figures are extrapolated"
+SHARDS = "index it in parts, and search them as one: softquery serve --index 'parts/*.sq'"
 
 
 def needs(formulas: Formulas, wanted: Wanted) -> tuple[list[Need], list[str]]:
@@ -52,7 +50,9 @@ def needs(formulas: Formulas, wanted: Wanted) -> tuple[list[Need], list[str]]:
             notes.append(SPREAD)
     if wanted.questions:
         found.append(_bulk(wanted, "index", *_index(formulas, wanted)))
-        if formulas.index_seconds(wanted.questions, wanted.words) > 3600 * wanted.hours:
+        takes_long = formulas.index_seconds(wanted.questions, wanted.words) > 3600 * wanted.hours
+        takes_room = formulas.indexing_memory(wanted.questions, wanted.words) > wanted.memory
+        if takes_long or takes_room:
             notes.append(SHARDS)
         if formulas.index_memory(wanted.questions, wanted.words) > wanted.memory:
             notes.append(TOO_LARGE)
@@ -76,7 +76,7 @@ def _match(formulas: Formulas, wanted: Wanted) -> tuple[float, float, float]:
 def _index(formulas: Formulas, wanted: Wanted) -> tuple[float, float, float]:
     rows, words = wanted.questions, wanted.words
     disk = formulas.index_disk(rows, words)
-    return formulas.index_seconds(rows, words), formulas.index_memory(rows, words), disk
+    return formulas.index_seconds(rows, words), formulas.indexing_memory(rows, words), disk
 
 
 def _bulk(wanted: Wanted, part: str, seconds: float, memory: float, disk: float) -> Need:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from softquery.answers import Filled, Generated, Match
-from softquery.errors import SoftqueryError, counted
+from softquery.errors import SoftqueryError, StoreError, counted
 from softquery.measure.word_scores import unit_rows
 from softquery.search import IndexView, SearchResult
 from softquery.search.query.filters import Where
@@ -265,6 +265,8 @@ class Service:
             raise Fault(FaultKind.TOO_LARGE, str(error)) from None
         except Fault:
             raise
+        except StoreError:  # whose message tells where the database is
+            raise _no_store(self.engine.retry_after()) from None
         except SoftqueryError as error:
             raise Fault(FaultKind.VALIDATION, str(error)) from None
         known.update(model=served.name, tokens=result.num_tokens, computed=time.perf_counter())
@@ -291,6 +293,14 @@ def _timed_out(seconds: float, retry_after: int) -> Fault:
     return Fault(
         FaultKind.UNAVAILABLE,
         f"not answered within {seconds:g} s",
+        headers={"Retry-After": str(retry_after)},
+    )
+
+
+def _no_store(retry_after: int) -> Fault:
+    return Fault(
+        FaultKind.UNAVAILABLE,
+        "the database of this index cannot be asked at the moment; try again",
         headers={"Retry-After": str(retry_after)},
     )
 

@@ -14,7 +14,7 @@ from mutating import SEARCHES, mutated
 from serving import Process, in_thread, wait_for
 from test_serve_document import run_schemathesis
 
-from softquery.errors import InputError
+from softquery.errors import InputError, StoreError
 from softquery.search import Index
 from softquery.serve import Limits, Settings
 from softquery.serve.catalogue import open_catalogue
@@ -323,6 +323,22 @@ def test_changes_of_others_are_seen_and_damage_is_not(shop, tmp_path):
         client.ask("/v1/search", query)
         wait_for(lambda: client.ask("/v1/search", query).status == 200, 3)
         assert [hit["id"] for hit in client.ask("/v1/search", query).json()["hits"]] == ["new"]
+
+
+def test_a_database_that_is_gone_is_no_fault_of_the_client(asked, catalogue_of_shop, monkeypatch):
+    index = catalogue_of_shop.indexes[0].model
+    gone = StoreError("connection refused", source="postgresql://reader@db.example/shop#faq")
+
+    def steps(*given, **options):
+        raise gone
+
+    monkeypatch.setattr(index, "steps", steps)
+    refused = asked.ask("/v1/search", {"query": ENGLISH})
+    assert refused.status == 503
+    assert int(refused.headers["retry-after"]) >= 1
+    assert "db.example" not in str(refused.json())
+    monkeypatch.undo()
+    assert asked.ask("/v1/search", {"query": ENGLISH}).status == 200
 
 
 def test_a_damaged_index_is_refused_at_the_start(shop, tmp_path):

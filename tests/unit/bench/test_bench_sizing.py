@@ -12,6 +12,7 @@ from softquery.bench.rates import (
     SHORT,
     MeasuredCase,
     Rates,
+    measure_graph,
     measure_match,
     read_rates,
     sample_texts,
@@ -31,13 +32,20 @@ from softquery.bench.sizing_plan import (
 from softquery.errors import ConfigError, InputError
 
 MEASURED = Path(__file__).resolve().parents[3] / "benchmarks" / "scale" / "sizing.json"
-START, PAIR, PER_WORD, GRAPH = 1.0, 1e-4, 1e-5, 2e-5
+START, PAIR, PER_WORD, MERGED = 1.0, 1e-4, 1e-5, 3e-5
+GRAPH = {10_000: 0.5, 20_000: 1.5, 40_000: 5.5, 80_000: 17.5}
+"""Seconds by rows: 100 µs more per row with every doubling."""
 
 
 def case(verb, words, rows, seconds, disk=0.0, memory=100_000_000):
     return MeasuredCase(
         verb=verb, words=words, rows=rows, seconds=seconds, memory=memory, disk=round(disk)
     )
+
+
+def indexing_memory(words, disk):
+    """Beside the smallest index that is made."""
+    return 10_000_000 * words + 2 * (disk - 1_000 * 400 * words)
 
 
 def made_rates():
@@ -48,13 +56,16 @@ def made_rates():
         for rows in (1_000, 11_000):
             cases.append(case("match", words, rows, START + rows * row, rows * (40 + 10 * words)))
         for rows in (1_000, 4_000):
-            cases.append(case("index", words, rows, START + rows * row, rows * 400 * words))
+            index = case("index", words, rows, START + rows * row, rows * 400 * words)
+            cases.append(replace(index, memory=indexing_memory(words, index.disk)))
         for count in (20, 60):
             cases.append(case("rank", words, count, 1e-3 + count * row))
-    graph = 40_000 * GRAPH * math.log2(40_000)
-    seconds = START + 40_000 * (PAIR + SHORT * PER_WORD) + graph
-    cases.append(case("index", SHORT, 40_000, seconds, 40_000 * (400 * SHORT + 900)))
-    cases += [case("search", SHORT, rows, 1e-3 * math.log2(rows)) for rows in (4_000, 40_000)]
+    seconds = START + 40_000 * (PAIR + SHORT * PER_WORD + MERGED) + GRAPH[40_000]
+    index = case("index", SHORT, 40_000, seconds, 40_000 * (400 * SHORT + 900))
+    cases.append(replace(index, memory=indexing_memory(SHORT, index.disk)))
+    cases += [case("graph", SHORT, rows, seconds) for rows, seconds in GRAPH.items()]
+    for verb, base in (("search", 3e-3), ("words", 1e-3)):
+        cases += [case(verb, SHORT, rows, base + 1e-8 * rows) for rows in (4_000, 40_000)]
     return Rates(processor="made up", version="0", cases=tuple(cases))
 
 
@@ -68,12 +79,37 @@ def test_the_formulas_recover_the_constants(formulas, rows, words):
     row = PAIR + words * PER_WORD
     assert formulas.match_seconds(rows, words) == pytest.approx(START + rows * row)
     assert formulas.match_disk(rows, words) == pytest.approx(rows * (40 + 10 * words))
-    graph = GRAPH * rows * math.log2(rows) if rows > 4096 else 0
-    assert formulas.index_seconds(rows, words) == pytest.approx(START + rows * row + graph)
-    assert formulas.index_disk(rows, words) == pytest.approx(rows * (400 * words + 900))
+    merged = MERGED if rows > 20_000 else 0
+    spent = START + rows * (row + merged) + formulas.graph_growth.seconds(rows)
+    assert formulas.index_seconds(rows, words) == pytest.approx(spent)
+    disk = rows * (400 * words + 900)
+    assert formulas.index_disk(rows, words) == pytest.approx(disk)
+    memory = 1e7 * words + 2 * disk
+    assert formulas.indexing_memory(rows, words) == pytest.approx(memory)
     assert formulas.index_memory(rows, words) == pytest.approx(1e8 + rows * (400 * words + 900))
-    assert formulas.search_seconds(rows) == pytest.approx(1e-3 * math.log2(rows))
+    assert formulas.search_seconds(rows) == pytest.approx(3e-3 + 1e-8 * rows)
     assert formulas.rank_seconds(100, words) == pytest.approx(1e-3 + 100 * row)
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds"),
+    [
+        (4_096, 0),
+        (10_000, 0.5),
+        (math.sqrt(20_000 * 40_000), math.sqrt(1.5 * 5.5)),
+        (80_000, 17.5),
+        (100_000, 17.5 + 20_000 * 4e-4),
+        (1e6, 17.5 + 80_000 * 4e-4 + 160_000 * 5e-4 + 320_000 * 6e-4 + 360_000 * 7e-4),
+    ],
+)
+def test_every_doubling_of_a_graph_costs_more_per_row_by_the_same(formulas, rows, seconds):
+    assert formulas.graph_growth.seconds(rows) == pytest.approx(seconds)
+
+
+def test_a_graph_takes_longer_the_larger_it_is(formulas):
+    sizes = [5_000, 9_999, 10_001, 39_999, 40_001, 79_999, 80_001, 1e6, 1e9, 1e15]
+    spent = [formulas.graph_growth.seconds(rows) for rows in sizes]
+    assert spent == sorted(spent)
 
 
 def test_machines_finish_in_time_and_no_fewer_would(formulas):
@@ -106,7 +142,8 @@ def test_a_service_keeps_its_queues_short(formulas):
         ({"pairs": 1e9, "hours": 1000}, [ALL_PAIRS]),
         ({"questions": 1e5}, []),
         ({"questions": 1e7, "memory": 1e12}, [UNTRIED]),
-        ({"questions": 1e5, "memory": 1e8}, [TOO_LARGE]),
+        ({"questions": 1e5, "memory": 6e8}, [SHARDS]),
+        ({"questions": 1e5, "memory": 1e8}, [SHARDS, TOO_LARGE]),
         ({"questions": 1e5, "hours": 0.01}, [SHARDS]),
         ({"questions": 1e9}, [SHARDS, TOO_LARGE, OTHER_ENGINE]),
     ],
@@ -146,10 +183,11 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
         read_rates(path)
 
 
-def test_rates_that_lack_a_case_are_refused():
+@pytest.mark.parametrize("verb", ["search", "words", "graph"])
+def test_rates_that_lack_a_case_are_refused(verb):
     rates = made_rates()
-    cases = tuple(each for each in rates.cases if each.verb != "search")
-    with pytest.raises(ConfigError, match="the rates lack search at 10 words"):
+    cases = tuple(each for each in rates.cases if each.verb != verb)
+    with pytest.raises(ConfigError, match=f"the rates lack {verb} at 10 words"):
         Formulas(replace(rates, cases=cases))
 
 
@@ -161,31 +199,53 @@ def test_a_command_is_measured(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pairs.tsv"]
 
 
+def test_a_graph_is_measured_while_it_grows():
+    pytest.importorskip("usearch", reason='needs "softquery[search]"')
+    few, many = measure_graph((200, 400))
+    assert (few.rows, many.rows) == (200, 400)
+    assert 0 < few.seconds < many.seconds
+    assert many.memory > 10_000_000
+
+
 def test_sample_texts_have_frequent_words_and_rare_ones():
     words = " ".join(sample_texts(500, 10, seed=1)).split()
     assert len(words) == 5_000
     assert 500 < len(set(words)) < 3_500
 
 
-def test_what_was_measured_but_the_time_of_indexing_lies_within_a_quarter():
-    """By the recorded run: at a hundred thousand rows, and for pairs at a million."""
-    recorded = json.loads(MEASURED.read_text(encoding="utf-8"))
-    rates = recorded["rates"]
-    cases = tuple(MeasuredCase(**each) for each in rates["cases"])
+@pytest.fixture(scope="module")
+def recorded():
+    """Cases that were run, and what the formulas say by the rates of the same machine."""
+    found = json.loads(MEASURED.read_text(encoding="utf-8"))
+    cases = tuple(MeasuredCase(**each) for each in found["rates"]["cases"])
     formulas = Formulas(Rates(processor="", version="", cases=cases))
+    return formulas, [MeasuredCase(**each["case"]) for each in found["cases"]]
+
+
+def test_what_was_measured_lies_within_a_quarter(recorded):
+    """At a hundred thousand rows and at a million; what docs/scale.md says is further off aside."""
+    formulas, cases = recorded
     seen = set()
-    for each in recorded["cases"]:
-        found = MeasuredCase(**each["case"])
+    for found in cases:
         rows, words = found.rows, found.words
         seen.add((found.verb, rows))
+        said = {
+            "match": {"seconds": formulas.match_seconds, "disk": formulas.match_disk},
+            "index": {"seconds": formulas.index_seconds, "disk": formulas.index_disk},
+            "search": {"seconds": lambda rows, _: formulas.search_seconds(rows)},
+        }[found.verb]
+        for name, formula in said.items():
+            measured = getattr(found, name)
+            assert formula(rows, words) == pytest.approx(measured, rel=0.25), (found, name)
+    assert seen == {
+        (verb, rows) for verb in ("match", "index", "search") for rows in (10**5, 10**6)
+    }
+
+
+def test_memory_of_an_index_is_not_planned_too_small(recorded):
+    formulas, cases = recorded
+    for found in cases:
+        if found.verb == "index":
+            assert formulas.indexing_memory(found.rows, found.words) > 0.9 * found.memory
         if found.verb == "search":
-            assert formulas.search_seconds(rows) == pytest.approx(found.seconds, rel=0.25)
-            assert formulas.index_memory(rows, words) == pytest.approx(found.memory, rel=0.25)
-            continue
-        if found.verb == "match":
-            assert formulas.match_seconds(rows, words) == pytest.approx(found.seconds, rel=0.25)
-            assert formulas.match_disk(rows, words) == pytest.approx(found.disk, rel=0.25)
-            continue
-        # Its seconds are further off, which docs/scale.md says.
-        assert formulas.index_disk(rows, words) == pytest.approx(found.disk, rel=0.25)
-    assert seen >= {(verb, 10**5) for verb in ("match", "index", "search")} | {("match", 10**6)}
+            assert formulas.index_memory(found.rows, found.words) > 0.9 * found.memory

@@ -46,18 +46,23 @@ def write_vectors(
     """
     writer.write_array(VECTORS, vectors)
     if len(vectors) > EXACT_ROWS and not is_temporary:
-        graph = _usearch().Index(
-            ndim=vectors.shape[1],
-            metric="ip",
-            dtype="f16",
-            connectivity=CONNECTIVITY,
-            expansion_add=EXPANSION_ADD,
-            expansion_search=EXPANSION_SEARCH,
-            enable_key_lookups=False,
-        )
+        graph = new_graph(vectors.shape[1])
         graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=threads)
         # Through memory: when usearch writes the file itself, it does not report a full disk.
         writer.write(GRAPH, bytes(graph.save()))
+
+
+def new_graph(width: int) -> Any:
+    """An empty graph of usearch for vectors of a width."""
+    return _usearch().Index(
+        ndim=width,
+        metric="ip",
+        dtype="f16",
+        connectivity=CONNECTIVITY,
+        expansion_add=EXPANSION_ADD,
+        expansion_search=EXPANSION_SEARCH,
+        enable_key_lookups=False,
+    )
 
 
 class VectorIndex:

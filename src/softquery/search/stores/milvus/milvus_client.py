@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from softquery.errors import InputError, MissingExtra
+from softquery.errors import MissingExtra, StoreError
 
 Found = TypeVar("Found")
 TOKEN, USER, PASSWORD = "MILVUS_TOKEN", "MILVUS_USER", "MILVUS_PASSWORD"
@@ -39,9 +39,9 @@ class MilvusConnection:
             return work(self._client)
         except MilvusException as error:
             said = " ".join(str(error.message or error).split())[:300]
-            raise InputError(_masked(said), source=self.address) from None
+            raise StoreError(_masked(said), source=self.address) from None
         except OSError as error:
-            raise InputError(_masked(str(error)), source=self.address) from None
+            raise StoreError(_masked(str(error)), source=self.address) from None
 
     def close(self) -> None:
         """Close the connection."""

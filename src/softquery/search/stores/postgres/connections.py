@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from softquery.errors import InputError, MissingExtra
+from softquery.errors import MissingExtra, StoreError
 
 Found = TypeVar("Found")
 MOST_IDLE = 8
@@ -116,15 +116,15 @@ class Connections:
                 return
         connection.close()
 
-    def _told(self, error: Any) -> InputError:
+    def _told(self, error: Any) -> StoreError:
         """What went wrong, in one line and without secrets."""
         from psycopg import errors
 
         if isinstance(error, (errors.InvalidSchemaName, errors.UndefinedTable)):
             message = "no such index; build one with softquery index FILE --store ADDRESS"
-            return InputError(message, source=self._address)
+            return StoreError(message, source=self._address)
         if isinstance(error, errors.DuplicateSchema):
-            return InputError("exists already", source=self._address)
+            return StoreError("exists already", source=self._address)
         said = " ".join(str(error).split())[:300] or type(error).__name__
         secret = os.environ.get("PGPASSWORD")
-        return InputError(said.replace(secret, "***") if secret else said, source=self._address)
+        return StoreError(said.replace(secret, "***") if secret else said, source=self._address)
