@@ -159,6 +159,6 @@ def test_pairs_that_no_matcher_here_can_learn_from(pairs, said, tmp_path):
 def test_a_name_that_is_neither_task_nor_recipe_is_refused_as_such(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("text,label\na,b\n", encoding="utf-8")
-    answer = softquery("train", "tag", "a.csv")
+    answer = softquery("train", "tags", "a.csv")
     assert answer.code == 2
-    assert "unknown recipe 'tag'" in answer.err
+    assert "unknown recipe 'tags'" in answer.err

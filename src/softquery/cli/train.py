@@ -20,18 +20,22 @@ from softquery.cli.terminal.shared_options import AsJson, PairColumns, needs_ext
 from softquery.errors import ConfigError
 from softquery.language import localised
 
-TASKS = ("classify", "match")
+TASKS = ("classify", "match", "tag")
 """Reserved in place of a recipe's name: runs on a file."""
 
 RecipeName = Annotated[
     str,
     typer.Argument(
-        help="classify or match, to train on a file; or a recipe's name: see `softquery recipes`."
+        help="classify, match or tag, to train on a file; or a recipe's name: see `softquery "
+        "recipes`."
     ),
 ]
 DataFile = Annotated[
     Path | None,
-    typer.Argument(help="For classify and match: a table (.csv .tsv .jsonl .parquet, .gz .xz)."),
+    typer.Argument(
+        help="For classify, match and tag: a table (.csv .tsv .jsonl .parquet, .gz .xz), for tag "
+        "also CoNLL columns."
+    ),
 ]
 DataFolder = Annotated[
     Path | None,
@@ -120,7 +124,7 @@ def train(
         option = "--dev" if file is None else f"{str(file)!r:.80}"
         raise ConfigError(
             f"{option}: {recipe} is a recipe, and reads --data; a file by itself is for "
-            f"softquery train {' or '.join(TASKS)}"
+            f"softquery train {', '.join(TASKS)}"
         )
     data, output = _required(context, "data", data), _required(context, "output", output)
     _require_torch_for(recipe)

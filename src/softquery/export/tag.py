@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from softquery.bundle import Bundle
-from softquery.errors import ConfigError
+from softquery.errors import BundleError, ConfigError
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph.builder import Graph
 from softquery.export.graph.tagger import TagRanges, spell_graph, tag_graph
@@ -23,6 +23,7 @@ from softquery.models import BiLstmTagger
 from softquery.numpy_softmax import softmax
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import PREFIX, PROJECTIONS
+from softquery.runtime.tag.backend import is_word_head
 from softquery.runtime.tag.evaluate import evaluate_tagger
 from softquery.runtime.tag.model import Tagger, load_tagger
 from softquery.runtime.tag.torch import TorchTagBackend
@@ -44,6 +45,11 @@ def export_tagger(
 
     `limit` is in points of F1, or of accuracy for plain tags, and `rows` are tagged sentences.
     """
+    if is_word_head(bundle):
+        raise BundleError(
+            f"{bundle.path}: a head on a shipped model has no graphs of its own to export; it runs "
+            "without torch wherever that model does"
+        )
     if int8 and not rows:
         raise ConfigError("int8 needs tagged sentences for its gate; name a file with --data")
     check_wish(bundle, "tagger", int8=int8, limit=limit, rows=rows)

@@ -83,7 +83,7 @@ def fit_softmax(
 
     begin = np.zeros(shape[0] * shape[1]) if start is None else start.ravel().astype(np.float64)
     invert = _full if curvature == "full" else _diagonal
-    found, steps = _minimise(loss, begin, invert(rows, penalty), max_iterations, tolerance)
+    found, steps = minimise(loss, begin, invert(rows, penalty), max_iterations, tolerance)
     return SoftmaxFit(found.reshape(shape), steps)
 
 
@@ -141,14 +141,24 @@ def _diagonal(rows: Rows, penalty: float) -> Callable[[Flat], Flat]:
     return lambda flat: (inverse[:, None] * flat.reshape(len(inverse), -1)).ravel()
 
 
-def _minimise(
+def minimise(
     loss: Loss,
     point: Flat,
     by_curvature: Callable[[Flat], Flat],
     max_iterations: int,
     tolerance: float,
 ) -> tuple[Flat, int]:
-    """L-BFGS with a step that is halved until the loss falls enough."""
+    """The point where a loss is lowest by L-BFGS, and how many steps it took.
+
+    A step is halved until the loss falls enough.
+
+    Args:
+        loss: Its value and its gradient at a point.
+        point: Where to begin.
+        by_curvature: Multiplies by the inverse of a bound on the curvature.
+        max_iterations: The most steps.
+        tolerance: Stop where no entry of the gradient is larger.
+    """
     value, gradient = loss(point)
     steps: deque[tuple[Flat, Flat]] = deque(maxlen=MEMORY)
     for iteration in range(max_iterations):

@@ -18,6 +18,7 @@ from softquery.atomic import atomic_folder, write_atomically
 from softquery.bundle import Bundle, read_bundle
 from softquery.errors import BundleError, InputError, MissingExtra
 from softquery.runtime.classify.backend import is_sentence_head
+from softquery.runtime.tag.backend import is_word_head
 from softquery.sharing.bundle_files import LEGAL, copy_bounded, copy_bundle, open_plain, travelling
 from softquery.sharing.package_metadata import PackageFacts, describe, metadata, project_file
 from softquery.sharing.try_out import try_out
@@ -117,7 +118,8 @@ def _advice(bundle: Bundle, facts: PackageFacts) -> list[str]:
     notes = []
     if facts.licence is None:
         notes.append("the card states no licence, so nobody else may use it; add one to README.md")
-    if not (bundle.is_exported or bundle.config.kind == "vectors" or is_sentence_head(bundle)):
+    is_ready = bundle.is_exported or is_sentence_head(bundle) or is_word_head(bundle)
+    if not (is_ready or bundle.config.kind == "vectors"):
         notes.append("it was not exported, so whoever loads it needs torch; see softquery export")
     base = bundle.config.base
     local = [entry.name for entry in entries() if entry.origin == "local"]

@@ -5,6 +5,7 @@ from pathlib import Path
 from softquery.bundle import Bundle, read_bundle
 from softquery.runtime.classify.backend import is_sentence_head
 from softquery.runtime.kinds import kind_of
+from softquery.runtime.tag.backend import is_word_head
 
 
 def try_out(folder: Path) -> Bundle:
@@ -20,6 +21,6 @@ def try_out(folder: Path) -> Bundle:
     if bundle.config.kind == "vectors":
         opener(folder)
     else:
-        needs_no_torch = bundle.is_exported or is_sentence_head(bundle)
+        needs_no_torch = bundle.is_exported or is_sentence_head(bundle) or is_word_head(bundle)
         opener(bundle, device=None if needs_no_torch else "cpu")
     return bundle

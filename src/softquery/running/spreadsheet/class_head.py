@@ -44,6 +44,7 @@ def train_head(table: LabelledTable, dev: LabelledTable | None, options: SheetOp
         dev: Those to measure on, where they are given.
         options: Where it writes, and what it stands on.
     """
+    options.say(f"a head on a sentence encoder: about {seconds_for(len(table.rows)):.0f} seconds")
     run = replace(classify_few(), training=replace(classify_few().training, seed=options.seed))
     say = options.say
     name = "" if options.init is None else str(options.init)

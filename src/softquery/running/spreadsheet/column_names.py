@@ -32,6 +32,16 @@ PAIR_LABEL_NAMES = _names(
     "goldlabel gold class category relation target output y "
     "标签 是否相同 相同 相似 是否匹配 类别"
 )
+WORDS_NAMES = _names("tokens words text sentence content 词语 字符 文本 句子 内容")
+"""Of all words of a sentence, in one cell."""
+TAGS_NAMES = _names("tags nertags postags labels ner tag label entities 标签 标注 实体")
+"""Of the tags of a sentence in one cell, or of a word."""
+WORD_NAMES = _names("word token form character char 词 字 单词 字符")
+"""Of one word in each row."""
+SENTENCE_NAMES = _names(
+    "sentence sentenceid sentenceno sentid sid sent sentencenumber 句子 句号 句子编号 句id"
+)
+"""Of what tells the sentence of a word."""
 _FILLING = re.compile(r"[\s_\-./()（）:：#?？]+")
 
 
@@ -50,5 +60,16 @@ def is_known(name: str) -> bool:
 
 
 _KNOWN = frozenset(
-    {*TEXT_NAMES, *LABEL_NAMES, *FIRST_NAMES, *SECOND_NAMES, *PAIR_LABEL_NAMES, "id"}
+    {
+        *TEXT_NAMES,
+        *LABEL_NAMES,
+        *FIRST_NAMES,
+        *SECOND_NAMES,
+        *PAIR_LABEL_NAMES,
+        *WORDS_NAMES,
+        *TAGS_NAMES,
+        *WORD_NAMES,
+        *SENTENCE_NAMES,
+        "id",
+    }
 )

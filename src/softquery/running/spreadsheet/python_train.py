@@ -36,7 +36,7 @@ def train(
     Args:
         data: A file, or rows in memory: a data frame (pandas, polars), a data set, a list of
             mappings.
-        task: `"classify"` or `"match"`.
+        task: `"classify"`, `"match"` or `"tag"`.
         output: The folder to write; for a file by default named after it.
         columns: Our column names to those of the table, where they are not to be found.
         dev: Rows to measure on; by default some are held out.

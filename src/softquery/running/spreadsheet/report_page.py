@@ -295,7 +295,7 @@ def _mistakes(report: Found) -> str:
     after = [name for name in ("label", "predicted", "confidence", "wrong") if name in rows[0]]
     order = "The most confident first: read these before anything else."
     if report["task"] == "tag":
-        order = "Those with most wrong tags first."
+        order = "Those with most wrong tags first; only what differs is shown."
     told = _p(f"{counted(len(rows), 'row')}. {order}", "quiet")
     return _section("Mistakes", told, _unfolding(["row", *inputs, *after], rows, inputs))
 
@@ -317,9 +317,10 @@ def _suspects(report: Found) -> str:
 def _use(report: Found) -> str:
     place, verb = shlex.quote(report["name"]), report["task"]
     option = "--pairs" if verb == "match" else "--input"
+    new, other = ("new.txt", "other.conll") if verb == "tag" else ("new.csv", "other.csv")
     lines = [
-        f"softquery {verb} {option} new.csv --output answers.jsonl --model {place}",
-        f"softquery evaluate {place} --data other.csv",
+        f"softquery {verb} {option} {new} --output answers.jsonl --model {place}",
+        f"softquery evaluate {place} --data {other}",
         f"softquery serve --model {place}",
     ]
     return _section("Use it", f"<pre>{escape(chr(10).join(lines))}</pre>")

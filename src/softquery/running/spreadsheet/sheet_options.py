@@ -13,7 +13,7 @@ from softquery.running.spreadsheet.sheet import Given
 if TYPE_CHECKING:
     from softquery.training import Observer
 
-TASKS = ("classify", "match")
+TASKS = ("classify", "match", "tag")
 """Reserved in place of a recipe's name: runs on a file."""
 
 

@@ -6,7 +6,7 @@ is complete.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +21,15 @@ from softquery.files.row_files import checked_names
 from softquery.running.row_checks import at_chance, nothing_learnt
 from softquery.running.spreadsheet.labelled_rows import LabelledTable, num_repeated, read_labelled
 from softquery.running.spreadsheet.report import Report, make_report, write_report
-from softquery.running.spreadsheet.sheet_options import SheetOptions, Trained
+from softquery.running.spreadsheet.sheet_options import SheetOptions
 
 ADVICE = "More rows help most; then labels that the texts tell apart"
 HELD_OUT = "rows that were held out"
 MODEL = "model"
 """Where the bundle lies within the run's folder."""
+SHOWN = 9
+Train = Callable[[SheetOptions, str], Report]
+"""Trains on what was read, into a folder and under a name, and reports."""
 CHECKPOINT = "checkpoint.safetensors"
 
 
@@ -42,25 +45,48 @@ def train_sheet(options: SheetOptions) -> Path:
     target = options.output
     folder = target.with_name(f"{target.name}.partial")
     _check_places(target, folder, resume=options.resume)
-    table = read_labelled(options.data, options.task, checked_names(options.rename))
-    dev = _dev(options, table)
-    _tell(table, options)
+    train = _tagging(options) if options.task == "tag" else _labelling(options)
     with _kept_if_resumable(folder, options):
-        trained = _trained(table, dev, replace(options, output=folder / MODEL))
-        report = make_report(options.task, target.name, table, trained)
-        _amend(trained, table, report, target.name)
-        _complete(trained.bundle, report, options, target)
+        bundle = folder / MODEL
+        report = train(replace(options, output=bundle), target.name)
+        _amend(bundle, report, target.name)
+        _complete(bundle, report, options, target)
     return target
 
 
-def _trained(table: LabelledTable, dev: LabelledTable | None, options: SheetOptions) -> Trained:
-    if options.task == "match":
-        from softquery.running.spreadsheet.pair_sheet import train_pairs
+def _labelling(options: SheetOptions) -> Train:
+    """Read rows with labels, say what was found, and what trains on them."""
+    table = read_labelled(options.data, options.task, checked_names(options.rename))
+    dev = _dev(options, table)
+    _tell(table, options)
 
-        return train_pairs(table, dev, options)
-    from softquery.running.spreadsheet.class_sheet import train_classes
+    def train(inner: SheetOptions, name: str) -> Report:
+        if inner.task == "match":
+            from softquery.running.spreadsheet.pair_sheet import train_pairs
 
-    return train_classes(table, dev, options)
+            return make_report(inner.task, name, table, train_pairs(table, dev, inner))
+        from softquery.running.spreadsheet.class_head import train_head
+
+        return make_report(inner.task, name, table, train_head(table, dev, inner))
+
+    return train
+
+
+def _tagging(options: SheetOptions) -> Train:
+    """The same of sentences with tags."""
+    from softquery.running.spreadsheet.tag_sheet import make_tag_report, train_tags
+    from softquery.running.spreadsheet.tag_table import read_tag_table
+
+    rename = checked_names(options.rename)
+    table, dev = read_tag_table(options.data, rename), None
+    if options.dev is not None:
+        dev = read_tag_table(options.dev, rename, least=1)
+        _tell_shared(table.groups(), dev.groups(), dev.source, options)
+    _tell_lines(table.told, table.warnings, options)
+    shown = ", ".join(f"{label} {many:,}" for label, many in list(table.counts.items())[:SHOWN])
+    more = ", …" if len(table.counts) > SHOWN else ""
+    options.say(f"{counted(len(table.rows), 'sentence')}, tags in {table.scheme} ({shown}{more})")
+    return lambda inner, name: make_tag_report(name, table, train_tags(table, dev, inner))
 
 
 def _dev(options: SheetOptions, table: LabelledTable) -> LabelledTable | None:
@@ -69,12 +95,25 @@ def _dev(options: SheetOptions, table: LabelledTable) -> LabelledTable | None:
         return None
     rename = table.renamed if options.rename is None else dict(options.rename)
     dev = read_labelled(options.dev, options.task, rename, labels=table.labels, least=1)
-    known = set(table.groups())
-    shared = sum(group in known for group in dev.groups())
-    if shared:
-        many = f"{shared:,} of {counted(len(dev.rows), 'row')} of {dev.source}"
-        options.say(f"warning: {many} also stand among those that are learnt from")
+    _tell_shared(table.groups(), dev.groups(), dev.source, options)
     return dev
+
+
+def _tell_shared(
+    table: Sequence[Hashable], dev: Sequence[Hashable], source: str, options: SheetOptions
+) -> None:
+    known = set(table)
+    shared = sum(group in known for group in dev)
+    if shared:
+        many = f"{shared:,} of {counted(len(dev), 'row')} of {source}"
+        options.say(f"warning: {many} also stand among those that are learnt from")
+
+
+def _tell_lines(told: Sequence[str], warnings: Sequence[str], options: SheetOptions) -> None:
+    for line in told:
+        options.say(line)
+    for line in warnings:
+        options.say(f"warning: {line}")
 
 
 def _tell(table: LabelledTable, options: SheetOptions) -> None:
@@ -119,12 +158,16 @@ def _kept_if_resumable(folder: Path, options: SheetOptions) -> Iterator[None]:
         raise
 
 
-def _amend(trained: Trained, table: LabelledTable, report: Report, name: str) -> None:
+def _amend(folder: Path, report: Report, name: str) -> None:
     """What the bundle says of itself: the columns of the file, and what was measured."""
-    bundle = read_bundle(trained.bundle)
-    config = replace(bundle.config, columns=table.renamed)
+    bundle = read_bundle(folder)
+    columns = {each["ours"]: each["theirs"] for each in report["columns"]}
+    # Tagged files are found by their form, and texts to tag have other columns than those.
+    config = replace(bundle.config, columns=None if report["task"] == "tag" else columns)
     figures: dict[str, Any] = report["figures"]
-    chance = at_chance("accuracy", figures["accuracy"], report["most_frequent_label"], HELD_OUT)
+    is_f1 = report["task"] == "tag" and "f1" in figures  # of labels by themselves elsewhere
+    metric = "f1" if is_f1 else "accuracy"
+    chance = at_chance(metric, figures[metric], report.get("most_frequent_label", 0.0), HELD_OUT)
     if chance is not None:
         report["warnings"].append(nothing_learnt([chance], ADVICE))
     training = {
@@ -134,10 +177,10 @@ def _amend(trained: Trained, table: LabelledTable, report: Report, name: str) ->
         "learnt": chance is None,
     }
     metrics = {**bundle.metrics, "dev": figures, "training": training}
-    bounds = figures.get("accuracy_interval")
+    bounds = figures.get(f"{metric}_interval")
     number = CardNumber(
-        metric="accuracy",
-        value=figures["accuracy"],
+        metric=metric,
+        value=figures[metric],
         n=figures["n"],
         data=report["held_out"],
         interval=None if bounds is None or None in bounds else (bounds[0], bounds[1]),
@@ -147,9 +190,9 @@ def _amend(trained: Trained, table: LabelledTable, report: Report, name: str) ->
         f'load("{MODEL}")', f'load("{name}")'
     )
     card = with_section(card, "Numbers", number_lines([number]))
-    write_text(trained.bundle / CONFIG, to_json(config.to_dict()))
-    write_text(trained.bundle / METRICS, to_json(metrics))
-    write_text(trained.bundle / CARD, card)
+    write_text(folder / CONFIG, to_json(config.to_dict()))
+    write_text(folder / METRICS, to_json(metrics))
+    write_text(folder / CARD, card)
 
 
 def _complete(bundle: Path, report: Report, options: SheetOptions, target: Path) -> None:

@@ -7,9 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import TagSet
+from softquery.bundle import Bundle
 from softquery.decoding import viterbi
 
 Floats = NDArray[np.float32]
+WORD_HEAD = "word-head"
+"""The model of a tagger that is a head on a shipped model, as a bundle's config names it."""
+
+
+def is_word_head(bundle: Bundle) -> bool:
+    """Whether a bundle is a head on a shipped model, which has no graphs of its own."""
+    return bundle.config.kind == "tagger" and bundle.config.model["name"] == WORD_HEAD
 
 
 class Chain(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softquery.answers import Scheme, TagError, misfit
+from softquery.answers import Scheme, TagError, TagSet, misfit
 from softquery.errors import InputError
 from softquery.files import TaggedSentence
 from softquery.measure import TagReport, by_length, f1_of_counts, measure_slices, ratio_of_counts
@@ -18,7 +18,7 @@ from softquery.runtime.tag.scheme_detection import written_scheme
 class TagEvaluation:
     """Gold tags and answers, both in the model's own scheme."""
 
-    tagger: Tagger
+    tags: TagSet
     rows: list[TaggedSentence]
     gold: list[list[str]]
     predicted: list[list[str]]
@@ -27,13 +27,13 @@ class TagEvaluation:
 
     def report(self) -> dict[str, Any]:
         """Precision, recall and F1 of spans, and accuracy of words, with bootstrap intervals."""
-        if not self.tagger.tags.has_spans:
+        if not self.tags.has_spans:
             return TagReport.of(self.gold, self.predicted).to_dict()
         return TagReport.of(
             self.gold,
             self.predicted,
-            gold_spans=[self.tagger.tags.spans(tags) for tags in self.gold],
-            predicted_spans=[self.tagger.tags.spans(tags) for tags in self.predicted],
+            gold_spans=[self.tags.spans(tags) for tags in self.gold],
+            predicted_spans=[self.tags.spans(tags) for tags in self.predicted],
         ).to_dict()
 
     def slices(self, by: str) -> list[dict[str, Any]]:
@@ -45,8 +45,8 @@ class TagEvaluation:
             )
         groups = by_length([len(row.tokens) for row in self.rows])
         pairs = list(zip(self.gold, self.predicted, strict=True))
-        if self.tagger.tags.has_spans:
-            spans = [tuple(set(self.tagger.tags.spans(tags)) for tags in pair) for pair in pairs]
+        if self.tags.has_spans:
+            spans = [tuple(set(self.tags.spans(tags)) for tags in pair) for pair in pairs]
             counts = [(len(one & other), len(other), len(one)) for one, other in spans]
             parts = measure_slices(groups, {"f1": f1_of_counts}, *np.array(counts).T)
         else:
@@ -57,7 +57,7 @@ class TagEvaluation:
 
     def mistakes(self) -> list[dict[str, Any]]:
         """Sentences with a wrong tag, those with most of them first."""
-        write = self.tagger.tags.write
+        write = self.tags.write
         found = [
             {
                 "tokens": row.tokens,
@@ -87,7 +87,9 @@ def evaluate_tagger(
     scheme = given or _scheme(tagger, rows)
     gold = [_gold(tagger, row, scheme) for row in rows]
     words = [row.tokens for row in rows]
-    return TagEvaluation(tagger, list(rows), gold, tagger.own_tags(words), tagger.num_cut(words))
+    return TagEvaluation(
+        tagger.tags, list(rows), gold, tagger.own_tags(words), tagger.num_cut(words)
+    )
 
 
 def _scheme(tagger: Tagger, rows: Sequence[TaggedSentence]) -> Scheme:

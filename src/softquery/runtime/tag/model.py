@@ -14,7 +14,7 @@ from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
 from softquery.runtime.model_repr import model_repr
 from softquery.runtime.opened_by import opened_by
-from softquery.runtime.tag.backend import Chain, Floats, decode_tags
+from softquery.runtime.tag.backend import Chain, Floats, decode_tags, is_word_head
 from softquery.text import TextPipeline, in_parts, rejoined
 
 Text = str | Sequence[str]
@@ -54,6 +54,11 @@ class Tagger:
 
     def __repr__(self) -> str:
         return model_repr(self, tags=self.tags.labels)
+
+    @property
+    def report(self) -> dict[str, Any] | None:
+        """What a run on a file found and measured, as its `report.json` has it; None without."""
+        return self.bundle.report
 
     def predict(self, texts: Sentences, *, progress: bool = False) -> list[Tagged]:
         """The tags of each text, in the scheme that the bundle writes."""
@@ -118,6 +123,10 @@ def load_tagger(
     if is_bert(bundle):
         network = open_bert(bundle, backend, threads, device)
         return Tagger(bundle, pipeline, BertTagBackend(network, pipeline))
+    if is_word_head(bundle):
+        from softquery.runtime.tag.word_head import open_word_head
+
+        return Tagger(bundle, pipeline, open_word_head(bundle, backend, threads, device))
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.tag.onnx import OnnxTagBackend
 
