@@ -56,7 +56,7 @@ class AnswerVectors:
         if texts:
             found = self._vectors.of(list(texts.values()), [])
             self._known.update(zip(texts, found, strict=True))
-        with_answer = own.copy()
+        with_answer: Floats = own.copy()
         for place, key in enumerate(keys):
             if key in self._known:
                 vector = own[place] + self._share * self._known[key]
