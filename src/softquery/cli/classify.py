@@ -14,6 +14,7 @@ from softquery.cli.terminal.answer_file import (
     note_cuts,
 )
 from softquery.cli.terminal.console import print_json, print_table
+from softquery.cli.terminal.default_model import model_for, model_for_rows
 from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError
 from softquery.language import localised
@@ -21,13 +22,21 @@ from softquery.language import localised
 if TYPE_CHECKING:
     from softquery.runtime import Classifier
 
+ClassifierModel = Annotated[
+    str | None,
+    typer.Option(
+        help="A name or a folder; by default sentiment-en or sentiment-zh, by the language of the "
+        "texts.",
+        autocompletion=options.model_names,
+    ),
+]
 MOST_LABELS = 5
 """More of them are shown with the likeliest first."""
 
 
 def classify(
     texts: options.Texts = None,
-    model: options.Model = "sentiment-en",
+    model: ClassifierModel = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -65,7 +74,8 @@ def classify(
         if explain is not None and len(given) > 1:
             raise ConfigError("--explain shows one text; give only one")
         options.check_explain(explain)
-        classifier: Classifier = load_kind("classifier", model, backend, threads)
+        name = model_for("classify", model, given)
+        classifier: Classifier = load_kind("classifier", name, backend, threads)
         if explain is not None:
             classifier.explain(given[0]).plot(explain)
             options.note_why(explain)
@@ -74,7 +84,8 @@ def classify(
     if explain is not None:
         raise ConfigError("--explain shows one text; give it in quotes")
     ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
-    answer_in_bulk("classifier", ModelWords(model, backend, threads), ask)
+    name = model_for_rows("classify", "classifier", model, ask)
+    answer_in_bulk("classifier", ModelWords(name, backend, threads), ask)
 
 
 def _some(classifier: "Classifier", texts: list[str], as_json: bool) -> None:

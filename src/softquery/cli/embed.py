@@ -208,7 +208,7 @@ class _Wish:
     def default_model(self) -> str:
         """The shipped sentence encoder that reads these texts."""
         from softquery.files import read_sentences
-        from softquery.runtime.encode.by_language import encoder_for
+        from softquery.zoo.by_language import encoder_for
 
         if self.file is None:
             return encoder_for(self.texts, "--text")

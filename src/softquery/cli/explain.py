@@ -8,7 +8,8 @@ import typer
 
 from softquery.cli.terminal.answer_file import note_cuts
 from softquery.cli.terminal.console import note, print_json, print_table
-from softquery.cli.terminal.shared_options import AsJson, BackendName, Model, check_explain
+from softquery.cli.terminal.default_model import model_for
+from softquery.cli.terminal.shared_options import AsJson, BackendName, MatcherModel, check_explain
 from softquery.errors import ConfigError
 from softquery.language import localised
 
@@ -25,7 +26,7 @@ def explain(
     output: Annotated[
         Path | None, typer.Option(help="A picture or data: .html .svg .png .json.")
     ] = None,
-    model: Model = "match-en",
+    model: MatcherModel = None,
     layer: Annotated[
         int | None, typer.Option(min=1, help="Encoders: only this layer in the table.")
     ] = None,
@@ -51,7 +52,8 @@ def explain(
         if text is not None and not text.strip():
             raise ConfigError(f"{name} is empty")
     check_explain(output)
-    bundle = opened(model)
+    texts = (sentence1,) if sentence2 is None else (sentence1, sentence2)
+    bundle = opened(model_for("match", model, texts))
     is_encoder = bundle.config.kind in ("encoder", "sentence-encoder")
     if not is_encoder and (layer is not None or head is not None):
         raise ConfigError("--layer and --head are for an encoder, such as bert-mini-en")

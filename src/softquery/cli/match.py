@@ -14,6 +14,7 @@ from softquery.cli.terminal.answer_file import (
     note_cuts,
 )
 from softquery.cli.terminal.console import print_json, print_table
+from softquery.cli.terminal.default_model import model_for, model_for_rows
 from softquery.cli.terminal.engine_choice import chosen_engine
 from softquery.errors import ConfigError, InputError
 from softquery.language import localised
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def match(
     sentence1: Annotated[str | None, typer.Argument(help="The first sentence.")] = None,
     sentence2: Annotated[str | None, typer.Argument(help="The second sentence.")] = None,
-    model: options.Model = "match-en",
+    model: options.MatcherModel = None,
     pairs: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +61,8 @@ def match(
             raise ConfigError("--output is for --pairs FILE; one pair is printed")
         _refuse_empty(sentence1=sentence1, sentence2=sentence2)
         options.check_explain(explain)
-        matcher: Matcher = load_kind("matcher", model, backend, threads)
+        name = model_for("match", model, (sentence1, sentence2))
+        matcher: Matcher = load_kind("matcher", name, backend, threads)
         if explain is not None:
             matcher.explain(sentence1, sentence2).plot(explain)
             options.note_why(explain)
@@ -69,7 +71,8 @@ def match(
     if explain is not None:
         raise ConfigError("--explain shows one pair; give two sentences")
     ask = BulkAsk(pairs, output, columns, on_error, as_json, runs_on)
-    answer_in_bulk("matcher", ModelWords(model, backend, threads), ask)
+    name = model_for_rows("match", "matcher", model, ask)
+    answer_in_bulk("matcher", ModelWords(name, backend, threads), ask)
 
 
 def _refuse_empty(**texts: str) -> None:
@@ -97,7 +100,7 @@ def rank(
     candidates: Annotated[
         Path, typer.Option(help="One candidate per line (.txt), or a column `text` of a table.")
     ],
-    model: options.Model = "match-en",
+    model: options.MatcherModel = None,
     top_k: options.TopK = 5,
     columns: Annotated[
         str, typer.Option(help="Map our column name to the file's: text=question.")
@@ -117,8 +120,9 @@ def rank(
     rows: list[Row] = list(read_rows(candidates, columns=("text",), rename=rename))
     if not rows:
         raise InputError("holds no candidates", source=candidates)
-    matcher: Matcher = load_kind("matcher", model, backend, threads)
     texts = [row.values["text"] for row in rows]
+    name = model_for("match", model, (query, *texts))
+    matcher: Matcher = load_kind("matcher", name, backend, threads)
     try:
         hits = matcher.rank(query, texts, top_k=top_k, label=label)
     except ValueError as error:

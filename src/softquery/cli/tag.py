@@ -15,6 +15,7 @@ from softquery.cli.terminal.answer_file import (
     note_cuts,
 )
 from softquery.cli.terminal.console import print_json, print_line
+from softquery.cli.terminal.default_model import model_for, model_for_rows
 from softquery.cli.terminal.engine_choice import chosen_engine
 
 if TYPE_CHECKING:
@@ -22,12 +23,20 @@ if TYPE_CHECKING:
     from softquery.files import UntaggedText
     from softquery.runtime import Tagger
 
+TaggerModel = Annotated[
+    str | None,
+    typer.Option(
+        help="A name or a folder; by default tagger-en (parts of speech) or ner-zh (names), by "
+        "the language of the texts.",
+        autocompletion=options.model_names,
+    ),
+]
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 
 
 def tag(
     texts: options.Texts = None,
-    model: options.Model = "tagger-en",
+    model: TaggerModel = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -61,11 +70,13 @@ def tag(
     options.require_choice("--split", split, ("words", "spaces"))
     if source is None:
         options.check_given(texts or (), output, "text", printed="texts")
-        _some(load_kind("tagger", model, backend, threads), texts or [], split, as_json)
+        name = model_for("tag", model, texts or ())
+        _some(load_kind("tagger", name, backend, threads), texts or [], split, as_json)
         return
     ask = BulkAsk(source, output, columns, on_error, as_json, runs_on)
     prepare = at_spaces if split == "spaces" else iter
-    answer_in_bulk("tagger", ModelWords(model, backend, threads), ask, prepare=prepare)
+    name = model_for_rows("tag", "tagger", model, ask)
+    answer_in_bulk("tagger", ModelWords(name, backend, threads), ask, prepare=prepare)
 
 
 def _some(tagger: "Tagger", texts: list[str], split: str, as_json: bool) -> None:

@@ -28,6 +28,13 @@ Model = Annotated[
     str,
     typer.Option(help="A name from the zoo, or a bundle's folder.", autocompletion=model_names),
 ]
+MatcherModel = Annotated[
+    str | None,
+    typer.Option(
+        help="A name or a folder; by default match-en or match-zh, by the language of the texts.",
+        autocompletion=model_names,
+    ),
+]
 AnswersOutput = Annotated[
     str | None,
     typer.Option(

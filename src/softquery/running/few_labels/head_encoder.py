@@ -11,12 +11,12 @@ from softquery.errors import ConfigError, counted
 from softquery.recipes.few_labels import HeadSettings
 from softquery.running.run_options import Say
 from softquery.runtime.classify.sentence_head import WindowedVectors, open_vectors
-from softquery.runtime.encode.by_language import SHIPPED_ENCODERS
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.graphs import reading_settings
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.text import TextPipeline, language_name, language_of
 from softquery.zoo import entries, resolve
+from softquery.zoo.by_language import SHIPPED_ENCODERS
 
 MOST_OTHERS = 0.1
 """Share of texts in other languages, above which a run warns."""

@@ -34,10 +34,10 @@ from softquery.runtime.kinds import check_kind
 from softquery.runtime.match.model import Matcher, load_matcher
 from softquery.text import language_name, language_of
 from softquery.zoo import resolve
+from softquery.zoo.by_language import SHIPPED_MATCHERS
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MATCHERS = {"en": "match-en", "zh": "match-zh"}
 INFERENCE, INFERENCES = "nli-en", {"entailment", "neutral", "contradiction"}
 FOLDS = 5
 MOST_READ = 10_000
@@ -116,17 +116,17 @@ def _named(table: LabelledTable, options: SheetOptions) -> tuple[str, str]:
     if options.init is not None:
         return str(options.init), "as named"
     counts = Counter(language_of(text) for text in table.texts)
-    known = Counter({code: many for code, many in counts.items() if code in MATCHERS})
+    known = Counter({code: many for code, many in counts.items() if code in SHIPPED_MATCHERS})
     if not known or sum(known.values()) < len(table.rows) / 2:
         raise InputError(
-            f"most texts are in no language that {' or '.join(MATCHERS.values())} reads; name a "
-            "matcher with --init",
+            f"most texts are in no language that {' or '.join(SHIPPED_MATCHERS.values())} reads; "
+            "name a matcher with --init",
             source=table.source,
         )
     language = max(known, key=lambda code: (known[code], str(code)))
     if language == "en" and set(table.labels) <= INFERENCES:
         return INFERENCE, f"labels are {', '.join(table.labels)}"
-    return MATCHERS[str(language)], f"most texts are in {language_name(str(language))}"
+    return SHIPPED_MATCHERS[str(language)], f"most texts are in {language_name(str(language))}"
 
 
 def _some(table: LabelledTable, options: SheetOptions) -> Ids:

@@ -32,7 +32,6 @@ from softquery.search.languages.part_changes import (
 )
 from softquery.search.query.filters import Where
 from softquery.search.query.index_languages import (
-    SHIPPED_MATCHERS,
     check_language,
     counted_languages,
 )
@@ -46,6 +45,7 @@ from softquery.search.storage.store import locked
 from softquery.search.tuning.tune_report import TuneReport
 from softquery.search.tuning.tune_rows import TuneSource, read_tune_rows
 from softquery.text.languages import language_of
+from softquery.zoo.by_language import SHIPPED_MATCHERS
 
 LEAST_QUERIES = 20
 """Queries in a language that its part can be tuned on."""

@@ -9,12 +9,13 @@ from pathlib import Path
 from softquery.atomic import write_text
 from softquery.errors import InputError
 from softquery.files import Row
-from softquery.search.query.index_languages import FEW, SHIPPED_MATCHERS
+from softquery.search.query.index_languages import FEW
 from softquery.search.storage.entries import PHRASINGS, QUESTION, SourceRows, phrased, phrasings_of
 from softquery.search.storage.index_files import read_json
 from softquery.search.storage.json_fields import FLAG, TEXTS, check_fields, one_of
 from softquery.search.storage.manifest import LANGUAGES
 from softquery.text.languages import language_of
+from softquery.zoo.by_language import SHIPPED_MATCHERS
 
 ENOUGH = 20
 """Rows in another language that get a part of their own, however small their share is."""

@@ -10,11 +10,10 @@ from softquery.bundle.card import card_languages
 from softquery.errors import ConfigError, InputError, counted
 from softquery.plain_files import read_plain
 from softquery.runtime.bert.backend import is_bert
-from softquery.runtime.encode.by_language import SHIPPED_ENCODERS
 from softquery.text.languages import LANGUAGES, LATIN_LANGUAGES, language_name
 from softquery.zoo import entries, shipped_folder
+from softquery.zoo.by_language import SHIPPED_ENCODERS, SHIPPED_MATCHERS
 
-SHIPPED_MATCHERS = {"en": "match-en", "zh": "match-zh"}
 FEW = 0.1
 """The share of rows that may be in another language than the others."""
 LARGEST_CARD = 1 << 20

@@ -27,7 +27,6 @@ from softquery.runtime.vectors.text_vectors import (
 )
 from softquery.search.query.answer_vectors import SHARE, AnswerVectors
 from softquery.search.query.index_languages import (
-    SHIPPED_MATCHERS,
     default_encoder,
     languages_read,
     query_note,
@@ -41,6 +40,7 @@ from softquery.search.storage.segment import EncodedRows, SegmentShape
 from softquery.search.storage.word_recall import SearchTokenizer
 from softquery.text.languages import language_of
 from softquery.zoo import resolve
+from softquery.zoo.by_language import SHIPPED_MATCHERS
 
 Floats = NDArray[np.float32]
 CHUNK = 1024
