@@ -9,7 +9,7 @@ from pathlib import Path
 
 from repository import PACKAGE, ROOT, module_name, source_files
 
-MOST_FILES = 680
+MOST_FILES = 700
 """Python files of the package."""
 LARGEST_FOLDER = 22
 """Python files of a folder, `__init__` aside: one of more holds two things."""
