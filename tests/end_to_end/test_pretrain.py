@@ -399,12 +399,21 @@ def test_two_processes_learn_what_one_learns_and_go_on_together(data, tmp_path):
 
     command = processes(data, tmp_path / "cut", *often)
     assert 9 in [finish(each).code for each in start_ranks(*command, code=code)]
+    shutil.copytree(tmp_path / "cut.partial", tmp_path / "fewer.partial")
     resumed = [finish(each) for each in start_ranks(*command, "--resume")]
     assert [each.code for each in resumed] == [0, 0], resumed
     assert "resumed at step 7" in resumed[0].err
     again = load_file(tmp_path / "cut" / "model.safetensors")
     for name, value in weights["two"].items():
         np.testing.assert_allclose(again[name], value, atol=1e-6, err_msg=name)
+
+    # One process reads on where two stopped: a window left out or read twice would show.
+    alone = softquery(*processes(data, tmp_path / "fewer", *often), "--resume")
+    assert alone.code == 0, alone.err
+    assert "resumed at step 7" in alone.err
+    fewer = load_file(tmp_path / "fewer" / "model.safetensors")
+    for name, value in weights["one"].items():
+        np.testing.assert_allclose(fewer[name], value, atol=1e-5, err_msg=name)
 
 
 def test_evaluating_is_measuring_as_after_training(trained, data):

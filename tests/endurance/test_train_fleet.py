@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import statistics
 import time
@@ -11,7 +12,9 @@ import pytest
 
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 
+import numpy as np
 from running import finish, settings, start_warm, train
+from safetensors.numpy import load_file
 from tiny_pairs import english, write_folder
 
 SEEDS = (1, 2, 3)
@@ -33,11 +36,22 @@ def last_loss(bundle):
     return statistics.mean(losses[-len(losses) // 10 :])
 
 
+def mistaken(rows, share, *, seed=1):
+    """The same rows, a share of them with the other label, so that no loss goes to zero."""
+    other = {"same": "different", "different": "same"}
+    draw = random.Random(seed)
+    return [
+        (first, second, other[label] if draw.random() < share else label)
+        for first, second, label in rows
+    ]
+
+
 def test_four_processes_learn_what_one_learns(tmp_path):
-    data = write_folder(tmp_path / "data", english(800))
+    data = write_folder(tmp_path / "data", mistaken(english(1100), 0.2))
     losses = {1: [], 4: []}
     for seed in SEEDS:
         given = words(max_steps=200, max_epochs=50, patience=50, log_every=5, seed=seed)
+        given += settings(optim={"lr": 0.002})
         train("esim", data, tmp_path / f"one-{seed}", *given)
         several = ["train", "esim", "--data", data, "--output", tmp_path / f"four-{seed}", *given]
         assert finish(start_warm(*several, "--devices", 4)).code == 0
@@ -46,7 +60,7 @@ def test_four_processes_learn_what_one_learns(tmp_path):
     print(losses)
     spread = max(statistics.stdev(each) for each in losses.values())
     assert abs(statistics.mean(losses[1]) - statistics.mean(losses[4])) < 3 * spread
-    assert statistics.mean(losses[4]) < 0.9
+    assert 0.1 < statistics.mean(losses[4]) < 0.68  # learnt, and still noticeably wrong
 
 
 @pytest.mark.parametrize("victim", [0, 1])
@@ -65,6 +79,29 @@ def test_killed_processes_are_started_anew_and_end_with_the_same_bytes(tmp_path,
     assert answer.code == 0, answer.err
     weights = [tmp_path / name / "model.safetensors" for name in ("whole", "broken")]
     assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_the_number_of_processes_may_change_and_no_row_is_lost_or_doubled(tmp_path):
+    """Four processes are killed, then two; the last one ends where one alone would have."""
+    data = write_folder(tmp_path / "data", mistaken(english(400), 0.2))
+    given = words(max_epochs=12, patience=30, log_every=5, checkpoint_seconds=0.2)
+    given += settings(model={"dropout": 0})
+    train("esim", data, tmp_path / "alone", *given)
+    command = ["train", "esim", "--data", data, *given, "--output", tmp_path / "changing"]
+    for devices, resume in ((4, []), (2, ["--resume"])):
+        process = start_warm(*command, "--devices", devices, *resume)
+        os.kill(wait_for_worker(process, 1, tmp_path / "changing.partial", set()), signal.SIGKILL)
+        answer = finish(process)
+        assert answer.code == 1
+        assert "a process was killed (signal 9); go on with --resume" in answer.err
+    answer = finish(start_warm(*command, "--resume"))
+    assert answer.code == 0, answer.err
+    assert "resumed at step" in answer.err
+    alone, changing = (
+        load_file(tmp_path / name / "model.safetensors") for name in ("alone", "changing")
+    )
+    for name, value in alone.items():
+        np.testing.assert_allclose(changing[name], value, rtol=0, atol=1e-4, err_msg=name)
 
 
 def wait_for_worker(process, rank, folder, before):

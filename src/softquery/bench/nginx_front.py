@@ -105,6 +105,18 @@ def configuration(
     )
 
 
+def find_nginx() -> str:
+    """The program, which is not on every user's path.
+
+    Raises:
+        ConfigError: nginx is not installed.
+    """
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        raise ConfigError("nginx is not installed")
+    return program
+
+
 @contextmanager
 def nginx_before(
     ports: Sequence[int], folder: Path, *, canary: Sequence[int] = ()
@@ -114,9 +126,7 @@ def nginx_before(
     Raises:
         ConfigError: nginx is not installed, or does not start.
     """
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        raise ConfigError("nginx is not installed")
+    program = find_nginx()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     file = folder / "nginx.conf"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from softquery.bench.load_test import Load
 from softquery.bench.match import measured_in_process
-from softquery.bench.nginx_front import nginx_before
+from softquery.bench.nginx_front import find_nginx, nginx_before
 from softquery.errors import ConfigError, MissingExtra
 
 OURS, RIVAL, ALONE = "softquery serve", "MiniLM-L6 behind FastAPI", "in process"
@@ -76,6 +76,8 @@ def run_serve_bench(
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtra("serve", needed_for="loading a server")
+    if replicas:
+        find_nginx()  # before minutes of measuring, not after them
     task = {"path": "/rerank", "clients": clients, "seconds": seconds, "num_texts": num_texts}
     alone: list[float] = []
     loads: dict[str, list[Load]] = {OURS: []}

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from softquery.bench.nginx_front import configuration
+from softquery.errors import ConfigError
 from softquery.serve.telemetry import Metrics
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -107,6 +108,17 @@ def test_the_load_test_runs(tmp_path):
     assert result.ratio > 0
     assert result.fairness(load) > 0
     assert len(said) == 2
+
+
+def test_replicas_without_nginx_are_refused_before_anything_is_measured(monkeypatch):
+    pytest.importorskip("fastapi")
+    from softquery.bench.serve import run_serve_bench
+
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    said = []
+    with pytest.raises(ConfigError, match="nginx is not installed"):
+        run_serve_bench("match-en", replicas=2, say=said.append)
+    assert said == []
 
 
 def test_the_configurations_of_nginx_are_what_is_tested_behind_it():
