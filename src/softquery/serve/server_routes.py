@@ -28,7 +28,7 @@ from softquery.serve.indexes.index_summary import index_facts, language_of_bundl
 from softquery.serve.json_responses import Json
 from softquery.serve.operation.readiness import Readiness
 from softquery.serve.service import Service
-from softquery.serve.settings import Limits, Settings
+from softquery.serve.settings import Settings
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -85,7 +85,7 @@ def test_a_single_word_stays_unless_it_is_a_language():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("--on-error must be stop or skip, got 'ask'", "--on-error 须为 stop 或 skip，得到的是 'ask'"),
+        ("--split must be words or spaces, got 'a'", "--split 须为 words 或 spaces，得到的是 'a'"),
         (
             "the query is in English, which match-zh and embed-zh do not read; scores mean little",
             "查询的语言是英文，match-zh 和 embed-zh 都不支持；得分没有多大意义",
