@@ -175,7 +175,8 @@ class TextCatalogue:
         pieces = _JOINTS.split(value)
         if any(" " in item for item in pieces[::2]):
             return value
-        return "".join(self.texts.get(piece, piece) for piece in pieces)
+        pieces[1::2] = (self.texts.get(joint, joint) for joint in pieces[1::2])
+        return "".join(pieces)
 
     def _filled_in(self, value: str, depth: int, *, is_text: bool = False) -> Reading:
         """What was filled in. A single word is likelier a name, unless it must be a text."""
