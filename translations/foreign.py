@@ -90,6 +90,7 @@ COMPOSED_TEXTS = (
     "{number} removed",
     "{number} encoded again",
     "{model} is chosen: {reason}",
+    "{name} and {other} are chosen, each for its language: {counted}",
     "{number} of {number_2} rows are in {language}",
     "{number} of {number_2} rows are in Chinese",
     "{number} of {number_2} rows are in English",

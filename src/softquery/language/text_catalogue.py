@@ -23,7 +23,7 @@ FEWEST_LETTERS = 5
 _JOINT = re.compile(r"; | \(|, ")
 NAMED = "language"
 """What is filled in under such a name is one of the catalogue's texts, be it a single word."""
-LISTS = frozenset({"forms", "known", "known_suffixes", "missing", "names", "options"})
+LISTS = frozenset({"forms", "known", "known_suffixes", "missing", "names", "options", "stages"})
 """What is filled in under such a name may be a list of names."""
 _JOINTS = re.compile(r"(, | and | or )")
 DEEPEST = 4
