@@ -74,11 +74,11 @@ def settings_of(kind: str, *sizes: int) -> dict[str, Any]:
     return {"model_type": kind, **dict(zip(KEPT, sizes, strict=True)), "layer_norm_eps": 1e-12}
 
 
-def ernie(options: argparse.Namespace) -> None:
-    """The encoder inside UIE-nano."""
+def ernie_weights(source: Path) -> tuple[Arrays, tuple[int, ...]]:
+    """The encoder inside UIE-nano, and its sizes in the order of `KEPT`."""
     import onnx
 
-    graph = onnx.load(options.source).graph
+    graph = onnx.load(source).graph
     constants = {
         node.output[0]: onnx.numpy_helper.to_array(node.attribute[0].t)
         for node in graph.node
@@ -102,9 +102,15 @@ def ernie(options: argparse.Namespace) -> None:
             arrays[f"{name}.weight"] = constants[f"{kind}_{number}.w_0"].T
             arrays[f"{name}.bias"] = constants[f"{kind}_{number}.b_0"]
     words, width = tables[0].shape
-    settings = settings_of("bert", words, width, layers, 4 * width, 12, 2, POSITIONS)
+    return arrays, (words, width, layers, 4 * width, 12, 2, POSITIONS)
+
+
+def ernie(options: argparse.Namespace) -> None:
+    """The encoder inside UIE-nano."""
+    arrays, sizes = ernie_weights(options.source)
     tokenizer = BertWordPieceTokenizer(str(options.vocabulary), lowercase=True)
-    write(arrays, settings, Tokenizer.from_str(tokenizer.to_str()), options.output)
+    named = Tokenizer.from_str(tokenizer.to_str())
+    write(arrays, settings_of("bert", *sizes), named, options.output)
 
 
 def transformers(options: argparse.Namespace) -> None:

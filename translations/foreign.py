@@ -63,13 +63,22 @@ COMPOSED_TEXTS = (
     "hidden_size ({size}) must be divisible by num_heads ({heads})",
     "{name} must be positive, got {value}",
     "{name} must not be negative, got {value}",
-    "{number} row is in {languages}",
-    "{number} rows are in {languages}",
+    "{number} row is in {language}",
+    "{number} rows are in {language}",
+    "{number} row is in {language}, {languages}",
+    "{number} rows are in {language}, {languages}",
+    "{number} in {language}",
+    "{number} in {language}, {languages}",
     "no mask in it; write {mask} where a word is asked for",
     'no mask in it; write {mask} instead of "{gap}"',
     "expected {kind} to start from, found {found}",
     "the query is in {language}, which {name} does not read; scores mean little",
-    "the query is in {language}, which {names} do not read; scores mean little",
+    "the query is in {language}, which {name} and {other} do not read; scores mean little",
+    "build one for each language (--language {name} and --language {other})",
+    "the number of a word",
+    'a JSON object with a list "data"',
+    "model or backend",
+    "model, backend or options",
     "no model called {name}; did you mean {near}? {known}",
     "no model called {name}; {known}",
     "tuning needs at least {least} queries, {answerable} of them with an answer; found {found}",
@@ -81,6 +90,7 @@ COMPOSED_TEXTS = (
     "{number} removed",
     "{number} encoded again",
     "{model} is chosen: {reason}",
+    "{name} and {other} are chosen, each for its language: {counted}",
     "{number} of {number_2} rows are in {language}",
     "{number} of {number_2} rows are in Chinese",
     "{number} of {number_2} rows are in English",
@@ -97,8 +107,33 @@ COMPOSED_TEXTS = (
 )
 """What the sources put together of parts that the syntax tree does not show side by side."""
 
+JOINTS = (", ", " and ", " or ")
+"""What stands between the items of a list that was filled in."""
+
+PARTS = (
+    "the context",
+    "the data",
+    "the documents",
+    "the file",
+    "the first text",
+    "the manifest",
+    "the pairs",
+    "the query",
+    "the question",
+    "the rows",
+    "the second text",
+    "the teacher",
+    "the text",
+    "the texts",
+    "the tune set",
+    "the vectors",
+)
+"""What an error without a file is about."""
+
 FOREIGN_TEXTS = {
     **dict.fromkeys(PARSER_TEXTS, "the parser of commands"),
     **dict.fromkeys(SYSTEM_TEXTS, "the operating system"),
     **dict.fromkeys(COMPOSED_TEXTS, "put together"),
+    **dict.fromkeys(JOINTS, "a list"),
+    **dict.fromkeys(PARTS, "what an error is about"),
 }

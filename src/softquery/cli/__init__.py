@@ -34,7 +34,6 @@ from softquery.cli.vectors import vectors
 
 app = typer.Typer(
     name="softquery",
-    help="Attention-based text understanding: train, measure and use models.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -92,8 +91,8 @@ def options(
 ) -> None:
     """Attention-based text understanding: train, measure and use models.
 
-    softquery demo shows the main jobs on sample files; softquery doctor looks at the
-    installation. Every verb has --help with examples, and --json for machines.
+    `softquery demo` shows the main jobs on sample files, `softquery doctor` looks at the
+    installation. `softquery VERB --help` ends with examples; with --json most verbs print data.
     """
     if quiet:
         os.environ[QUIET_VARIABLE] = "1"

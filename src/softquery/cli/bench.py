@@ -229,8 +229,6 @@ def plan(
     The formulas take what a pair, a question and a request cost on this machine, measured by
     `softquery bench rates` with match-en and embed-en. Where something other than
     softquery is the better answer, it says so.
-
-    `softquery plan --pairs 1e8 --hours 12 --cores 16`
     """
     from softquery.bench.rates import measure_rates, read_rates
     from softquery.bench.sizing import Formulas, Wanted

@@ -102,12 +102,6 @@ def add(
     Before a model gets its name it is checked as loading checks it. What is
     damaged, unknown, too large or leads elsewhere is refused, and nothing is
     left of it.
-
-    softquery models add ./my-faq --name faq-en
-
-    softquery models add faq_models-1.0-py3-none-any.whl
-
-    softquery models add hub:acme/faq-en@v2
     """
     from softquery.sharing import add as add_models
 
@@ -173,10 +167,6 @@ def pack(
     wheel as well. Version, licence, summary and description come from the card.
     Equal models give equal bytes. No build tool is needed to make it, and twine
     publishes it.
-
-    softquery models pack ./my-faq --name faq-en
-
-    pip install dist/softquery_model_faq_en-1.0-py3-none-any.whl
     """
     from softquery.sharing import pack as pack_model
 

@@ -23,6 +23,9 @@ FEWEST_LETTERS = 5
 _JOINT = re.compile(r"; | \(|, ")
 NAMED = "language"
 """What is filled in under such a name is one of the catalogue's texts, be it a single word."""
+LISTS = frozenset({"forms", "known", "known_suffixes", "missing", "names", "options", "stages"})
+"""What is filled in under such a name may be a list of names."""
+_JOINTS = re.compile(r"(, | and | or )")
 DEEPEST = 4
 """How often a text may hold a text."""
 
@@ -133,10 +136,7 @@ class TextCatalogue:
         for template in self._templates:
             values = template.values(text)
             if values is not None:
-                parts = {
-                    name: self._filled_in(value, depth, is_text=name.startswith(NAMED))
-                    for name, value in values.items()
-                }
+                parts = {name: self._named(name, value, depth) for name, value in values.items()}
                 told = {name: part.told for name, part in parts.items()}
                 known = sum(part.num_letters for part in parts.values())
                 yield Reading(_filled(template.translation, told), template.num_letters + known)
@@ -155,8 +155,28 @@ class TextCatalogue:
     def _place(self, head: str, depth: int) -> Reading:
         row = _ROW.fullmatch(head)
         if row is not None and PLACE in self.texts:
-            return Reading(_filled(self.texts[PLACE], row.groupdict()), len(", row "))
+            source = self.texts.get(row["source"], row["source"])
+            told = _filled(self.texts[PLACE], {"source": source, "row": row["row"]})
+            return Reading(told, len(", row "))
         return self._filled_in(head, depth)
+
+    def _named(self, name: str, value: str, depth: int) -> Reading:
+        """What was filled in under a name, which says what it may be."""
+        found = self._filled_in(value, depth, is_text=name.startswith(NAMED))
+        is_list = name in LISTS and not found.num_letters
+        return Reading(self._listed(value), 0) if is_list else found
+
+    def _listed(self, value: str) -> str:
+        """A list with the joints of this language; a name with a space in it stays whole.
+
+        >>> TextCatalogue({" or ": " 或 ", ", ": "、"})._listed("a, b or c")
+        'a、b 或 c'
+        """
+        pieces = _JOINTS.split(value)
+        if any(" " in item for item in pieces[::2]):
+            return value
+        pieces[1::2] = (self.texts.get(joint, joint) for joint in pieces[1::2])
+        return "".join(pieces)
 
     def _filled_in(self, value: str, depth: int, *, is_text: bool = False) -> Reading:
         """What was filled in. A single word is likelier a name, unless it must be a text."""

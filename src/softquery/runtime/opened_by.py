@@ -11,7 +11,7 @@ Kind = TypeVar("Kind", bound=type[Any])
 def opened_by(call: str) -> Callable[[Kind], Kind]:
     """Make a class refuse a name or a path as its first argument, and say what opens one.
 
-    A subclass that is made of other things has its own `__init__`, and may well take a path first.
+    A class that is derived from it and has a constructor of its own takes what that one takes.
 
     Other libraries open a model by its class, `CrossEncoder("…")`. Python's own complaint would be
     about an argument that nobody who opens a model has.
@@ -26,12 +26,18 @@ def opened_by(call: str) -> Callable[[Kind], Kind]:
     >>> Model("match-en")
     Traceback (most recent call last):
     TypeError: Model needs what is opened already; write softquery.load('match-en')
+    >>> class Named(Model):
+    ...     def __init__(self, name):
+    ...         self.name = name
+    >>> Named("match-en").name
+    'match-en'
     """
 
     def marked(kind: Kind) -> Kind:
         def new(cls: type[Any], *given: object, **named: object) -> Any:
             first = next((each for each in (*given, *named.values())), None)
-            if cls.__init__ is kind.__init__ and isinstance(first, (str, PathLike)):
+            is_opened_so = cls.__init__ is kind.__init__
+            if is_opened_so and isinstance(first, (str, PathLike)):
                 write = f"{call}({str(first)!r})"
                 raise TypeError(f"{cls.__name__} needs what is opened already; write {write}")
             return object.__new__(cls)

@@ -28,7 +28,7 @@ from softquery.serve.indexes.index_summary import index_facts, language_of_bundl
 from softquery.serve.json_responses import Json
 from softquery.serve.operation.readiness import Readiness
 from softquery.serve.service import Service
-from softquery.serve.settings import Limits, Settings
+from softquery.serve.settings import Settings
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -57,6 +57,7 @@ class Info(ResponseBody):
     max_batch_tokens: int
     max_client_batch_size: int
     auto_truncate: bool
+    tokenization_workers: int
     version: str
     models: list[dict[str, Any]]
     indexes: list[dict[str, Any]]
@@ -119,17 +120,15 @@ def _type(served: ServedModel) -> dict[str, Any]:
     return {"embedding": {"pooling": served.pooling}} if served.pooling else {served.kind: {}}
 
 
-def information(
-    served: ServedModel, catalogue: Catalogue, limits: Limits, *, uploads: bool = False
-) -> dict[str, Any]:
+def information(served: ServedModel, catalogue: Catalogue, settings: Settings) -> dict[str, Any]:
     """What `/info` says: one model as TEI describes its only one, all others, and the limits.
 
     Args:
         served: The model to begin with.
         catalogue: All models and indexes.
-        limits: How much one request may ask.
-        uploads: Whether files may be sent to be indexed.
+        settings: How much one request may ask, and whether files may be sent to be indexed.
     """
+    limits = settings.limits
     return {
         "model_id": served.name,
         "model_dtype": _dtype(served),
@@ -139,6 +138,7 @@ def information(
         "max_batch_tokens": limits.batch_tokens,
         "max_client_batch_size": limits.max_texts,
         "auto_truncate": True,
+        "tokenization_workers": settings.num_threads,  # texts are cut where they are computed
         "version": __version__,
         "models": list(map(description, catalogue.models)),
         "indexes": list(map(description, catalogue.indexes)),
@@ -149,7 +149,7 @@ def information(
             "timeout": limits.timeout,
             "max_rows": limits.max_rows,
         },
-        "uploads": uploads,
+        "uploads": settings.uploads is not None,
     }
 
 
@@ -160,8 +160,7 @@ def information_routes(service: Service, settings: Settings) -> APIRouter:
 
     def described(name: str | None) -> Json:
         (found, *_) = catalogue.named(name)
-        uploads = settings.uploads is not None
-        return Json(information(found, catalogue, settings.limits, uploads=uploads))
+        return Json(information(found, catalogue, settings))
 
     async def info() -> Json:
         """Which models and indexes are served, and within which limits."""

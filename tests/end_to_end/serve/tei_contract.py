@@ -68,5 +68,20 @@ ADDRESSES = {
         refuses=(422,),
     ),
 }
+INFO = {
+    "model_id": "text",
+    "model_dtype": "text",
+    "model_type": "object",
+    "max_concurrent_requests": "whole",
+    "max_input_length": "whole",
+    "max_batch_tokens": "whole",
+    "max_client_batch_size": "whole",
+    "auto_truncate": "yes",
+    "tokenization_workers": "whole",
+    "version": "text",
+}
+"""What `/info` must hold; the type of a model is an object with one of `MODEL_TYPES`."""
+MODEL_TYPES = {"classifier": {"id2label", "label2id"}, "embedding": {"pooling"}}
+MODEL_TYPES["reranker"] = MODEL_TYPES["classifier"]
 NOT_TAKEN = {"prompt_name": "models here have no prompts", "truncate": "of classifiers and pairs"}
 """Inputs that are numbers of tokens are not taken either: models here read texts."""

@@ -159,6 +159,16 @@ def test_without_a_good_answer_the_nearest_questions_and_a_note_are_shown(opened
     expect(near).to_have_count(0)
 
 
+def test_the_chinese_page_says_in_chinese_what_an_index_does_not_read(opened):
+    page = opened(locale="zh-CN")
+    page.select_option("#ask-model", "faq-zh")
+    page.fill("#question", "How do I reset my password?")
+    expect(page.locator("#ask .note")).to_have_text(re.compile("faq-zh 只懂中文"))
+    expect(page.locator("#ask [role=status].unseen")).to_contain_text("faq-zh 只懂中文")
+    page.get_by_label("English").check()
+    expect(page.locator("#ask .note")).to_contain_text("the query is in English")
+
+
 def test_a_column_with_few_values_filters(opened):
     page = opened()
     page.fill("#question", "How do I reset my password?")

@@ -166,6 +166,7 @@ def test_the_addresses_are_shown_and_can_be_tried(opened):
     entry.get_by_role("button", name="Try it").click()
     expect(entry.locator("pre")).to_contain_text('"score"')
     assert page.locator("details").count() > 15
+    assert page.locator("summary, caption, td", has_text="`").count() == 0
 
 
 def test_an_address_with_a_name_is_tried_with_the_first(opened):

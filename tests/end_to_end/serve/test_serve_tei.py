@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 from serving import in_thread
-from tei_contract import ADDRESSES, ERROR_TYPES, STATUSES
+from tei_contract import ADDRESSES, ERROR_TYPES, INFO, MODEL_TYPES, STATUSES
 
 import softquery
 from softquery.serve import Limits, Settings
@@ -102,6 +102,19 @@ def test_refusals_have_their_shape_and_their_types(document):
             schema = resolved(document, response["content"]["application/json"]["schema"])
             assert set(schema["required"]) == {"error", "error_type"}
             assert set(schema["properties"]["error_type"]["enum"]) == ERROR_TYPES
+
+
+def test_information_has_what_theirs_has(tei, document):
+    answer = document["paths"]["/info"]["get"]["responses"]["200"]["content"]["application/json"]
+    schema = resolved(document, answer["schema"])
+    assert set(INFO) <= set(schema["required"])
+    types = {"text": str, "whole": int, "yes": bool, "object": dict}
+    for path, wanted in (("/info", "reranker"), ("/models/elmo-en/info", "embedding")):
+        found = tei.ask(path).json()
+        assert {name: type(found[name]) for name in INFO} == {n: types[k] for n, k in INFO.items()}
+        assert {name: set(facts) for name, facts in found["model_type"].items()} == {
+            wanted: MODEL_TYPES[wanted]
+        }
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,29 @@ def test_a_single_word_stays_unless_it_is_a_language():
     assert catalogue.localise("the text is in English") == "文本是英文"
     assert catalogue.localise("the text is in Klingon") == "文本是Klingon"
     assert catalogue.localise("the model is English") == "模型是 English"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("--split must be words or spaces, got 'a'", "--split 须为 words 或 spaces，得到的是 'a'"),
+        (
+            "the query is in English, which match-zh and embed-zh do not read; scores mean little",
+            "查询的语言是英文，match-zh 和 embed-zh 都不支持；得分没有多大意义",
+        ),
+        (
+            "12 rows are in English, 3 in Chinese, 1 in Japanese, which match-en does not read",
+            "12 行是英文，3 行是中文，1 行是日文，match-en 不支持",
+        ),
+        ("the texts, row 2: is empty", "文本，第 2 行：是空的"),
+        ("salt and pepper.tsv: holds no rows", "salt and pepper.tsv：没有任何行"),
+    ],
+)
+def test_lists_and_what_an_error_is_about_are_in_chinese(text, told):
+    assert open_catalogue("zh_CN").localise(text) == told
+
+
+def test_a_name_with_a_space_is_no_list():
+    catalogue = TextCatalogue({"known are {names}": "已知：{names}", " and ": " 和 ", ", ": "、"})
+    assert catalogue.localise("known are a, b and c") == "已知：a、b 和 c"
+    assert catalogue.localise("known are bread and salt water") == "已知：bread and salt water"

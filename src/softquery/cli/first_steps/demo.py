@@ -41,8 +41,6 @@ def demo(
     your own. What needs a missing package is skipped, with the command that installs it.
 
     A second run replaces the results of the first, and nothing else in the folder.
-
-    softquery demo --samples --output .
     """
     from softquery.demo import SAMPLES, TOUR, what_is_missing, write_samples
 

@@ -16,7 +16,6 @@ import softquery
 from softquery.errors import InputError, SoftqueryError
 from softquery.language import (
     ENGLISH,
-    current_language,
     language_of_environment,
     localised,
     speaking,
@@ -174,14 +173,12 @@ def _language() -> str:
 
 
 def _run(app: typer.Typer) -> NoReturn:
-    call: Any = app
-    if current_language() != ENGLISH:
-        from softquery.cli.terminal.localised_help import localised_parser
+    from softquery.cli.terminal.localised_help import localised_parser
 
-        call = localised_parser(app)
+    parser = localised_parser(app)
     try:
         with _own_warnings():
-            code = call(prog_name="softquery", standalone_mode=False)
+            code = parser(prog_name="softquery", standalone_mode=False)
     except SoftqueryError as error:
         _leave(str(error), MISTAKE)
     except UsageError as error:

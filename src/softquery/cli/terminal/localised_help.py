@@ -1,7 +1,7 @@
-"""Help in the reader's language.
+"""Help in the reader's language, with examples, in lines as long as the terminal.
 
-Typer holds it in English. Here it is looked up as it is shown, so that nothing is translated for a
-command that shows no help.
+Typer holds it in English, in the lines of the sources. Here it is looked up as it is shown, so that
+nothing is translated for a command that shows no help.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from softquery.cli.terminal.help_examples import EXAMPLES
 from softquery.cli.terminal.line_breaks import broken_between_characters
 from softquery.language import localised
 
@@ -57,13 +58,34 @@ def _show_help(command: Any, context: Any, formatter: Any) -> None:
         for each in shown:
             until_shown.enter_context(_changed(each, _texts(each)))
         type(command).format_help(command, context, formatter)
+    _show_examples(context.command_path.partition(" ")[2])
+
+
+def _show_examples(verb: str) -> None:
+    """What to type, each command on a line without a frame, so that it can be copied."""
+    from rich.console import Console
+
+    if verb in EXAMPLES:
+        lines = [localised("Examples:"), *EXAMPLES[verb]]
+        Console(highlight=False).print(*(f" {line}" for line in lines), sep="\n", markup=False)
 
 
 def _texts(thing: Any) -> dict[str, str]:
     """The help of a command or an option, and the words that stand for its default."""
-    names = ("help", "short_help", "epilog", "show_default")
+    names = ("help", "short_help", "show_default")
     texts = {name: getattr(thing, name, None) for name in names}
-    return {name: localised(text) for name, text in texts.items() if text and text is not True}
+    return {
+        name: _flowing(localised(text)) for name, text in texts.items() if isinstance(text, str)
+    }
+
+
+def _flowing(text: str) -> str:
+    r"""A text whose paragraphs are a line each, which the terminal breaks where it ends.
+
+    >>> _flowing("What it does.\n\nOne line\nand its end.")
+    'What it does.\n\nOne line and its end.'
+    """
+    return "\n\n".join(paragraph.replace("\n", " ") for paragraph in text.split("\n\n"))
 
 
 @contextmanager

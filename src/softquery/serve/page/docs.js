@@ -6,6 +6,9 @@ import { ask, useKey } from "./asking.js";
 const place = document.getElementById("operations");
 let schemas = {};
 
+// A text with what stands between backticks as code.
+const written = (text) => text.split("`").map((part, place) => (place % 2 ? node("code", { text: part }) : part));
+
 const resolved = (schema) => (schema?.$ref ? schemas[schema.$ref.split("/").pop()] : schema) ?? {};
 
 function kindOf(schema) {
@@ -44,7 +47,7 @@ function fieldsOf(schema) {
         node("td", { text: (shape.required ?? []).includes(name) ? "required" : `default ${JSON.stringify(field.default ?? null)}` }),
       ),
     );
-    return node("table", { class: "fields" }, node("caption", { text: shape.description ?? shape.title ?? "" }), node("tbody", {}, ...rows));
+    return node("table", { class: "fields" }, node("caption", {}, ...written(shape.description ?? shape.title ?? "")), node("tbody", {}, ...rows));
   });
 }
 
@@ -76,8 +79,8 @@ const filled = (path, parameters = []) =>
 
 function operation(path, method, found) {
   const schema = found.requestBody?.content["application/json"].schema;
-  const head = node("summary", {}, node("span", { class: `method ${method.toUpperCase()}`, text: method.toUpperCase() }), node("code", { text: path }), node("span", { class: "quiet", text: found.description ?? found.summary ?? "" }));
-  const statuses = Object.entries(found.responses).map(([status, answer]) => node("tr", {}, node("th", { scope: "row", text: status }), node("td", { text: answer.description })));
+  const head = node("summary", {}, node("span", { class: `method ${method.toUpperCase()}`, text: method.toUpperCase() }), node("code", { text: path }), node("span", { class: "quiet" }, ...written(found.description ?? found.summary ?? "")));
+  const statuses = Object.entries(found.responses).map(([status, answer]) => node("tr", {}, node("th", { scope: "row", text: status }), node("td", {}, ...written(answer.description))));
   const answers = node("table", { class: "fields" }, node("caption", { text: "Answers" }), node("tbody", {}, ...statuses));
   const parts = node("div", { class: "parts" }, ...(schema ? fieldsOf(schema) : []), answers, ...(path === "/metrics" ? [] : trial(method, filled(path, found.parameters), schema)));
   return node("details", { class: "panel" }, head, parts);

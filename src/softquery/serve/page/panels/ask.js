@@ -2,10 +2,11 @@
 
 import { ask } from "../asking.js";
 import { Board } from "../alignment.js";
+import { isForeign } from "../languages.js";
 import { choice, exampleButtons, faultNodes, fillOptions, likelihood, node, percent, scoreLine, worded } from "../nodes.js";
 import { reasonBoard } from "../reasons.js";
 import { TaskPanel } from "../task_panel.js";
-import { say } from "../words.js";
+import { currentLanguage, say } from "../words.js";
 
 const OWN = ["id", "question", "answer", "score", "alignment", "phrasings", "weight", "matched"];
 
@@ -60,9 +61,10 @@ export class AskPanel extends TaskPanel {
     this.chooseFilters();
   }
 
-  // Of a question in another language the server says so itself.
-  foreignNote() {
-    return "";
+  // Of a question in another language the server says so itself, in English.
+  foreignNote({ model, found }) {
+    if (!found?.note || currentLanguage() === "en") return found?.note ?? "";
+    return isForeign(model, [found.query]) ? super.foreignNote({ model, texts: [found.query] }) : "";
   }
 
   isReady() {
@@ -134,7 +136,7 @@ export class AskPanel extends TaskPanel {
 
   show(found, index) {
     const parts = [];
-    if (found.note) parts.push(node("p", { class: "note" }, worded("b", "note"), " ", node("span", { lang: "en", text: found.note })));
+    if (found.note && !this.foreignNote({ model: index, found })) parts.push(node("p", { class: "note" }, worded("b", "note"), " ", node("span", { lang: "en", text: found.note })));
     if (found.hits.length) {
       parts.push(node("ol", { class: "hits" }, ...found.hits.map((hit) => this.hit(hit, index, found))));
     } else {
