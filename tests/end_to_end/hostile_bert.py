@@ -95,7 +95,8 @@ SETTINGS = [
     Case(
         title="one direction",
         command=f"{PLAIN} --set model.direction=left",
-        said="model.direction: direction must be both: hidden words are predicted from both sides",
+        said="model.direction: direction left predicts every next piece: it goes with heads=words, "
+        "and hides none",
     ),
     Case(
         title="words in place of pieces",

@@ -52,7 +52,7 @@ def test_a_recipe_says_what_it_is(name):
     own = ("siamese", "decomposable", "elmo", "bert", "tagger", "word2vec")
     model = first if first in own else "esim"
     others = {"pos": "tagger", "ner": "tagger", "relations": "attentive",
-              "hierarchical": "hierarchical",
+              "hierarchical": "hierarchical", "left": "bert",
               "attention": "attentive", "sentiment": "attentive",
               "reader": "bidaf", "read": "bidaf", "classify": "sentence-head"}  # fmt: skip
     model = others.get(first, model)

@@ -13,8 +13,8 @@ def parse_class(text: str, labels: Sequence[str]) -> int:
     """
     if text not in labels:
         shown = ", ".join(labels[:8]) + (", …" if len(labels) > 8 else "")
-        given: object = text[:40] if isinstance(text, str) else text
-        raise ValueError(f"label {given!r} is not one of {shown}")
+        text = text[:40] if isinstance(text, str) else text
+        raise ValueError(f"label {text!r} is not one of {shown}")
     return labels.index(text)
 
 

@@ -12,6 +12,7 @@ from softquery.attention.attend import (
     dot,
     masked_softmax,
     scaled_dot,
+    weighted_values,
 )
 from softquery.attention.fused import (
     fused_attend,
@@ -68,6 +69,7 @@ __all__ = [
     "scaled_dot",
     "straight_through",
     "tempered",
+    "weighted_values",
     "window_mask",
     "windowed_attend",
 ]

@@ -260,6 +260,21 @@ def attend(
     return Attended(weights @ value, weights)
 
 
+def weighted_values(
+    weights: Float[Tensor, "*B Q K"], value: Float[Tensor, "*B K V"]
+) -> Float[Tensor, "*B Q K V"]:
+    """Each value by its weight, not yet summed: over the keys they add up to `mixed`.
+
+    For a layer that goes on over words, such as a tagger's, or to see what each key brought. It
+    takes K times the memory of the sum.
+
+    >>> answer = attend(torch.ones(1, 2), torch.eye(2), value := torch.tensor([[2.0], [4.0]]))
+    >>> weighted_values(answer.weights, value).tolist()
+    [[[1.0], [2.0]]]
+    """
+    return weights.unsqueeze(-1) * value.unsqueeze(-3)
+
+
 def masked_softmax(
     logits: Float[Tensor, "*B Q K"], mask: Bool[Tensor, "*#B #Q #K"] | None = None
 ) -> Float[Tensor, "*B Q K"]:

@@ -275,6 +275,13 @@ class CardExample:
 
 
 EXAMPLES = {
+    "language-model": CardExample(
+        shell=(
+            'generate "A man is" --sample --top-k 40 --model {model}',
+            "evaluate {model} --data texts.txt",
+        ),
+        python='model.generate(["A man is"])',
+    ),
     "matcher": CardExample(
         shell=('match "A man is eating." "Someone eats." --model {model}',),
         python='model.predict([("A man is eating.", "Someone eats.")])',

@@ -85,14 +85,15 @@ class MaskedText:
 
     Attributes:
         ids: The pieces, on the device, or mapped from the disk.
-        masking: What is hidden.
+        masking: What is hidden; where there is none, every piece of the text is to be predicted at
+            the place before it.
         ordinary: All ids but the reserved ones.
         continues: Whether an id continues a word.
         reserved: The ids of `[CLS]`, `[SEP]`, `[MASK]` and `[PAD]`.
     """
 
     ids: Int[Tensor, " pieces"]
-    masking: Masking
+    masking: Masking | None
     ordinary: Int[Tensor, " words"]
     continues: Bool[Tensor, " V"]
     reserved: tuple[int, int, int, int]
@@ -102,7 +103,7 @@ class MaskedText:
         cls,
         ids: Int[Tensor, " pieces"],
         pipeline: TextPipeline,
-        masking: Masking,
+        masking: Masking | None,
         *,
         device: torch.device | str = "cpu",
     ) -> "MaskedText":
@@ -122,7 +123,11 @@ class MaskedText:
     def batch(self, rows: Int[Tensor, "B K"], length: int) -> MaskedBatch:
         """The bins that `bin_rows` describes, with words hidden, on the device of `rows`."""
         laid = self._lay_out(rows, length)
-        ids, places, targets = self._hide(laid, rows[:, :1])
+        plain = self._spelt(laid, rows.device)
+        if self.masking is None:
+            ids, places, targets = _next_pieces(plain, laid)
+        else:
+            ids, places, targets = self._hide(plain, laid, rows[:, :1], self.masking)
         tokens = PackedTokens(
             ids, laid.positions.flatten(), laid.segments.flatten(), Packing(laid.starts, length)
         )
@@ -166,18 +171,24 @@ class MaskedText:
             follows=follows.flatten(),
         )
 
-    def _hide(self, laid: "_LaidOut", salt: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """All ids with some of them hidden, their places, and what they were."""
-        cls_id, sep_id, mask_id, pad_id = self.reserved
-        words = self.ids[laid.origins.to(self.ids.device)].to(salt.device, torch.int64)
+    def _spelt(self, laid: "_LaidOut", device: torch.device) -> Tensor:
+        """All ids as they are laid out, nothing hidden: [B, L]."""
+        cls_id, sep_id, _, pad_id = self.reserved
+        words = self.ids[laid.origins.to(self.ids.device)].to(device, torch.int64)
         ids = words.masked_fill(~laid.is_text, pad_id)
-        ids = ids.masked_fill(laid.is_first, cls_id).masked_fill(laid.is_mark, sep_id)
-        places, are_chosen = self._choose(words, laid, salt)
-        found = words.flatten()[places]
+        return ids.masked_fill(laid.is_first, cls_id).masked_fill(laid.is_mark, sep_id)
+
+    def _hide(
+        self, ids: Tensor, laid: "_LaidOut", salt: Tensor, masking: Masking
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """All ids with some of them hidden, their places, and what they were."""
+        mask_id = self.reserved[2]
+        places, are_chosen = self._choose(ids, laid, salt, masking)
+        found = ids.flatten()[places]
         origins = laid.origins.flatten()[places]
         salts = salt.expand_as(laid.origins).flatten()[places]
         choice = drawn(origins, salts, _CHOICE)
-        as_mask, as_random = self.masking.as_mask, self.masking.as_random
+        as_mask, as_random = masking.as_mask, masking.as_random
         others = self.ordinary[drawn(origins, salts, _WORD) % len(self.ordinary)]
         is_mask = choice < int(as_mask * RANGE)
         is_random = ~is_mask & (choice < int((as_mask + as_random) * RANGE))
@@ -186,20 +197,22 @@ class MaskedText:
         hidden = flat.scatter(0, places, torch.where(are_chosen, shown, flat[places]))
         return hidden, places, found.masked_fill(~are_chosen, NONE)
 
-    def _choose(self, words: Tensor, laid: "_LaidOut", salt: Tensor) -> tuple[Tensor, Tensor]:
+    def _choose(
+        self, words: Tensor, laid: "_LaidOut", salt: Tensor, masking: Masking
+    ) -> tuple[Tensor, Tensor]:
         """The places with the highest draws, and which of them count.
 
         The number of places is always the same; where a bin is not full, some do not count.
         """
         origins = laid.origins
-        if self.masking.unit == "words":  # the pieces of a word share one draw
+        if masking.unit == "words":  # the pieces of a word share one draw
             opens = laid.opens | ~self.continues[words]
             where = torch.arange(words.shape[1], device=words.device).expand_as(words)
             origins = origins.gather(1, where.masked_fill(~opens, 0).cummax(dim=1).values)
         draws = drawn(origins, salt, _PLACE).masked_fill(~laid.is_text, -1).flatten()
-        most = min(len(draws) - 1, math.ceil(self.masking.share * len(draws)))
+        most = min(len(draws) - 1, math.ceil(masking.share * len(draws)))
         best, places = draws.topk(most + 1)
-        wanted = (self.masking.share * laid.is_text.sum()).round().long().clamp(1, most)
+        wanted = (masking.share * laid.is_text.sum()).round().long().clamp(1, most)
         # Strictly above the first one too many: no piece of a word that would be cut is taken.
         counts = best > best.gather(0, wanted.view(1))
         return places[:-1], counts[:-1]
@@ -217,6 +230,17 @@ class _LaidOut(NamedTuple):
     opens: Tensor
     starts: Tensor
     follows: Tensor
+
+
+def _next_pieces(ids: Tensor, laid: _LaidOut) -> tuple[Tensor, Tensor, Tensor]:
+    """All ids, all places but the last, and the piece of the text that follows each.
+
+    Where a mark, another excerpt or padding follows, nothing is to be predicted: an excerpt ends
+    where it is cut, which says nothing about the text.
+    """
+    flat, is_text = ids.flatten(), laid.is_text.flatten()
+    places = torch.arange(len(flat) - 1, device=flat.device)
+    return flat, places, flat[1:].masked_fill(~is_text[1:], NONE)
 
 
 def drawn(places: Int[Tensor, "*B"], salt: Int[Tensor, "*#B"], purpose: int) -> Int[Tensor, "*B"]:

@@ -79,6 +79,7 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "bert-tiny": bert.bert_tiny,
     "bert-mini": bert.bert_mini,
     "bert-mini-en": bert.bert_mini_en,
+    "left-to-right-mini": bert.left_to_right_mini,
     "bert-small": bert.bert_small,
     "bert-base": bert.bert_base,
     "bert-large": bert.bert_large,

@@ -132,6 +132,14 @@ class Learner(Protocol):
         """How, once what it learns is known."""
 
     @property
+    def curve(self) -> str:
+        """The column of the log that is drawn."""
+
+    @property
+    def task(self) -> Any:
+        """What is learnt: its loss, and what the bundle says of it."""
+
+    @property
     def amount(self) -> dict[str, int]:
         """How much text there is to learn from, by what it is counted in."""
 
@@ -151,14 +159,6 @@ class Pretraining(Protocol[AnyTextRun]):
     @property
     def kind(self) -> str:
         """Of the bundle."""
-
-    @property
-    def curve(self) -> str:
-        """The column of the log that is drawn."""
-
-    @property
-    def task(self) -> Any:
-        """What is learnt: its loss, and what the bundle says of it."""
 
     def mark(self, folder: Path) -> str | None:
         """The fingerprint of a folder of token ids; None where it holds text."""
@@ -224,7 +224,7 @@ def pretrain(pretraining: Pretraining[AnyTextRun], run: AnyTextRun, options: Run
             fabric,
             learner.model,
             learner.plan,
-            loss=pretraining.task.loss,
+            loss=learner.task.loss,
             optim=run.optim,
             schedule=run.schedule,
             training=learner.training,
@@ -287,14 +287,14 @@ def _finish(
         "training": {**state.facts(run.training.seed), **learner.amount},
     }
     records = folder / RECORDS
-    draw_curves(state.rows, pretraining.curve, records / "curves.png")
+    draw_curves(state.rows, learner.curve, records / "curves.png")
     settings, weights = learner.stored()
     write_bundle(
         target,
         config=BundleConfig(
             kind=pretraining.kind,
             model={"name": run.model_name(), "config": settings},
-            task=pretraining.task.to_dict(),
+            task=learner.task.to_dict(),
             text=learner.pipeline.config.to_dict(),
             library_version=__version__,
         ),

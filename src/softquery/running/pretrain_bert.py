@@ -113,13 +113,15 @@ class MaskedBatches:
         check_finite(all(each.is_finite for each in found))
         shown = {name: value for name, value in found[0].report().items() if "_" in name}
         if self.files.long_share:
-            shown["long_mlm_loss"] = -found[-1].mean
+            kind = "lm" if self.text.masking is None else "mlm"
+            shown[f"long_{kind}_loss"] = -found[-1].mean
         steering = sum(each.mean for each in found) / len(found)
         return {"tune_log_likelihood": steering, **{f"tune_{n}": v for n, v in shown.items()}}
 
     def scores(self, model: Bert, documents: DocumentText, length: int) -> MaskedScores:
         """How well words hidden in some documents are predicted; always the same ones are."""
-        text = replace(self.text, ids=documents.ids, masking=Masking())
+        masking = None if self.text.masking is None else Masking()
+        text = replace(self.text, ids=documents.ids, masking=masking)
         slots = measured_slots(documents, length, pairs=self.pairs)
         return masked_scores(model, text.batch, slots)
 
@@ -161,6 +163,16 @@ class BertLearner:
     corpus: DocumentCorpus
     model: Bert
     batches: MaskedBatches
+
+    @property
+    def task(self) -> MaskedLanguageModel:
+        """Hidden words, or every next piece."""
+        return MaskedLanguageModel(left_to_right=self.run.is_left_to_right)
+
+    @property
+    def curve(self) -> str:
+        """The loss of words that were held back."""
+        return "tune_lm_loss" if self.run.is_left_to_right else "tune_mlm_loss"
 
     @property
     def plan(self) -> TrainingPlan:
@@ -208,8 +220,6 @@ class BertPretraining:
     """Hidden words, and texts that follow; see `softquery.running.pretrain.Pretraining`."""
 
     kind: ClassVar[str] = "encoder"
-    curve: ClassVar[str] = "tune_mlm_loss"
-    task: ClassVar[MaskedLanguageModel] = MaskedLanguageModel()
 
     def mark(self, folder: Path) -> str | None:
         """The fingerprint of numbered documents."""
@@ -219,8 +229,11 @@ class BertPretraining:
         """Start from a BERT."""
         start = read_pretrained(init, "bert", " to start from")
         given = start.model.config
-        if given.direction != "both":
-            raise ConfigError("--init: the bundle reads from the left alone, and hides no words")
+        if given.direction != run.model.direction:
+            raise ConfigError(
+                f"--init: the bundle has direction {given.direction}, and the recipe "
+                f"{run.model.direction}"
+            )
         taken = differing(run.model, given, REGISTRY["bert"].structure)
         if shown := [name for name in taken if name != "vocab_size"]:
             say(f"as in the bundle that is started from: {', '.join(shown)}")
@@ -322,7 +335,9 @@ def _batches(
     whole = _resident(corpus.documents("train"), device)
     train, tune = whole.parted(run.data.tune_share)
     batches = MaskedBatches(
-        text=MaskedText.of(whole.ids, corpus.pipeline, run.masking, device=device),
+        text=MaskedText.of(
+            whole.ids, corpus.pipeline, None if run.is_left_to_right else run.masking, device=device
+        ),
         train=train,
         tune=tune,
         files=run.data,

@@ -177,6 +177,8 @@ class StreamBatches:
 class ElmoLearner:
     """A language model and its text; see `softquery.running.pretrain.Learner`."""
 
+    curve: ClassVar[str] = "tune_perplexity"
+    task: ClassVar[LanguageModel] = LanguageModel()
     run: ElmoRun
     corpus: Corpus
     pipeline: TextPipeline
@@ -217,8 +219,6 @@ class ElmoPretraining:
     """Words predicted from their neighbours; see `softquery.running.pretrain.Pretraining`."""
 
     kind: ClassVar[str] = "embedder"
-    curve: ClassVar[str] = "tune_perplexity"
-    task: ClassVar[LanguageModel] = LanguageModel()
 
     def mark(self, folder: Path) -> str | None:
         """The fingerprint of a numbered corpus."""

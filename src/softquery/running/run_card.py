@@ -43,22 +43,29 @@ def _changed(prepared: Prepared) -> dict[str, str]:
 def bert_card(run: BertRun, metrics: Mapping[str, Any], *, name: str) -> str:
     """The card of a pretrained BERT."""
     dev = metrics["dev"]
-    shown = [metric for metric in ("mlm_loss", "mlm_accuracy", "nsp_accuracy") if metric in dev]
+    measured = ("perplexity", "lm_accuracy", "mlm_loss", "mlm_accuracy", "nsp_accuracy")
+    shown = [metric for metric in measured if metric in dev]
+    left = run.is_left_to_right
+    hidden = "nothing: every next piece is predicted"
+    only = (
+        "it goes on from a text, and knows no instructions"
+        if left
+        else "it answers no question until a task has been learnt on top of it"
+    )
     return _card(
         run,
         metrics,
         name=name,
-        kind="encoder",
+        kind="language-model" if left else "encoder",
         languages=[],
         data=[("train", metrics["training"]["pieces"], "pieces")],
         facts={
             "vocabulary": run.model.vocab_size,
-            "hidden": f"{run.masking.share:.0%} of the {run.masking.unit}",
+            "hidden": hidden if left else f"{run.masking.share:.0%} of the {run.masking.unit}",
             "length of a sequence": f"{run.data.length}, at the end {run.data.long_length}",
         },
         numbers=[_number(metric, dev, "valid") for metric in shown],
-        limit="Pretrained only: it answers no question until a task has been learnt on top of it; "
-        "no other limit has been probed.",
+        limit=f"Pretrained only: {only}; no other limit has been probed.",
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError, InputError
-from softquery.runtime.kinds import kind_of
+from softquery.runtime.kinds import KINDS, kind_of
 from softquery.runtime.partial_file import Partial, check_output
 from softquery.zoo import resolve
 
@@ -150,7 +150,8 @@ class BulkAnswers:
     """
 
     def __init__(self, model: Any, request: object | None = None) -> None:
-        bulk = kind_of(model.bundle).bulk
+        kind = getattr(model, "answers_as", None)
+        bulk = (KINDS[kind] if kind else kind_of(model.bundle)).bulk
         if bulk is None:
             raise ConfigError(f"{model.bundle.path}: a {model.bundle.config.kind} answers no files")
         self.model, self.request, self.bulk = model, request, bulk

@@ -1,4 +1,4 @@
-"""Which word is hidden here, and does this text follow that one?"""
+"""Which word is hidden here, or comes next, and does this text follow that one?"""
 
 import math
 from dataclasses import dataclass
@@ -14,8 +14,12 @@ from softquery.models import MaskedOutput
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MaskedLanguageModel:
-    """Predict hidden words from both sides, and whether two texts follow each other."""
+    """Predict hidden words from both sides, and whether two texts follow each other.
 
+    From left to right nothing is hidden, and every next word is predicted.
+    """
+
+    left_to_right: bool = False
     name: ClassVar[str] = "masked-language-model"
     steers_by: ClassVar[str] = "log_likelihood"
 
@@ -31,7 +35,7 @@ class MaskedLanguageModel:
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a bundle's config."""
-        return {"name": self.name}
+        return {"name": "left-to-right-language-model" if self.left_to_right else self.name}
 
 
 def log_probabilities(output: MaskedOutput, batch: MaskedBatch) -> Float[Tensor, " M"]:
@@ -44,6 +48,8 @@ def log_probabilities(output: MaskedOutput, batch: MaskedBatch) -> Float[Tensor,
 class MaskedScores:
     """Sums over batches, and what can be said from them of each objective."""
 
+    left_to_right: bool = False
+    """Whether the words are those that come next, and not hidden ones."""
     log_likelihood: float = 0.0
     num_words: int = 0
     num_right: int = 0
@@ -68,12 +74,12 @@ class MaskedScores:
 
     @property
     def mean(self) -> float:
-        """Log-likelihood of a hidden word in nats."""
+        """Log-likelihood of a word in nats."""
         return self.log_likelihood / max(1, self.num_words)
 
     @property
     def perplexity(self) -> float:
-        """Of hidden words.
+        """Of the words that were predicted.
 
         >>> round(MaskedScores(log_likelihood=-2 * math.log(8), num_words=2).perplexity, 6)
         8.0
@@ -86,12 +92,24 @@ class MaskedScores:
         return math.isfinite(self.log_likelihood)
 
     def report(self) -> dict[str, float | int]:
-        """Loss and accuracy of each objective; `n` counts hidden words.
+        """Loss and accuracy of each objective; `n` counts the words that were predicted.
+
+        Only from left to right do the probabilities of all words multiply to that of the text,
+        whose perplexity is therefore told.
 
         >>> scores = MaskedScores(log_likelihood=-3.0, num_words=2, num_right=1)
         >>> scores.report()
         {'mlm_loss': 1.5, 'mlm_accuracy': 0.5, 'n': 2}
+        >>> sorted(MaskedScores(log_likelihood=-3.0, num_words=2, left_to_right=True).report())
+        ['lm_accuracy', 'lm_loss', 'n', 'perplexity']
         """
+        if self.left_to_right:
+            return {
+                "lm_loss": -self.mean,
+                "perplexity": self.perplexity,
+                "lm_accuracy": self.num_right / max(1, self.num_words),
+                "n": self.num_words,
+            }
         found: dict[str, float | int] = {
             "mlm_loss": -self.mean,
             "mlm_accuracy": self.num_right / max(1, self.num_words),

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from softquery.attention import attend, dot, masked_softmax, padding_mask
+from softquery.attention import attend, dot, masked_softmax, padding_mask, weighted_values
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -146,3 +146,19 @@ def test_dropout_drops_weights_and_raises_the_others():
 def test_without_dropout_nothing_is_random():
     query, key, value = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5, 2)
     assert attend(query, key, value).mixed.equal(attend(query, key, value).mixed)
+
+
+def test_weighted_values_add_up_to_the_answer_and_hide_what_is_masked():
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+    value = torch.randn(2, 5, 6, requires_grad=True)
+    mask = torch.ones(2, 3, 5, dtype=torch.bool)
+    mask[0, :, 3:], mask[1, 2] = False, False
+    mixed, weights = attend(query, key, value, mask=mask)
+    each = weighted_values(weights, value)
+    assert each.shape == (2, 3, 5, 6)
+    assert torch.allclose(each.sum(dim=-2), mixed, atol=1e-6)
+    assert each[0, :, 3:].eq(0).all()
+    assert each[1, 2].eq(0).all()
+    each[0, 0].sum().backward()
+    assert value.grad[0, 3:].eq(0).all()

@@ -2,9 +2,14 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
+
+from softquery.bundle import read_bundle
+from softquery.bundle.layer_weights import learnt_layers
+from softquery.zoo import resolve
 
 SCRIPT = "generate.couplet_rules"
 ROOT = Path(__file__).resolve().parents[3]
@@ -86,3 +91,35 @@ def test_the_pages_on_windows_show_the_measured_times():
             assert f"| {length:,} | {rounded} |" in guide
     saved = [round(100 * (1 - ms[window, 4096] / ms[0, 4096])) for window in (128, 32)]
     assert f"at 4,096 it saves {saved[0]} to {saved[1]} %" in guide
+
+
+def test_the_page_on_elmo_shows_what_tasks_and_probes_found():
+    if not (ROOT / "docs").is_dir():
+        pytest.skip("the documentation is not here")
+    pytest.importorskip("softquery_models", reason="needs softquery-models")
+    page = (ROOT / "docs/elmo.md").read_text("utf-8")
+    for model, told in (("tagger-en", "the tagger takes"), ("sentiment-en", "of sentiment"),
+                        ("ner-en", "the finder of names")):  # fmt: skip
+        [learnt] = learnt_layers(read_bundle(resolve(model)))
+        low, middle, high = (f"{share:.2f}" for share in learnt.shares)
+        assert f"{told} {low}, {middle} and {high}" in page
+    tags = json.loads((ROOT / "benchmarks/probes/probes.json").read_text("utf-8"))["tags"]
+    found = [tags["dev"]["systems"][f"elmo-en layer {layer}"]["accuracy"] for layer in (1, 2, 0)]
+    first, second, none = (f"{100 * each:.1f} %" for each in found)
+    assert f"{first} against {second} in layer 2 and {none} in layer" in page
+
+
+def test_the_page_on_root_d_shows_what_its_script_computes():
+    script = ROOT / "docs/figures/root_d.py"
+    if not script.is_file():
+        pytest.skip("the documentation is not here")
+    pytest.importorskip("matplotlib", reason="pictures are drawn with the extra [plot]")
+    pytest.importorskip("torch", reason="attention is computed with torch")
+    made = runpy.run_path(str(script))
+    page = (ROOT / "docs/theory/root-d.md").read_text("utf-8")
+    for width in (4, 64, 512):
+        for (_, score, _), told in zip(made["SCORES"], ("q·k", "q·k / √d"), strict=True):
+            spread, bits, slope = (
+                made[name](score, width) for name in ("variance", "entropy", "slope")
+            )
+            assert f"| {told} | {spread:.2f} | {bits:.2f} bits | {slope:.3f} |" in page

@@ -138,3 +138,18 @@ def test_a_tiny_text_still_hides_a_word():
 def test_masking_refuses_what_cannot_be(settings, message):
     with pytest.raises(ValueError, match=message):
         Masking(**settings)
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_with_nothing_hidden_every_next_piece_is_asked_for(pairs):
+    batch = batch_of(None, pairs=pairs)
+    ids, targets = batch.tokens.ids, batch.targets
+    assert torch.equal(ids, batch_of(SHOWN, pairs=pairs).tokens.ids)
+    assert torch.equal(batch.places, torch.arange(len(ids) - 1))
+    follows = ids[1:]
+    is_text = follows >= 5  # neither a mark nor padding
+    assert torch.equal(targets[is_text], follows[is_text])
+    assert (targets[~is_text] == NONE).all()
+    begins = batch.tokens.packing.starts[1:-1].long()
+    begins = begins[(begins > 0) & (begins < len(ids))]
+    assert (targets[begins - 1] == NONE).all()  # another excerpt's first mark is not predicted

@@ -177,7 +177,7 @@ def test_an_opened_encoder_fills_masks_too(bundles):
         ({"heads": "none"}, "was kept without its head for hidden words, and cannot fill masks$"),
         (
             {"direction": "left", "heads": "words", "pooler": False},
-            "reads from left to right, and cannot see what follows a mask$",
+            "reads from left to right, and cannot see what follows a mask; softquery generate",
         ),
     ],
 )

@@ -123,6 +123,8 @@ def encoder_layers(
     read = normalised(graph, config, summed, f"{prefix}embedding.norm")
     if sizes.get("embedding_size"):
         read = graph.linear(read, f"{prefix}embedding.widen")
+    if sizes.get("direction") == "left":
+        hidden = graph.node("Add", hidden, _lowered_after(graph, tables[0][0]))
     if sizes.get("window"):
         hidden = graph.node("Add", hidden, _lowered_outside(graph, tables[0][0], sizes["window"]))
     layers, looks = [read], ""
@@ -131,6 +133,15 @@ def encoder_layers(
         states, looks = encoder_block(graph, config, layers[-1], name, hidden)
         layers.append(states)
     return layers, looks
+
+
+def _lowered_after(graph: Graph, ids: str) -> str:
+    """0 at each token itself and what stands before it, far below it at what follows: [T, T]."""
+    places = graph.node("Cast", places_of(graph, ids), to=FLOAT)
+    column = graph.node("Unsqueeze", places, graph.constant([1], np.int64))
+    after = graph.node("Relu", graph.node("Sub", places, column))
+    hidden = graph.node("Min", after, graph.constant(1.0, np.float32))  # whole numbers: 0 or 1
+    return graph.node("Mul", hidden, graph.constant(LOWEST, np.float32))
 
 
 def _lowered_outside(graph: Graph, ids: str, window: int) -> str:

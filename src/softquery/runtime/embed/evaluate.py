@@ -48,7 +48,7 @@ def masked_scores(model: Bert, make_batch: MakeBatch, slots: Iterable[Slot]) -> 
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
-    scores = MaskedScores()
+    scores = MaskedScores(left_to_right=model.config.direction == "left")
     for slot in slots:
         batch = make_batch(slot.rows.to(device), slot.length)
         scores.add(model(batch), batch)
@@ -103,6 +103,8 @@ def hidden_words(
 ) -> Iterator[HiddenWords]:
     """Cut a text for a model, and hide words in it, for as long as they are asked for.
 
+    For a model that reads from left to right nothing is hidden: each next piece is asked for.
+
     Args:
         model: Says how long an excerpt may be, and whether it is a pair.
         pipeline: The model's.
@@ -115,7 +117,8 @@ def hidden_words(
         folder = Path(place) / "corpus"
         write_documents(folder, pipeline, {"valid": lines}, source=source)
         documents = read_documents(folder).documents("valid")
-        text = MaskedText.of(documents.ids, pipeline, Masking(), device=device)
+        masking = None if model.config.direction == "left" else Masking()
+        text = MaskedText.of(documents.ids, pipeline, masking, device=device)
         length = min(length, model.config.max_length)
         slots = measured_slots(documents, length, pairs=model.next_head is not None)
         if not slots:
@@ -126,7 +129,7 @@ def hidden_words(
 def evaluate_masked(
     bundle: Bundle, data: Path, *, rename: Mapping[str, str] | None = None, length: int = 128
 ) -> dict[str, Any]:
-    """Loss and accuracy of both objectives of a bundle on a file of text.
+    """Loss and accuracy of both objectives of a bundle on a file of text, or its perplexity.
 
     Args:
         bundle: Of a pretrained encoder that kept its heads.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from softquery.answers import Generated
 from softquery.answers.fill import Filled
 from softquery.bundle import Bundle
 from softquery.errors import ConfigError
@@ -27,6 +28,8 @@ from softquery.text.text_config import BERT_CLS, BERT_SEP
 
 if TYPE_CHECKING:
     from softquery.runtime.fill.model import MaskFiller
+    from softquery.runtime.generate.model import Generator
+    from softquery.runtime.generate.request import GenerateRequest
 
 Text = str | Sequence[str]
 """A sentence, or its words where it is cut already."""
@@ -50,6 +53,7 @@ class PieceEmbedder:
         bundle: The model folder.
         network: Its encoder.
         open_filler: Opens the same bundle to fill masks with, when that is first asked for.
+        open_generator: Opens it to go on from texts, likewise.
     """
 
     learnt_mix: Mix | None = None
@@ -57,10 +61,14 @@ class PieceEmbedder:
     """At each end of a text."""
 
     def __init__(
-        self, bundle: Bundle, network: PieceNetwork, open_filler: "Callable[[], MaskFiller]"
+        self,
+        bundle: Bundle,
+        network: PieceNetwork,
+        open_filler: "Callable[[], MaskFiller]",
+        open_generator: "Callable[[], Generator]",
     ) -> None:
         self.bundle, self.backend = bundle, network
-        self._open_filler = open_filler
+        self._open_filler, self._open_generator = open_filler, open_generator
         self.pipeline = fitting_pipeline(bundle)
         self._cutting = PieceEncoder(self.pipeline)
         sizes = bundle.config.model["config"]
@@ -100,6 +108,20 @@ class PieceEmbedder:
     ) -> list[Filled]:
         """Words for the masks of a text; see `MaskFiller.fill`."""
         return self.filler.fill(text, top_k=top_k, candidates=candidates)
+
+    @cached_property
+    def generator(self) -> "Generator":
+        """The same bundle, opened to go on from texts; one that sees both sides is refused."""
+        return self._open_generator()
+
+    def generate(
+        self, texts: Texts, request: "GenerateRequest | None" = None
+    ) -> list[list[Generated]]:
+        """What may follow each text, of a model that reads from left to right.
+
+        See `Generator.generate`.
+        """
+        return self.generator.generate(texts, request)
 
     def explain(self, text: str) -> SelfAttention:
         """Whom every piece of a text asked, in every layer and head."""
@@ -153,10 +175,15 @@ def open_pieces(
 
         return open_filler(bundle, backend=backend, threads=threads, device=device)
 
+    def generator() -> "Generator":
+        from softquery.runtime.generate.model import load_generator
+
+        return load_generator(bundle, backend=backend, threads=threads, device=device)
+
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.bert.onnx import OnnxBertEncoder
 
-        return PieceEmbedder(bundle, OnnxBertEncoder(bundle, threads), filler)
+        return PieceEmbedder(bundle, OnnxBertEncoder(bundle, threads), filler, generator)
     with needs_torch():
         from softquery.runtime.bert.torch import TorchBertEncoder
-    return PieceEmbedder(bundle, TorchBertEncoder(bundle, device, threads), filler)
+    return PieceEmbedder(bundle, TorchBertEncoder(bundle, device, threads), filler, generator)

@@ -71,7 +71,7 @@ def self_attention(model: "PieceEmbedder", text: str) -> SelfAttention:
     (states,) = model.embed_tokens([tokens])
     weights = dequantised(model.bundle.read_weights())
     settings = model.bundle.config.model["config"]
-    hidden = outside(len(tokens), settings.get("window", 0))
+    hidden = unseen(len(tokens), settings.get("window", 0), settings.get("direction", "both"))
     looks = [
         head_weights(
             states[layer], weights, f"blocks.{layer}.attention", settings["num_heads"], hidden
@@ -107,12 +107,18 @@ def head_weights(
     return np.asarray(softmax(scores), dtype=np.float32)
 
 
-def outside(length: int, window: int) -> NDArray[np.bool_] | None:
-    """What tokens do not see where they see so many neighbours and the first; 0 hides nothing.
+def unseen(length: int, window: int, direction: str = "both") -> NDArray[np.bool_] | None:
+    """What tokens do not see: whatever follows where a model reads from left to right.
 
-    >>> outside(4, 1).astype(int).tolist()
+    With a window they see so many neighbours and the first; 0 hides nothing.
+
+    >>> unseen(4, 1).astype(int).tolist()
     [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
+    >>> unseen(3, 0, "left").astype(int).tolist()
+    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
     """
+    if direction == "left":
+        return np.triu(np.ones((length, length), dtype=np.bool_), k=1)
     if not window:
         return None
     places = np.arange(length)

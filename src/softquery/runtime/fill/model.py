@@ -251,18 +251,26 @@ def open_filler(
         settings = bundle.config.model["config"]
         left = settings.get("direction", "both") != "both"
         raise BundleError(
-            f"{bundle.path}: reads from left to right, and cannot see what follows a mask"
+            f"{bundle.path}: reads from left to right, and cannot see what follows a mask; "
+            "softquery generate goes on from a text"
             if left
             else f"{bundle.path}: was kept without its head for hidden words, and cannot fill masks"
         )
+    return MaskFiller(bundle, open_head(bundle, backend, threads, device))
+
+
+def open_head(
+    bundle: Bundle, backend: Backend, threads: int | None, device: str | None
+) -> FillBackend:
+    """What computes logits of pieces for an encoder that kept its head; see `softquery.load`."""
     from softquery.runtime.fill.onnx import OnnxFillBackend, has_graph
 
     chosen = choose_backend(bundle, backend, threads, device)
     if chosen == "onnx" and has_graph(bundle):
-        return MaskFiller(bundle, OnnxFillBackend(bundle, threads))
+        return OnnxFillBackend(bundle, threads)
     if backend == "onnx":
         raise BundleError(f"{bundle.path}: was exported without a graph for masks; export it again")
     with needs_torch("filling masks with a bundle that was exported without a graph for it"
                      if chosen == "onnx" else "running a model on torch"):  # fmt: skip
         from softquery.runtime.fill.torch import TorchFillBackend
-    return MaskFiller(bundle, TorchFillBackend(bundle, device, threads))
+    return TorchFillBackend(bundle, device, threads)

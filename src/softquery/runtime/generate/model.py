@@ -95,6 +95,9 @@ class Generator:
         source_pipeline: Cuts sources, where source and target have vocabularies of their own.
     """
 
+    answers_as = "generator"
+    """The kind by which files are answered, whatever the bundle's own is."""
+
     def __init__(
         self,
         pipeline: TextPipeline,
@@ -169,6 +172,11 @@ class Generator:
     def explain(self, text: str, request: GenerateRequest | None = None) -> GenerationAlignment:
         """Where each token of the best answer looked."""
         source = self._source(text)
+        if self._bundle is not None and goes_on(self._bundle):
+            raise BundleError(
+                "a language model has no source to look at; softquery explain with one text shows "
+                "its self-attention"
+            )
         if not self.backend.attends:
             raise BundleError("this model looks at nothing: its decoder has no attention")
         (answers,) = self._written([source], checked_request(request), 0, weights="shown")
@@ -332,6 +340,13 @@ class _Teller:
             self.told = text
 
 
+def goes_on(bundle: Bundle) -> bool:
+    """Whether a bundle is a language model that reads from left to right."""
+    if bundle.config.kind != "encoder":
+        return False
+    return bool(bundle.config.model["config"].get("direction", "both") == "left")
+
+
 def load_generator(
     name_or_path: Source,
     *,
@@ -339,8 +354,16 @@ def load_generator(
     threads: int | None = None,
     device: str | None = None,
 ) -> Generator:
-    """Open a generating bundle; the arguments are those of `softquery.load`."""
+    """Open a generating bundle; the arguments are those of `softquery.load`.
+
+    A language model that reads from left to right is one, too: it goes on from a text.
+    """
     bundle = opened(name_or_path)
+    if goes_on(bundle):
+        from softquery.runtime.generate.continuation import open_continuation
+
+        continuing = open_continuation(bundle, backend, threads, device)
+        return Generator(continuing.pipeline, {"form": "free"}, continuing, bundle)
     check_kind(bundle, "generator")
     check_task(bundle)
     pipeline = fitting_pipeline(bundle)
