@@ -54,3 +54,10 @@ def test_a_bad_row_is_told_once_and_by_its_number(tmp_path):
     said = softquery("match", "--pairs", str(pairs))
     assert said.code == 2
     assert said.err.count("pairs.tsv, row 2: expected 2 columns") == said.err.count("\n") == 1
+
+
+def test_names_of_a_chinese_text_are_found_and_written_as_in_chinese():
+    found, _ = answered("tag", "马云在杭州创立了阿里巴巴集团。")
+    assert [span["text"] for span in found["spans"]] == ["马云", "杭州", "阿里巴巴集团"]
+    shown = softquery("tag", "马云在杭州创立了阿里巴巴集团。").out
+    assert shown == "[马云 PER] 在 [杭州 LOC] 创立了 [阿里巴巴集团 ORG] 。\n"

@@ -26,6 +26,7 @@ LARGEST_MB = {
     "match-en": 8.5,
     "match-zh": 5.5,
     "ner-en": 6.0,
+    "ner-zh": 11.0,
     "nli-en": 7.5,
     "read-en": 2.0,
     "sentiment-en": 1.5,
@@ -110,6 +111,15 @@ PROMISES = {
         answers=lambda model: model.predict(["Ada Lovelace lived in London."])[0].spans,
         right=(("PER", 0, 2), ("LOC", 4, 5)),
         figures={"f1": 0.92},
+    ),
+    "ner-zh": Promise(
+        kind="tagger",
+        answers=lambda model: [
+            span["text"]
+            for span in model.predict(["马云在杭州创立了阿里巴巴集团。"])[0].record()["spans"]
+        ],
+        right=["马云", "杭州", "阿里巴巴集团"],
+        figures={"f1": 0.9},
     ),
     "read-en": Promise(
         kind="reader",

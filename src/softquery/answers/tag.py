@@ -19,6 +19,7 @@ from softquery.answers.tag_schemes import (
     legal_tags,
     spans_of,
 )
+from softquery.text.spans import as_written
 
 Decoding = Literal["legal", "any"]
 LOWEST = -1e4
@@ -170,5 +171,9 @@ class Tagged:
         return {**text, "tokens": list(self.tokens), "tags": list(self.tags), "spans": spans}
 
     def text(self, span: Span) -> str:
-        """The words of a span."""
-        return " ".join(self.tokens[span.start : span.end])
+        """The words of a span, as they would be written.
+
+        >>> Tagged(("北", "京", "大"), ("B-LOC", "I-LOC", "O")).text(Span("LOC", 0, 2))
+        '北京'
+        """
+        return as_written(self.tokens[span.start : span.end])

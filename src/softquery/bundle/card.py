@@ -251,6 +251,8 @@ _EXAMPLES = {
         "A man is eating.": "花呗怎么提额",
         "Someone eats.": "如何提高花呗额度",
         "Ein Mann isst.": "春风得意马蹄疾",
+        "Ada Lovelace lived in London.": "马云在杭州创立了阿里巴巴集团。",
+        "What a fine day.": "房间很干净，下次还来。",
     }
 }
 """What stands in place of our examples for models of other languages."""

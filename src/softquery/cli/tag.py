@@ -17,6 +17,7 @@ from softquery.cli.terminal.answer_file import (
 from softquery.cli.terminal.console import print_json, print_line
 from softquery.cli.terminal.default_model import model_for, model_for_rows
 from softquery.cli.terminal.engine_choice import chosen_engine
+from softquery.text.spans import as_written
 
 if TYPE_CHECKING:
     from softquery.answers import Tagged
@@ -107,11 +108,15 @@ def _pieces(answer: "Tagged", colours: dict[str, str], *, has_spans: bool) -> li
         ]
     pieces, done = [], 0
     for span in answer.spans:
-        pieces += [(f"{token} ", "") for token in answer.tokens[done : span.start]]
+        pieces += _between(answer.tokens[done : span.start])
         label = f" {span.label}" if span.label else ""
         pieces.append((f"[{answer.text(span)}{label}] ", f"bold {colours.get(span.label, '')}"))
         done = span.end
-    return [*pieces, *((f"{token} ", "") for token in answer.tokens[done:])]
+    return [*pieces, *_between(answer.tokens[done:])]
+
+
+def _between(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(f"{as_written(tokens)} ", "")] if tokens else []
 
 
 def at_spaces(rows: "Iterator[UntaggedText]") -> "Iterator[UntaggedText]":

@@ -29,6 +29,29 @@ def tidy_spans(text: str, spans: list[Span]) -> list[Span]:
     return tidy
 
 
+def as_written(tokens: Sequence[str]) -> str:
+    """Tokens as a reader would write them: spaces between words, but none beside wide characters.
+
+    Those are Chinese and Japanese ones; Korean is written with spaces.
+
+    >>> as_written(["Ada", "Lovelace"]), as_written(["北", "京", "大", "学"])
+    ('Ada Lovelace', '北京大学')
+    >>> as_written(["2023", "年", "iPhone", "15", "，", "서울", "시"])
+    '2023年iPhone 15，서울 시'
+    """
+    text = ""
+    for token in filter(None, tokens):
+        apart = text and not (_is_wide(text[-1]) or _is_wide(token[0]))
+        text += f" {token}" if apart else token
+    return text
+
+
+def _is_wide(character: str) -> bool:
+    if "\u1100" <= character <= "\u11ff" or "\uac00" <= character <= "\ud7a3":
+        return False
+    return unicodedata.east_asian_width(character) in "WF"
+
+
 def joined_spans(spans: list[Span], words: list[int | None]) -> list[Span]:
     """One span for all pieces of a word.
 

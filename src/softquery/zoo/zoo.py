@@ -33,6 +33,7 @@ IN_MODELS_PACKAGE = (
     "couplet-zh",
     "elmo-en",
     "ner-en",
+    "ner-zh",
     "read-en",
     "sentiment-en",
     "tagger-en",
