@@ -277,13 +277,6 @@ class CardExample:
 
 
 EXAMPLES = {
-    "language-model": CardExample(
-        shell=(
-            'generate "A man is" --sample --top-k 40 --model {model}',
-            "evaluate {model} --data texts.txt",
-        ),
-        python='model.generate(["A man is"])',
-    ),
     "matcher": CardExample(
         shell=('match "A man is eating." "Someone eats." --model {model}',),
         python='model.predict([("A man is eating.", "Someone eats.")])',
@@ -331,8 +324,22 @@ EXAMPLES = {
 """The card's column of `softquery.runtime.kinds`, a table that stands a few layers above."""
 
 
+WITHIN_KINDS = {
+    "language-model": CardExample(
+        shell=(
+            'generate "A man is" --sample --top-k 40 --model {model}',
+            "evaluate {model} --data texts.txt",
+        ),
+        python='model.generate(["A man is"])',
+    ),
+}
+"""What some bundles of a kind do that others of it do not."""
+
+
 def example_of(kind: str) -> CardExample:
     """How a kind of bundle is shown at work."""
+    if kind in WITHIN_KINDS:
+        return WITHIN_KINDS[kind]
     if kind not in EXAMPLES:
         raise ValueError(f"unknown kind of bundle {kind!r} (known: {', '.join(EXAMPLES)})")
     return EXAMPLES[kind]

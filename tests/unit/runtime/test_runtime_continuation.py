@@ -6,6 +6,7 @@ import torch
 
 from bert_cases import PIECES, BertCase, write_bert
 from softquery.bundle import read_bundle
+from softquery.bundle.card import usage_lines
 from softquery.data import Tokens
 from softquery.decoding import Beam, Greedy, Sampling
 from softquery.errors import BundleError, ConfigError
@@ -122,6 +123,12 @@ def test_its_attention_is_the_past_alone(bundles, model):
         looks = model.look(Tokens(row, torch.ones_like(row, dtype=torch.bool)))[0].numpy()
     np.testing.assert_allclose(shown.weights, looks, atol=1e-5)
     assert not np.triu(shown.weights, k=1).any()
+
+
+def test_its_card_shows_it_at_work():
+    lines = usage_lines("language-model", "my-lm")
+    assert 'softquery generate "A man is" --sample --top-k 40 --model my-lm' in lines
+    assert "softquery evaluate my-lm --data texts.txt" in lines
 
 
 def test_models_that_cannot_go_on_are_refused(bundles, tmp_path):
