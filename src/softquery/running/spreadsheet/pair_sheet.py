@@ -40,6 +40,8 @@ Floats = NDArray[np.float64]
 FOLDS = 5
 HEAD = 2
 """The place of a head among ways that begin with the matcher as it is."""
+MARGIN = 0.5
+"""Standard errors by which a head must be right more often."""
 MOST_READ = 10_000
 """Rows that a fit of so few numbers is worth reading."""
 
@@ -65,7 +67,7 @@ class ReadPairs:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fitted:
+class FittedPairs:
     """How pairs are answered: by the matcher's logits or by a head's, and their probabilities."""
 
     scaling: Calibration
@@ -78,7 +80,7 @@ class Fitted:
         return self.scaling.probabilities(logits)
 
 
-Fit = Callable[[ReadPairs, Ids], Fitted | None]
+Fit = Callable[[ReadPairs, Ids], FittedPairs | None]
 """Fits to some rows; None where they are too few."""
 
 
@@ -115,7 +117,8 @@ def train_pairs(table: LabelledTable, dev: LabelledTable | None, options: SheetO
     ways = _ways(base, read, folds, options.seed)
     gold = read.gold[is_counted]
     tried = [_figures(way.name, way.chances[is_counted], gold) for way in ways]
-    place = _best(tried)
+    right = [way.chances[is_counted].argmax(axis=1) == gold for way in ways]
+    place = _best(tried, right)
     way = ways[place]
     kept = way.fit(read, np.arange(len(read.rows)))
     if kept is None:
@@ -153,15 +156,15 @@ def train_pairs(table: LabelledTable, dev: LabelledTable | None, options: SheetO
 def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
     """All ways to answer that there are; where the matcher can as it is, that comes first."""
 
-    def untouched(read: ReadPairs, rows: Ids) -> Fitted:
+    def untouched(read: ReadPairs, rows: Ids) -> FittedPairs:
         # The likeliest label is answered, and always one: that is what is measured here.
         own = base.matcher.calibration
-        return Fitted(scaling=replace(own, threshold=None, abstain_below=None))
+        return FittedPairs(scaling=replace(own, threshold=None, abstain_below=None))
 
-    def scaled(read: ReadPairs, rows: Ids) -> Fitted:
-        return Fitted(scaling=_scaling(read.logits[rows], read.gold[rows]))
+    def scaled(read: ReadPairs, rows: Ids) -> FittedPairs:
+        return FittedPairs(scaling=_scaling(read.logits[rows], read.gold[rows]))
 
-    def by_head(read: ReadPairs, rows: Ids) -> Fitted | None:
+    def by_head(read: ReadPairs, rows: Ids) -> FittedPairs | None:
         return _by_head(read, rows, seed)
 
     found = []
@@ -179,7 +182,7 @@ def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
     return found
 
 
-def _by_head(read: ReadPairs, rows: Ids, seed: int) -> Fitted | None:
+def _by_head(read: ReadPairs, rows: Ids, seed: int) -> FittedPairs | None:
     """A head on the matcher and the encoder, its probabilities by rows out of its own folds."""
     if read.compared is None:
         return None
@@ -194,7 +197,7 @@ def _by_head(read: ReadPairs, rows: Ids, seed: int) -> Fitted | None:
     if found is None:
         return None
     logits = found.search.logits.astype(np.float32)
-    return Fitted(scaling=_scaling(logits, gold[found.search.held]), head=found)
+    return FittedPairs(scaling=_scaling(logits, gold[found.search.held]), head=found)
 
 
 def _crossed(read: ReadPairs, folds: Ids, fit: Fit) -> Floats:
@@ -293,16 +296,22 @@ def _figures(name: str, chances: Floats, gold: Ids) -> dict[str, str | float]:
     }
 
 
-def _best(tried: Sequence[dict[str, str | float]]) -> int:
-    """The place of what is kept, from figures of each way, the simplest first.
+def _best(tried: Sequence[dict[str, str | float]], is_right: Sequence[NDArray[np.bool_]]) -> int:
+    """The place of what is kept, from the simplest way to the one with a second model.
 
     A fit of probabilities is kept where it answers no fewer rows rightly, and means them more
-    truly. A head, which needs a second model, has to be right more often as well.
+    truly. A head has to be right more often as well, by `MARGIN` of the standard error of the gain.
+
+    Args:
+        tried: Figures of each way.
+        is_right: Which rows each of them answers rightly.
     """
     kept = 0
     for place, each in enumerate(tried[1:], 1):
-        gain = float(each["accuracy"]) - float(tried[kept]["accuracy"])
-        is_enough = gain > 0 if place == HEAD else gain >= 0
+        more = int((is_right[place] & ~is_right[kept]).sum())
+        fewer = int((is_right[kept] & ~is_right[place]).sum())
+        least = MARGIN * (more + fewer) ** 0.5
+        is_enough = more - fewer > least if place == HEAD else more >= fewer
         if is_enough and float(each["loss"]) < float(tried[kept]["loss"]):
             kept = place
     return kept
@@ -313,7 +322,7 @@ def _given(
     dev: LabelledTable,
     table: LabelledTable,
     labels: tuple[str, ...],
-    kept: Fitted,
+    kept: FittedPairs,
 ) -> HeldOut:
     """What is answered to the rows that the user gives to measure on."""
     places = np.array([labels.index(label) for label in table.labels])
