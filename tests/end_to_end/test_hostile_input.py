@@ -313,7 +313,8 @@ def test_a_run_that_met_a_full_disk_goes_on_when_there_is_space(sound, place):
 def test_an_unknown_verb_gets_one_line():
     answer = softquery("trian")
     assert (answer.code, answer.out) == (MISTAKE, "")
-    assert re.fullmatch(r"softquery: no such command 'trian'\. Did you mean 'train'.*\? See softquery --help\n", answer.err)
+    told = r"softquery: no such command 'trian'\. Did you mean 'train'.*\? See softquery --help\n"
+    assert re.fullmatch(told, answer.err)
 
 
 @pytest.mark.parametrize("verb", CASES)

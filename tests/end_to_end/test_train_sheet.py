@@ -148,6 +148,10 @@ def test_bad_rows_are_left_out_where_they_are_few(tmp_path):
 
 TABLES = {
     "one label": [("text", "label"), *[(f"text {n}", "a") for n in range(20)]],
+    "one label, under a name of its own": [
+        ("text", "mood"),
+        *[(f"text {n}", "good") for n in range(20)],
+    ],
     "one row": [("text", "label"), ("a text", "a")],
     "a header alone": [("text", "label")],
     "no text": [("label",), *[("ab"[n % 2],) for n in range(20)]],

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from softquery.bundle import Bundle
-from softquery.errors import ConfigError
+from softquery.errors import BundleError, ConfigError
 from softquery.export.accuracy_gate import ExportReport
 from softquery.export.graph import decomposable, esim, siamese
 from softquery.export.graph.blocks import MatchRanges
@@ -22,6 +22,7 @@ from softquery.models.esim import part_sizes
 from softquery.nn import Composer, Embedded, WindowComposer
 from softquery.runtime.graph_weights import dequantised
 from softquery.runtime.inner.inner_weights import check_spelling, has_inner, inner_places
+from softquery.runtime.match.backend import is_pair_head
 from softquery.runtime.match.evaluate import evaluate_matcher
 from softquery.runtime.match.model import Matcher, Pair, load_matcher
 from softquery.runtime.match.torch import TorchMatchBackend
@@ -49,6 +50,11 @@ def export_matcher(
         limit: Points of accuracy (of correlation times 100, for grades) that int8 may cost.
         rows: Labelled rows; the gate needs them, and the check uses them.
     """
+    if is_pair_head(bundle):
+        raise BundleError(
+            f"{bundle.path}: a head on pairs has no graphs of its own to export; it runs without "
+            "torch wherever its matcher and its encoder do"
+        )
     check_wish(bundle, "matcher", int8=int8, limit=limit, rows=rows)
     check_spelling(bundle)
     system = entry_of(bundle, SYSTEMS)

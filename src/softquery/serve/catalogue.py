@@ -12,6 +12,7 @@ from softquery.runtime import ContextEmbedder, Matcher, PieceEmbedder, load
 from softquery.runtime.bert.backend import is_bert
 from softquery.runtime.fill.model import can_fill
 from softquery.runtime.loading import opened
+from softquery.runtime.match.backend import is_pair_head
 from softquery.runtime.vectors.model import vectors_of
 from softquery.runtime.vectors.text_vectors import WordVectorAverages, own_vectors
 from softquery.search.any_index import manifest_at
@@ -55,6 +56,8 @@ def _matcher_verbs(matcher: Matcher) -> tuple[Verb, ...]:
     """What a matcher can do, which depends on its model."""
     if is_bert(matcher.bundle):  # reads both texts as one, and has no vector of either
         return ("match",)
+    if is_pair_head(matcher.bundle):  # has the vectors of an encoder that is served by itself
+        return ("match", "explain")
     if own_vectors(matcher).pooling == "own":  # compares vectors, and aligns no words
         return ("match", "embed")
     return ("match", "embed", "explain")

@@ -60,6 +60,11 @@ class ColumnFacts:
         return self.num_filled > 0 and self.share_numbers < 0.5 and self.share_dates < 0.5
 
     @property
+    def is_constant(self) -> bool:
+        """Whether it says the same of all rows, in words."""
+        return self.num_different == 1 < self.num_filled == self.num_rows and self.is_text
+
+    @property
     def is_label(self) -> bool:
         """Whether it can be what is learnt: few values that come again."""
         return (
@@ -181,6 +186,9 @@ def _label_by_content(
     fitting = [each for each in facts.values() if each.name not in taken and each.is_label]
     worded = [each for each in fitting if each.share_numbers < 0.5]
     fitting = worded or fitting
+    if not fitting:
+        # The one column that says the same of all rows is refused as what it is: one label.
+        fitting = [each for each in facts.values() if each.name not in taken and each.is_constant]
     if not fitting:
         raise _none_found(sheet, "label", "that holds a few values which come again")
     if len(fitting) > 1:

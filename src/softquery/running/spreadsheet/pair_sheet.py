@@ -1,24 +1,21 @@
-"""Pairs from a table: a trained matcher, with probabilities that are fitted to the rows. No torch.
+"""Pairs from a table: what a trained matcher and a sentence encoder know, fitted to them. No torch.
 
 A matcher that starts from nothing learns little from a few hundred pairs, and one that has learnt
-from millions need not start again. Its weights stay as they are; how its logits become
-probabilities, and so where one label ends and the other begins, follows from the rows. That is kept
-only where cross-validation finds it no worse than the matcher untouched.
+from millions need not start again. Its weights stay as they are. Three ways to answer are compared
+by cross-validation: the matcher as it is; its logits with probabilities that are fitted to the
+rows; and a head on what it says and on the vectors of both texts. What is fitted is kept only where
+it is found no worse than the matcher untouched, and a head only where it is right more often.
 """
 
-import shutil
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from softquery.answers import Calibration
-from softquery.bundle import RECORDS, Bundle, read_bundle, update_bundle, with_section
-from softquery.bundle.config import CARD, CONFIG, REPORT, REPORT_PAGE, to_json
 from softquery.errors import InputError, counted
-from softquery.files import Row, write_text
+from softquery.files import Row
 from softquery.measure import (
     auc,
     choose_scaling_across,
@@ -29,49 +26,87 @@ from softquery.measure.calibration_error import fit_scaling
 from softquery.measure.cross_validation import NEVER, stratified_folds
 from softquery.running.spreadsheet.held_out import HeldOut
 from softquery.running.spreadsheet.labelled_rows import LabelledTable
+from softquery.running.spreadsheet.pair_base import PairBase, choose_pair_base, write_pairs
+from softquery.running.spreadsheet.pair_head_fit import (
+    ComparedPairs,
+    FittedPairHead,
+    fit_pair_head,
+)
 from softquery.running.spreadsheet.sheet_options import SheetOptions, Trained
-from softquery.runtime.kinds import check_kind
-from softquery.runtime.match.model import Matcher, load_matcher
-from softquery.text import language_name, language_of
-from softquery.zoo import resolve
-from softquery.zoo.by_language import SHIPPED_MATCHERS
+from softquery.runtime.match.model import Matcher
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
-INFERENCE, INFERENCES = "nli-en", {"entailment", "neutral", "contradiction"}
 FOLDS = 5
+HEAD = 2
+"""The place of a head among ways that begin with the matcher as it is."""
+MARGIN = 0.5
+"""Standard errors by which a head must be right more often."""
 MOST_READ = 10_000
 """Rows that a fit of so few numbers is worth reading."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadPairs:
-    """Rows as a matcher reads them, with their labels in its order."""
+    """Rows as models read them, with their labels in the order of the answers."""
 
     rows: Sequence[Row]
     logits: NDArray[np.float32]
+    """By the matcher."""
+    compared: ComparedPairs | None
+    """With vectors of the texts; None where no sentence encoder is beside the matcher."""
     gold: Ids
+    labels: tuple[str, ...]
+    has_own_labels: bool
+    """Whether the labels are those of the matcher, if by other names."""
+
+    @property
+    def groups(self) -> list[str]:
+        """Pairs with the same first side belong together."""
+        return [" ".join(row.values["sentence1"].casefold().split()) for row in self.rows]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FittedPairs:
+    """How pairs are answered: by the matcher's logits or by a head's, and their probabilities."""
+
+    scaling: Calibration
+    head: FittedPairHead | None = None
+
+    def probabilities(self, logits: NDArray[np.float32], compared: ComparedPairs | None) -> Floats:
+        """Calibrated chances [N, C]."""
+        if self.head is not None and compared is not None:
+            logits = self.head.logits(compared)
+        return self.scaling.probabilities(logits)
+
+
+Fit = Callable[[ReadPairs, Ids], FittedPairs | None]
+"""Fits to some rows; None where they are too few."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """A way to answer, and what it says of every row, by a fit that had not seen it."""
+
+    name: str
+    told: str
+    """What is said where it is kept."""
+    fit: Fit
+    chances: Floats
+    is_fitted: bool = True
 
 
 def train_pairs(table: LabelledTable, dev: LabelledTable | None, options: SheetOptions) -> Trained:
-    """Fit a trained matcher to the rows, measure it on rows that it has not seen, and write it.
+    """Fit what stands on a trained matcher, measure it on rows that it has not seen, and write it.
 
     Args:
         table: The rows.
         dev: Those to measure on, where they are given.
         options: Where it writes, and which matcher it stands on.
     """
-    name, reason = _named(table, options)
-    bundle = read_bundle(resolve(name))
-    check_kind(bundle, "matcher")
-    matcher = load_matcher(bundle.path)
-    shown = name if options.init is None else bundle.path.name
-    options.say(f"matcher: {shown} ({reason}); its weights stay as they are")
-    read, labels = _in_order(matcher, _some(table, options), table, shown, options)
-    # The likeliest label is answered, and always one: that is what is measured here.
-    own = replace(matcher.calibration, threshold=None, abstain_below=None)
-    untouched = own.probabilities(read.logits)
-    folds = _folds(read, table, options.seed)
+    base = choose_pair_base(table, options)
+    read = _read(base, table, _some(table, options), options)
+    folds = stratified_folds(read.gold, read.groups, num_folds=FOLDS, seed=options.seed)
     is_counted = folds != NEVER
     if not is_counted.any():
         raise InputError(
@@ -79,54 +114,102 @@ def train_pairs(table: LabelledTable, dev: LabelledTable | None, options: SheetO
             "measure by; add rows",
             source=table.source,
         )
-    crossed = _crossed(read, folds)
-    tried = [
-        _figures(f"{shown} as it is", untouched[is_counted], read.gold[is_counted]),
-        _figures("fitted to the rows", crossed[is_counted], read.gold[is_counted]),
-    ]
-    is_fitted = _is_better(tried)
-    kept = _fitted(read.logits, read.gold) if is_fitted else own
-    chances = crossed if is_fitted else untouched
+    ways = _ways(base, read, folds, options.seed)
+    gold = read.gold[is_counted]
+    tried = [_figures(way.name, way.chances[is_counted], gold) for way in ways]
+    right = [way.chances[is_counted].argmax(axis=1) == gold for way in ways]
+    place = _best(tried, right)
+    way = ways[place]
+    kept = way.fit(read, np.arange(len(read.rows)))
+    if kept is None:
+        raise InputError("too few different pairs to learn from; add rows", source=table.source)
     by = "each by a fit that had not seen it (cross-validation)"
-    how = f"{int(is_counted.sum()):,} rows, {by if is_fitted else 'by the matcher as it is'}"
+    how = f"{len(gold):,} rows, {by if way.is_fitted else 'by the matcher as it is'}"
     held = HeldOut(
         rows=[row for row, counts in zip(read.rows, is_counted.tolist(), strict=True) if counts],
-        gold=read.gold[is_counted],
-        probabilities=chances[is_counted],
+        gold=gold,
+        probabilities=way.chances[is_counted],
         how=how,
     )
-    error = (float(tried[0]["ece"]), float(tried[int(is_fitted)]["ece"]))
-    _write(bundle, shown, labels, kept, options, num_rows=len(read.rows), error=error)
+    write_pairs(
+        base,
+        read.labels,
+        kept.scaling,
+        None if kept.head is None else kept.head.head,
+        options,
+        num_rows=len(read.rows),
+        error=(float(tried[0]["ece"]), float(tried[place]["ece"])),
+    )
     if dev is not None:
-        held = _given(matcher, dev, table, labels, kept)
-    what = "probabilities fitted to the rows" if is_fitted else "as it is: a fit was no better"
-    options.say(f"{shown}: {what}")
+        held = _given(base, dev, table, read.labels, kept)
+    options.say(f"{base.name}: {way.told}")
     return Trained(
         bundle=options.output,
-        labels=labels,
+        labels=read.labels,
         held=held,
-        learned_by=f"{shown}, whose weights stay as they are; {what}",
-        facts={"matcher": shown, "rows": len(read.rows), "seed": options.seed},
+        learned_by=f"{base.name}, whose weights stay as they are; {way.told}",
+        facts={"matcher": base.name, "rows": len(read.rows), "seed": options.seed},
         tried=tried,
     )
 
 
-def _named(table: LabelledTable, options: SheetOptions) -> tuple[str, str]:
-    """The matcher to stand on, and why: as named, by the labels, or by the language."""
-    if options.init is not None:
-        return str(options.init), "as named"
-    counts = Counter(language_of(text) for text in table.texts)
-    known = Counter({code: many for code, many in counts.items() if code in SHIPPED_MATCHERS})
-    if not known or sum(known.values()) < len(table.rows) / 2:
-        raise InputError(
-            f"most texts are in no language that {' or '.join(SHIPPED_MATCHERS.values())} reads; "
-            "name a matcher with --init",
-            source=table.source,
-        )
-    language = max(known, key=lambda code: (known[code], str(code)))
-    if language == "en" and set(table.labels) <= INFERENCES:
-        return INFERENCE, f"labels are {', '.join(table.labels)}"
-    return SHIPPED_MATCHERS[str(language)], f"most texts are in {language_name(str(language))}"
+def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
+    """All ways to answer that there are; where the matcher can as it is, that comes first."""
+
+    def untouched(read: ReadPairs, rows: Ids) -> FittedPairs:
+        # The likeliest label is answered, and always one: that is what is measured here.
+        own = base.matcher.calibration
+        return FittedPairs(scaling=replace(own, threshold=None, abstain_below=None))
+
+    def scaled(read: ReadPairs, rows: Ids) -> FittedPairs:
+        return FittedPairs(scaling=_scaling(read.logits[rows], read.gold[rows]))
+
+    def by_head(read: ReadPairs, rows: Ids) -> FittedPairs | None:
+        return _by_head(read, rows, seed)
+
+    found = []
+    if read.has_own_labels:
+        name, told = f"{base.name} as it is", "as it is: a fit was no better"
+        chances = _crossed(read, folds, untouched)
+        found.append(Way(name=name, told=told, fit=untouched, chances=chances, is_fitted=False))
+        told = "probabilities fitted to the rows"
+        chances = _crossed(read, folds, scaled)
+        found.append(Way(name="fitted to the rows", told=told, fit=scaled, chances=chances))
+    if read.compared is not None:
+        told = f"{base.head_name}, fitted to the rows"
+        chances = _crossed(read, folds, by_head)
+        found.append(Way(name=base.head_name, told=told, fit=by_head, chances=chances))
+    return found
+
+
+def _by_head(read: ReadPairs, rows: Ids, seed: int) -> FittedPairs | None:
+    """A head on the matcher and the encoder, its probabilities by rows out of its own folds."""
+    if read.compared is None:
+        return None
+    gold, groups = read.gold[rows], read.groups
+    found = fit_pair_head(
+        read.compared.some(rows),
+        gold,
+        [groups[row] for row in rows.tolist()],
+        num_labels=len(read.labels),
+        seed=seed,
+    )
+    if found is None:
+        return None
+    logits = found.search.logits.astype(np.float32)
+    return FittedPairs(scaling=_scaling(logits, gold[found.search.held]), head=found)
+
+
+def _crossed(read: ReadPairs, folds: Ids, fit: Fit) -> Floats:
+    """For each row the probabilities by a fit to the other folds."""
+    found = np.full((len(read.rows), len(read.labels)), 1 / len(read.labels))
+    for fold in range(int(folds.max(initial=NEVER)) + 1):
+        inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        fitted = fit(read, inside)
+        if fitted is not None:
+            compared = None if read.compared is None else read.compared.some(outside)
+            found[outside] = fitted.probabilities(read.logits[outside], compared)
+    return found
 
 
 def _some(table: LabelledTable, options: SheetOptions) -> Ids:
@@ -142,50 +225,47 @@ def _some(table: LabelledTable, options: SheetOptions) -> Ids:
     return np.sort(drawn)
 
 
-def _in_order(
-    matcher: Matcher, places: Ids, table: LabelledTable, name: str, options: SheetOptions
-) -> tuple[ReadPairs, tuple[str, ...]]:
-    """The rows as the matcher reads them, and the labels of the file in its order."""
-    rows = table.some(places)
-    logits, gold = matcher.logits(_pairs(rows)), table.gold[places]
-    if set(table.labels) <= set(matcher.labels):
-        theirs = np.array([matcher.labels.index(label) for label in table.labels])
-        return ReadPairs(rows=rows, logits=logits, gold=theirs[gold]), matcher.labels
-    if not len(table.labels) == len(matcher.labels) == 2:
-        raise InputError(
-            f"{name} answers {', '.join(matcher.labels) or 'grades'}, and the file has "
-            f"{counted(len(table.labels), 'label')} ({', '.join(table.labels[:6])}); name another "
-            "matcher with --init, or train one: softquery train esim --data FOLDER",
-            source=table.source,
-        )
-    is_turned = auc(gold, logits[:, 1] - logits[:, 0]) < 0.5
-    labels = table.labels[::-1] if is_turned else table.labels
-    gold = 1 - gold if is_turned else gold
-    options.say(f"“{labels[1]}” is taken for {matcher.labels[1]}: pairs that {name} finds alike")
-    return ReadPairs(rows=rows, logits=logits, gold=gold), labels
+def _read(base: PairBase, table: LabelledTable, places: Ids, options: SheetOptions) -> ReadPairs:
+    """The rows as the models read them, and the labels of the file in the matcher's order."""
+    matcher, rows, gold = base.matcher, table.some(places), table.gold[places]
+    logits = matcher.logits(_pairs(rows))
+    labels, has_own = table.labels, True
+    if set(labels) <= set(matcher.labels):
+        labels = matcher.labels
+        gold = np.array([labels.index(label) for label in table.labels])[gold]
+    elif len(labels) == len(matcher.labels) == 2:
+        if auc(gold, logits[:, 1] - logits[:, 0]) < 0.5:
+            labels, gold = labels[::-1], 1 - gold
+        liked = f"pairs that {base.name} finds alike"
+        options.say(f"“{labels[1]}” is taken for {matcher.labels[1]}: {liked}")
+    elif base.encoder is None:
+        raise _other_labels(matcher, table, base.name)
+    else:
+        has_own = False
+    return ReadPairs(
+        rows=rows,
+        logits=logits,
+        compared=base.compared(rows, logits),
+        gold=gold,
+        labels=labels,
+        has_own_labels=has_own,
+    )
+
+
+def _other_labels(matcher: Matcher, table: LabelledTable, name: str) -> InputError:
+    return InputError(
+        f"{name} answers {', '.join(matcher.labels) or 'grades'}, and the file has "
+        f"{counted(len(table.labels), 'label')} ({', '.join(table.labels[:6])}); name another "
+        "matcher with --init, or train one: softquery train esim --data FOLDER",
+        source=table.source,
+    )
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
     return [(row.values["sentence1"], row.values["sentence2"]) for row in rows]
 
 
-def _folds(read: ReadPairs, table: LabelledTable, seed: int) -> Ids:
-    """The fold of each row; pairs with the same first side stay together."""
-    groups = [" ".join(row.values["sentence1"].casefold().split()) for row in read.rows]
-    return stratified_folds(read.gold, groups, num_folds=FOLDS, seed=seed)
-
-
-def _crossed(read: ReadPairs, folds: Ids) -> Floats:
-    """For each row the probabilities by a fit to the other folds."""
-    found = np.zeros(read.logits.shape)
-    for fold in range(int(folds.max(initial=NEVER)) + 1):
-        inside, outside = folds != fold, folds == fold
-        fitted = _fitted(read.logits[inside], read.gold[inside])
-        found[outside] = fitted.probabilities(read.logits[outside])
-    return found
-
-
-def _fitted(logits: NDArray[np.float32], gold: Ids) -> Calibration:
+def _scaling(logits: NDArray[np.float32], gold: Ids) -> Calibration:
     """How logits become probabilities, by these rows.
 
     A row of a label with n rows counts as (n + 1) / (n + 2) of one, and for the rest as one of the
@@ -216,65 +296,40 @@ def _figures(name: str, chances: Floats, gold: Ids) -> dict[str, str | float]:
     }
 
 
-def _is_better(tried: Sequence[dict[str, str | float]]) -> bool:
-    """Whether the fit answers no fewer rows rightly, and means its probabilities more truly."""
-    before, after = tried
-    return float(after["accuracy"]) >= float(before["accuracy"]) and float(after["loss"]) < float(
-        before["loss"]
-    )
+def _best(tried: Sequence[dict[str, str | float]], is_right: Sequence[NDArray[np.bool_]]) -> int:
+    """The place of what is kept, from the simplest way to the one with a second model.
+
+    A fit of probabilities is kept where it answers no fewer rows rightly, and means them more
+    truly. A head has to be right more often as well, by `MARGIN` of the standard error of the gain.
+
+    Args:
+        tried: Figures of each way.
+        is_right: Which rows each of them answers rightly.
+    """
+    kept = 0
+    for place, each in enumerate(tried[1:], 1):
+        more = int((is_right[place] & ~is_right[kept]).sum())
+        fewer = int((is_right[kept] & ~is_right[place]).sum())
+        least = MARGIN * (more + fewer) ** 0.5
+        is_enough = more - fewer > least if place == HEAD else more >= fewer
+        if is_enough and float(each["loss"]) < float(tried[kept]["loss"]):
+            kept = place
+    return kept
 
 
 def _given(
-    matcher: Matcher,
+    base: PairBase,
     dev: LabelledTable,
     table: LabelledTable,
     labels: tuple[str, ...],
-    kept: Calibration,
+    kept: FittedPairs,
 ) -> HeldOut:
     """What is answered to the rows that the user gives to measure on."""
     places = np.array([labels.index(label) for label in table.labels])
+    logits = base.matcher.logits(_pairs(dev.rows))
     return HeldOut(
         rows=dev.rows,
         gold=places[dev.gold],
-        probabilities=kept.probabilities(matcher.logits(_pairs(dev.rows))),
+        probabilities=kept.probabilities(logits, base.compared(dev.rows, logits)),
         how=f"{len(dev.rows):,} given rows",
-    )
-
-
-def _write(
-    bundle: Bundle,
-    name: str,
-    labels: tuple[str, ...],
-    kept: Calibration,
-    options: SheetOptions,
-    *,
-    num_rows: int,
-    error: tuple[float, float],
-) -> None:
-    """The matcher's bundle with other labels and another calibration."""
-    target = options.output
-    shutil.copytree(
-        bundle.path, target, ignore=shutil.ignore_patterns(RECORDS, REPORT, REPORT_PAGE)
-    )
-    config = replace(bundle.config, task={**bundle.config.task, "labels": list(labels)})
-    write_text(target / CONFIG, to_json(config.to_dict()))
-    own = bundle.path.name
-    card = bundle.card.replace(f"\n# {own}\n", f"\n# {target.name}\n", 1)
-    for use in ("--model {}", 'load("{}")'):
-        card = card.replace(use.format(own), use.format(target.name))
-    told = f"The weights are those of {name}; probabilities follow {num_rows:,} pairs of a file."
-    write_text(target / CARD, with_section(card, "From a file", [told]))
-    update_bundle(
-        read_bundle(target),
-        calibration={
-            "temperature": kept.temperature,
-            "growth": kept.growth,
-            "bias": None if kept.bias is None else list(kept.bias),
-            "threshold": kept.threshold,
-            "abstain_below": kept.abstain_below,
-            "fitted_on": num_rows,
-            "measured_on": num_rows,
-            "ece_before": error[0],
-            "ece_after": error[1],
-        },
     )

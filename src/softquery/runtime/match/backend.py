@@ -6,9 +6,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.bundle import Bundle
+
 Floats = NDArray[np.float32]
 Read = Sequence[Sequence[Any]]
-"""Sentences as a backend takes them: ids, or words where its model spells them."""
+"""Sentences as a backend takes them: ids, words where its model spells them, or, for a head on
+pairs, the parts of the text that its tokens stand for."""
+PAIR_HEAD = "pair-head"
+"""The model of a matcher that is a head on another one and on a sentence encoder."""
 BATCH = 13
 """The most pairs or sentences that a graph in ONNX sees at a time. A pair costs the same in any
 batch, so that small batches of like lengths are padded less: eight for a hundred candidates."""
@@ -16,6 +21,11 @@ NARROW = 400
 """Numbers per token up to which a pair is so cheap that a batch's own cost shows."""
 TOKENS = 2000
 """The most tokens of either side, padding included, unless one row alone has more."""
+
+
+def is_pair_head(bundle: Bundle) -> bool:
+    """Whether a bundle is a head on a matcher and a sentence encoder."""
+    return bundle.config.kind == "matcher" and bundle.config.model["name"] == PAIR_HEAD
 
 
 class Alignment(NamedTuple):

@@ -29,7 +29,8 @@ from softquery.runtime.given_texts import Advance, Pairs, Texts, in_view, matrix
 from softquery.runtime.inner.inner_weights import reads_words
 from softquery.runtime.kinds import check_kind, check_task
 from softquery.runtime.loading import Backend, Source, choose_backend, needs_torch, opened
-from softquery.runtime.match.backend import Floats, MatchBackend, Read
+from softquery.runtime.match.backend import Floats, MatchBackend, Read, is_pair_head
+from softquery.runtime.match.pair_head import open_pair_head, surfaces
 from softquery.runtime.match.pair_reasons import pair_reasons
 from softquery.runtime.model_repr import model_repr
 from softquery.runtime.opened_by import opened_by
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 Sentence = tuple[int, ...] | tuple[str, ...]
-"""Ids, or words where the model spells them."""
+"""As `Matcher.read` gives it."""
 CHUNK = 256
 """Pairs of a bulk call that are answered together; results depend on nothing outside of a chunk."""
 CACHE_BYTES = 64 * 1024 * 1024
@@ -220,9 +221,16 @@ class Matcher:
         self._cache.clear()
 
     def read(self, texts: Sequence[str]) -> tuple[Read, list[int]]:
-        """Texts as the model takes them, ids or words, and how many tokens the limit cost each."""
+        """Texts as the model takes them, and how many tokens the limit cost each.
+
+        These are ids; words where the model spells them; parts of the text for a head on pairs.
+        """
         if reads_words(self.bundle):
             return self.pipeline.written_words_with_cuts(listed_texts(texts))
+        if is_pair_head(self.bundle):
+            texts = listed_texts(texts)
+            parts = map(surfaces, texts, self.pipeline.encode(texts))
+            return list(parts), self.pipeline.encode_ids_with_cuts(texts)[1]
         return self.pipeline.encode_ids_with_cuts(listed_texts(texts))
 
     def encodings_of_read(self, sentences: Read) -> list[Floats]:
@@ -410,8 +418,17 @@ def load_matcher(
     """
     bundle = opened(name_or_path)
     check_kind(bundle, "matcher")
+    if is_pair_head(bundle):
+        return Matcher(bundle, open_pair_head(bundle, _backend_of, backend, threads, device))
+    return Matcher(bundle, _backend_of(bundle, backend, threads, device))
+
+
+def _backend_of(
+    bundle: Bundle, backend: Backend, threads: int | None, device: str | None
+) -> MatchBackend:
+    """What computes for a matcher that stands by itself."""
     if is_bert(bundle):
-        return Matcher(bundle, BertMatchBackend(open_bert(bundle, backend, threads, device)))
+        return BertMatchBackend(open_bert(bundle, backend, threads, device))
     if choose_backend(bundle, backend, threads, device) == "onnx":
         from softquery.runtime.inner.inner_weights import check_spelling
         from softquery.runtime.inner.onnx import open_inner
@@ -420,8 +437,8 @@ def load_matcher(
         check_spelling(bundle)
         # Bulk runs go on to the same bytes, so that what was read before must not matter.
         context = open_inner(bundle, threads, batching="alone")
-        return Matcher(bundle, OnnxMatchBackend(bundle, threads, context))
-    return Matcher(bundle, _torch_backend(bundle, device, threads))
+        return OnnxMatchBackend(bundle, threads, context)
+    return _torch_backend(bundle, device, threads)
 
 
 def _torch_backend(bundle: Bundle, device: str | None, threads: int | None) -> MatchBackend:

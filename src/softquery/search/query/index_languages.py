@@ -10,6 +10,7 @@ from softquery.bundle.card import card_languages
 from softquery.errors import ConfigError, InputError, counted
 from softquery.plain_files import read_plain
 from softquery.runtime.bert.backend import is_bert
+from softquery.runtime.match.backend import is_pair_head
 from softquery.text.languages import LANGUAGES, LATIN_LANGUAGES, language_name
 from softquery.zoo import entries, shipped_folder
 from softquery.zoo.by_language import SHIPPED_ENCODERS, SHIPPED_MATCHERS
@@ -62,10 +63,11 @@ def default_encoder(bundle: Bundle) -> str | None:
     """The sentence encoder that goes with a matcher, if it is there; None if not.
 
     With a shipped matcher goes that of its language. With one that reads both sentences as one, and
-    so has no vectors, goes that of the language that its card names, or else English.
+    so has no vectors, or is a head on pairs, goes that of the language that its card names, or else
+    English.
     """
     code = shipped_matcher_language(bundle)
-    if code is None and is_bert(bundle):
+    if code is None and (is_bert(bundle) or is_pair_head(bundle)):
         read = languages_read(bundle) or frozenset()
         code = "zh" if "zh" in read and "en" not in read else "en"
     name = SHIPPED_ENCODERS.get(code or "")

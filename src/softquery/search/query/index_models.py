@@ -16,6 +16,7 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import Matcher, load_matcher
 from softquery.runtime.bert.backend import is_bert
+from softquery.runtime.match.backend import is_pair_head
 from softquery.runtime.vectors.text_vectors import (
     OWN_SOURCES,
     SentenceVectors,
@@ -154,7 +155,8 @@ class IndexModels:
 
     def _encode(self, texts: Sequence[str], pool: ThreadPoolExecutor) -> list[Floats]:
         """Encode texts in batches of similar length: a batch costs as much as its longest row."""
-        if NESTED in self.matcher.bundle.config.model["config"]:  # may read words instead of ids
+        bundle = self.matcher.bundle
+        if NESTED in bundle.config.model["config"] or is_pair_head(bundle):  # may not read ids
             return self.matcher.encodings(texts)
         ids = self.matcher.pipeline.encode_ids(texts)
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
@@ -186,13 +188,13 @@ def open_models(
     """Open the models that new rows are encoded with; in their settings, `"auto"` is resolved.
 
     A matcher that reads two sentences as one, such as a cross-encoder, stores no encodings: it
-    reads the query with each candidate.
+    reads the query with each candidate. Nor does a head on pairs, whose vectors must stay exact.
 
     Raises:
         BundleError: Encodings of such a matcher are asked for, or it has no encoder beside it.
     """
     matcher = load_matcher(model, threads=threads)
-    reads_pairs = is_bert(matcher.bundle)
+    reads_pairs = is_bert(matcher.bundle) or is_pair_head(matcher.bundle)
     if reads_pairs and settings.encodings not in ("auto", "none"):
         message = "reads both sentences as one, so that no encoding can be stored"
         raise BundleError(f"{matcher.bundle.path}: {message}; leave encodings at none")

@@ -13,6 +13,7 @@ from softquery.bundle.card import card_languages
 from softquery.bundle.config import CARD, read_text
 from softquery.runtime import Matcher
 from softquery.runtime.bert.backend import is_bert
+from softquery.runtime.match.backend import is_pair_head
 from softquery.runtime.vectors.text_vectors import own_vectors
 from softquery.search import IndexView, StoreIndex
 from softquery.search.storage.entries import MATCHED
@@ -43,7 +44,9 @@ def index_facts(index: IndexView) -> dict[str, Any]:
 
 def aligns_words(matcher: Matcher) -> bool:
     """Whether a matcher shows which words looked at which."""
-    return not is_bert(matcher.bundle) and own_vectors(matcher).pooling != "own"
+    if is_bert(matcher.bundle):
+        return False
+    return is_pair_head(matcher.bundle) or own_vectors(matcher).pooling != "own"
 
 
 def language_of_bundle(bundle: Bundle) -> str:
