@@ -175,8 +175,8 @@ def _show_examples(verb: str) -> None:
     from rich.console import Console
 
     if verb in EXAMPLES:
-        lines = [localised("Examples:"), *EXAMPLES[verb]]
-        Console(highlight=False).print(*(f" {line}" for line in lines), sep="\n", markup=False)
+        lines = "\n".join(f" {line}" for line in (localised("Examples:"), *EXAMPLES[verb]))
+        Console().print(lines, markup=False, highlight=False, soft_wrap=True)
 
 
 def _texts(thing: Any) -> dict[str, str]:
