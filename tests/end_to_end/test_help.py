@@ -7,7 +7,7 @@ from running import softquery
 from typer.main import get_command
 
 from softquery.cli import app
-from softquery.cli.terminal.help_examples import EXAMPLES
+from softquery.cli.terminal.localised_help import EXAMPLES
 
 WIDTH = 80
 

@@ -9,7 +9,7 @@ from softquery.search.index_view import IndexView
 from softquery.search.languages.language_parts import has_parts, read_parts
 from softquery.search.storage.manifest import Manifest, is_index, read_manifest
 from softquery.search.stores.address import is_store, parse_store
-from softquery.search.stores.open_store import open_store
+from softquery.search.stores.row_store import open_store
 from softquery.search.stores.shards import ShardedIndex, is_pattern, shards_of
 from softquery.search.stores.store_index import StoreIndex
 

@@ -55,8 +55,8 @@ from softquery.search.storage.manifest import (
     is_index,
 )
 from softquery.search.storage.store import Store, create
+from softquery.search.tuning.known_answers import TuneSource, read_tune_rows
 from softquery.search.tuning.tune_report import TuneReport
-from softquery.search.tuning.tune_rows import TuneSource, read_tune_rows
 
 
 @opened_by("softquery.Index.open")

@@ -15,12 +15,12 @@ from softquery.search.query.index_models import IndexModels
 from softquery.search.query.retrieval import GivenOptions, SearchOptions, SearchResult
 from softquery.search.query.search_steps import (
     AnySearch,
+    SearchResults,
     SearchSteps,
     checked_queries,
     run_searches,
 )
 from softquery.search.query.searched_rows import SearchedRows, SegmentRows
-from softquery.search.query.several_results import SearchResults
 from softquery.search.query.stages import STAGES, Stages, checked_stages
 from softquery.search.query.thresholds import least_score
 from softquery.search.query.waiting import all_awaited, awaited

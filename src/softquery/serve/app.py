@@ -1,9 +1,15 @@
 """The application: models behind an engine, dialects before it, admission control around all."""
 
+import logging
+import os
 import re
+import signal
+import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from multiprocessing import parent_process
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -32,8 +38,7 @@ from softquery.serve.operation.server_state import ServerState, open_state
 from softquery.serve.server_routes import asset_routes, health_routes, information_routes
 from softquery.serve.service import Service
 from softquery.serve.settings import Settings, from_environment
-from softquery.serve.telemetry import set_up_logs
-from softquery.serve.worker_life import end_with_parent
+from softquery.serve.telemetry import log, set_up_logs
 
 DESCRIPTION = (
     "Models that match, rank, explain, embed and search texts, through the APIs of TEI, OpenAI, "
@@ -122,10 +127,27 @@ def open_generation(
 
 def build_from_environment() -> AdmissionControl:
     """The application of a worker process, whose parent put the settings into the environment."""
-    end_with_parent()
+    _end_with_parent()
     settings = from_environment()
     set_up_logs(log_text=settings.log_text)
     return build_app(settings)
+
+
+def _end_with_parent() -> None:
+    """Watch the process that started this one, if one did, and stop serving when it has ended.
+
+    So a worker ends with its parent, also where that one was killed.
+    """
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_watch, args=(parent,), name="watch-parent", daemon=True).start()
+
+
+def _watch(parent: BaseProcess) -> None:
+    """Wait for the parent's end, which closes a pipe, and ask this process to stop as it would."""
+    parent.join()
+    log(logging.WARNING, "the process that started this worker has ended; the worker stops", {})
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _routers(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import softquery
 from softquery.errors import InputError, SoftqueryError
 from softquery.language import (
     ENGLISH,
+    current_language,
     language_of_environment,
     localised,
     speaking,
@@ -31,6 +33,11 @@ QUIET_VARIABLE = "SOFTQUERY_QUIET"
 """Also read by the processes that a command starts."""
 LONGEST_LINE = 2000
 """Characters of an error that are shown."""
+_HAN, _OPENING, _CLOSING = "\u3400-\u9fff", "（“《", "，。；：、！？）”》"
+_PIECE = re.compile(
+    rf"\s*(?:[{_OPENING}]*(?:[{_HAN}]|[^\s{_HAN}{_OPENING}{_CLOSING}]+)[{_CLOSING}]*|\S)\s*"
+)
+"""What a line is not broken within: Chinese may be broken between any two characters."""
 
 # What is raised for wrong options and arguments: click's, or the copy of it inside newer Typers.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
@@ -91,8 +98,6 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    from softquery.cli.terminal.line_breaks import broken_between_characters
-
     table = Table(header_style="bold", show_header=any((*columns, *names)))
     for place, column in enumerate([*map(localised, columns), *names]):
         numeric = bool(rows) and all(_is_number(row[place]) for row in rows)
@@ -107,6 +112,30 @@ def print_table(
             shown = escape_text(title)
             console.print(shown, style="italic", markup=False, highlight=False, soft_wrap=True)
         console.print(table)
+
+
+def line_pieces(text: str) -> Iterator[tuple[int, int, str]]:
+    """The parts of a text that stay together, each with where it begins and ends.
+
+    No line begins with a closing mark, and none ends with an opening one.
+
+    >>> [piece for _, _, piece in line_pieces("Show it 图（SVG），可选。")]
+    ['Show ', 'it ', '图', '（SVG），', '可', '选。']
+    """
+    return ((*each.span(), each.group()) for each in _PIECE.finditer(text))
+
+
+@contextmanager
+def broken_between_characters() -> Iterator[None]:
+    """Let Rich break lines so until the end of the block; by itself it does so at spaces alone."""
+    from rich import _wrap
+
+    before = {"words": _wrap.words} if hasattr(_wrap, "words") else {}
+    vars(_wrap).update(dict.fromkeys(before, line_pieces))
+    try:
+        yield
+    finally:
+        vars(_wrap).update(before)
 
 
 @contextmanager
@@ -173,12 +202,14 @@ def _language() -> str:
 
 
 def _run(app: typer.Typer) -> NoReturn:
-    from softquery.cli.terminal.localised_help import localised_parser
+    call: Any = app
+    if current_language() != ENGLISH or _asks_for_help(sys.argv[1:]):
+        from softquery.cli.terminal.localised_help import localised_parser
 
-    parser = localised_parser(app)
+        call = localised_parser(app)
     try:
         with _own_warnings():
-            code = parser(prog_name="softquery", standalone_mode=False)
+            code = call(prog_name="softquery", standalone_mode=False)
     except SoftqueryError as error:
         _leave(str(error), MISTAKE)
     except UsageError as error:
@@ -189,6 +220,11 @@ def _run(app: typer.Typer) -> NoReturn:
     if code == INTERRUPTED:
         _leave("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _asks_for_help(words: Sequence[str]) -> bool:
+    """Whether help may be shown: where it is named, and by verbs that hold others alone."""
+    return len(words) < 2 or not {"-h", "--help"}.isdisjoint(words)
 
 
 @contextmanager

@@ -42,8 +42,8 @@ from softquery.search.storage.index_folder import LOCK, refuse_link
 from softquery.search.storage.manifest import IndexSettings
 from softquery.search.storage.segment import Segment
 from softquery.search.storage.store import locked
+from softquery.search.tuning.known_answers import TuneSource, read_tune_rows
 from softquery.search.tuning.tune_report import TuneReport
-from softquery.search.tuning.tune_rows import TuneSource, read_tune_rows
 from softquery.text.languages import language_of
 from softquery.zoo.by_language import SHIPPED_MATCHERS
 

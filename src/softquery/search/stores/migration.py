@@ -26,8 +26,7 @@ from softquery.search.storage.segment import SegmentShape, write_cells_and_words
 from softquery.search.storage.vector_recall import write_vectors
 from softquery.search.stores.address import is_store, parse_store
 from softquery.search.stores.encoded import packer_of, segment_rows
-from softquery.search.stores.open_store import open_store
-from softquery.search.stores.row_store import RowStore, StoredRow
+from softquery.search.stores.row_store import RowStore, StoredRow, open_store
 from softquery.search.stores.store_index import COMMIT_ROWS, StoreIndex, begin
 
 

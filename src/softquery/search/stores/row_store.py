@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from softquery.search.query.filters import Where
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.storage.manifest import Manifest
+from softquery.search.stores.address import POSTGRES, StoreAddress
 
 STORE_FORMAT = 1
 """The newest layout of tables that this version reads, and the one that it writes."""
@@ -166,3 +167,18 @@ class RowStore(Protocol):
 
     def close(self) -> None:
         """Give connections back."""
+
+
+def open_store(address: StoreAddress) -> RowStore:
+    """A store, whose index may not exist yet.
+
+    Raises:
+        MissingExtra: Its driver is not installed.
+    """
+    if address.engine == POSTGRES:
+        from softquery.search.stores.postgres.postgres_store import PostgresStore
+
+        return PostgresStore(address)
+    from softquery.search.stores.milvus.milvus_store import MilvusStore
+
+    return MilvusStore(address)

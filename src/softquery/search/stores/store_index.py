@@ -41,8 +41,7 @@ from softquery.search.storage.segment import Segment, SegmentShape
 from softquery.search.storage.tuning_files import StoredTuning
 from softquery.search.stores.address import StoreAddress, parse_store
 from softquery.search.stores.encoded import encoded_rows, packer_of
-from softquery.search.stores.open_store import open_store
-from softquery.search.stores.row_store import RowStore, StoreState
+from softquery.search.stores.row_store import RowStore, StoreState, open_store
 from softquery.search.stores.store_facts import current_facts, is_outdated, measure_store
 from softquery.search.stores.store_rows import StoreRows, in_order
 

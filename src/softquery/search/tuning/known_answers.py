@@ -7,14 +7,16 @@ it were looked at and passed over, and do not answer; of rows below it nothing i
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 
 from softquery.errors import InputError, counted
-from softquery.files import Row
+from softquery.files import Row, read_rows
 from softquery.search.index_evaluation import gather_queries
 from softquery.search.index_view import IndexView
 
+TuneSource = str | PathLike[str] | Iterable[Mapping[str, object]]
 LABELLED, CLICKED = ("doc", "relevance"), ("shown", "chosen")
 MOST_RANK = 4
 """The rank from which on choices count alike."""
@@ -183,3 +185,18 @@ def _check_enough(known: Sequence[KnownAnswers], source: object) -> None:
         has = f"{counted(len(known), 'query', 'queries')}, {num_answerable:,} with an answer"
         message = f"tuning needs at least {LEAST_QUERIES} queries, {LEAST_ANSWERABLE} of them with "
         raise InputError(f"{message}an answer; found {has}", source=place)
+
+
+def read_tune_rows(source: TuneSource, columns: Mapping[str, str] | None) -> list[Row]:
+    """Labelled queries, or a log of clicks; the file says by its columns which.
+
+    Raises:
+        InputError: A row is bad, or there is none.
+    """
+    rows = list(
+        read_rows(source, columns=("query",), optional=(*LABELLED, *CLICKED), rename=columns)
+    )
+    if not rows:
+        name = source if isinstance(source, (str, PathLike)) else "the data"
+        raise InputError("holds no rows", source=name)
+    return rows
