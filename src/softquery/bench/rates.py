@@ -274,7 +274,7 @@ def read_mapped(folder: Path) -> int:
             continue
         start, end = (int(part, 16) for part in place.split("-"))
         content = (ctypes.c_ubyte * (end - start)).from_address(start)
-        np.frombuffer(content, dtype=np.uint8)[:: mmap.PAGESIZE].max()
+        np.frombuffer(memoryview(content), dtype=np.uint8)[:: mmap.PAGESIZE].max()
         total += end - start
     return total
 
