@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +26,12 @@ def questions(count: int, seed: int = 1) -> list[dict[str, str]]:
     """Different questions of words as frequent as words are, with columns to filter by."""
     draw = random.Random(seed)
     words = _words()
-    weights = [1 / (place + 10) for place in range(len(words))]
+    weights = list(accumulate(1 / (place + 10) for place in range(len(words))))
     found: dict[str, None] = {}
     while len(found) < count:
         for _ in range(count):
             length = draw.randint(4, 11)
-            found.setdefault(" ".join(draw.choices(words, weights, k=length)) + "?")
+            found.setdefault(" ".join(draw.choices(words, cum_weights=weights, k=length)) + "?")
     return [
         {
             "id": f"r{place:06d}",

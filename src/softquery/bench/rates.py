@@ -7,6 +7,7 @@ on what else the machine does; graphs of vectors, which wait for memory, aside.
 
 import csv
 import json
+import mmap
 import os
 import platform
 import random
@@ -53,7 +54,7 @@ class MeasuredCase:
     """CPU seconds: of the whole command, of a graph alone, or per request for `search`, `words`
     (a search by words alone) and `rank`."""
     memory: int
-    """Largest resident memory in bytes."""
+    """Largest resident memory in bytes; for `search` and `words` with all of the index read."""
     disk: int = 0
     """Bytes that were written."""
 
@@ -241,6 +242,7 @@ def _measure_task(task: dict[str, Any]) -> dict[str, Any]:
         index = open_index(task["index"], threads=1)
         find = partial(index.find, stages=task["stages"])
         seconds = _per_call(find, sample_queries(task["words"]))
+        read_mapped(Path(task["index"]))
     else:
         from softquery.runtime import load_matcher
 
@@ -250,6 +252,31 @@ def _measure_task(task: dict[str, Any]) -> dict[str, Any]:
         bodies = [texts[place : place + count + 1] for place in range(0, len(texts), count + 1)]
         seconds = _per_call(lambda body: matcher.rank(body[0], body[1:]), bodies)
     return {"seconds": seconds, "memory": int(1024 * 1024 * peak_megabytes())}
+
+
+def read_mapped(folder: Path) -> int:
+    """Read all that this process has mapped from a folder, as queries do in the end.
+
+    A few hundred queries touch a part of a large index only, and memory would seem to be the less
+    the fewer they are.
+
+    Returns:
+        Bytes that are mapped; 0 where the system does not tell.
+    """
+    import ctypes
+
+    import numpy as np
+
+    maps, total = Path("/proc/self/maps"), 0
+    for line in maps.read_text().splitlines() if maps.exists() else ():
+        place, *_, path = line.split(maxsplit=5)
+        if not path.startswith(f"{folder.resolve()}{os.sep}"):
+            continue
+        start, end = (int(part, 16) for part in place.split("-"))
+        content = (ctypes.c_ubyte * (end - start)).from_address(start)
+        np.frombuffer(memoryview(content), dtype=np.uint8)[:: mmap.PAGESIZE].max()
+        total += end - start
+    return total
 
 
 def _seconds_of_graph(sizes: Sequence[int]) -> list[float]:

@@ -6,7 +6,7 @@ Every formula has a few constants, which follow from what `softquery bench rates
     index    seconds(n, w) = start + n·(a + b·w + e) + graph(n)     bytes(n, w) = n·(c + d·w)
              memory(n, w) = f + g·w + h·bytes(n, w)
     search   seconds(n) = a + b·n                 memory(n, w) = base + bytes(n, w)
-    rank     seconds(m, w) = a + m·(b + c·w)
+    rank     seconds(m, w) = a + m·(b + c·w)      memory = base
 
 n rows, w words per text, m candidates. e is there from 20,000 rows on, which are stored in parts
 and merged; the graph of vectors from 4,096 rows on. What it takes was measured at some sizes, each
@@ -105,6 +105,7 @@ class Formulas:
         self.graph_growth = GraphGrowth(self._cases("graph", SHORT, least=3))
         _ = self.match_row, self.match_bytes, self.index_row, self.index_bytes
         _ = self.merged_row, self.search_line, self.rank_text, self.rank_start
+        _ = self.search_memory
 
     def match_seconds(self, rows: float, words: float) -> float:
         """To score so many pairs."""
@@ -125,7 +126,7 @@ class Formulas:
 
     def index_memory(self, rows: float, words: float) -> float:
         """Of a process that searches it: all of the index is mapped, and read sooner or later."""
-        return self.base_memory + self.index_disk(rows, words)
+        return self.search_memory + self.index_disk(rows, words)
 
     def indexing_memory(self, rows: float, words: float) -> float:
         """Of the process that makes the index: rows, vectors and graph, and the files it maps."""
@@ -181,6 +182,13 @@ class Formulas:
         per_row = max(0.0, (many.seconds - few.seconds) / (many.rows - few.rows))
         largest = self._cases("search", SHORT)[-1]
         return max(0.0, largest.seconds - per_row * largest.rows), per_row
+
+    @cached_property
+    def search_memory(self) -> float:
+        """Of a process that searches, its index aside."""
+        few = self._cases("search", SHORT)[0]
+        stored = [each.disk for each in self._cases("index", SHORT) if each.rows == few.rows]
+        return float(max(0, few.memory - sum(stored)))
 
     @cached_property
     def rank_text(self) -> PerText:

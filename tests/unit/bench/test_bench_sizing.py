@@ -14,6 +14,7 @@ from softquery.bench.rates import (
     Rates,
     measure_graph,
     measure_match,
+    read_mapped,
     read_rates,
     sample_texts,
 )
@@ -30,9 +31,13 @@ from softquery.bench.sizing_plan import (
     needs,
 )
 from softquery.errors import ConfigError, InputError
+from softquery.search.storage.index_files import mapped
 
+MAPS, STATUS = Path("/proc/self/maps"), Path("/proc/self/status")
 MEASURED = Path(__file__).resolve().parents[3] / "benchmarks" / "scale" / "sizing.json"
 START, PAIR, PER_WORD, MERGED = 1.0, 1e-4, 1e-5, 3e-5
+SEARCHING = 100_000_000
+"""Bytes of a process that searches, its index aside."""
 GRAPH = {10_000: 0.5, 20_000: 1.5, 40_000: 5.5, 80_000: 17.5}
 """Seconds by rows: 100 µs more per row with every doubling."""
 
@@ -65,7 +70,9 @@ def made_rates():
     cases.append(replace(index, memory=indexing_memory(SHORT, index.disk)))
     cases += [case("graph", SHORT, rows, seconds) for rows, seconds in GRAPH.items()]
     for verb, base in (("search", 3e-3), ("words", 1e-3)):
-        cases += [case(verb, SHORT, rows, base + 1e-8 * rows) for rows in (4_000, 40_000)]
+        for rows in (4_000, 40_000):
+            memory = SEARCHING + rows * 400 * SHORT
+            cases.append(case(verb, SHORT, rows, base + 1e-8 * rows, memory=memory))
     return Rates(processor="made up", version="0", cases=tuple(cases))
 
 
@@ -86,7 +93,7 @@ def test_the_formulas_recover_the_constants(formulas, rows, words):
     assert formulas.index_disk(rows, words) == pytest.approx(disk)
     memory = 1e7 * words + 2 * disk
     assert formulas.indexing_memory(rows, words) == pytest.approx(memory)
-    assert formulas.index_memory(rows, words) == pytest.approx(1e8 + rows * (400 * words + 900))
+    assert formulas.index_memory(rows, words) == pytest.approx(SEARCHING + disk)
     assert formulas.search_seconds(rows) == pytest.approx(3e-3 + 1e-8 * rows)
     assert formulas.rank_seconds(100, words) == pytest.approx(1e-3 + 100 * row)
 
@@ -205,6 +212,23 @@ def test_a_graph_is_measured_while_it_grows():
     assert (few.rows, many.rows) == (200, 400)
     assert 0 < few.seconds < many.seconds
     assert many.memory > 10_000_000
+
+
+@pytest.mark.skipif(not MAPS.exists(), reason="the system does not tell what is mapped")
+def test_all_of_an_index_that_is_mapped_is_read(tmp_path):
+    def resident():
+        (line,) = (each for each in STATUS.read_text().splitlines() if "RssFile" in each)
+        return 1024 * int(line.split()[1])
+
+    size = 32 * 1024 * 1024
+    for folder in ("index", "index-2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "rows.bin").write_bytes(bytes(size))
+    contents = [mapped(tmp_path / name / "rows.bin", "u1") for name in ("index", "index-2")]
+    before = resident()
+    assert read_mapped(tmp_path / "index") == size
+    assert size * 0.9 < resident() - before < size * 1.5
+    assert [len(each) for each in contents] == [size, size]
 
 
 def test_sample_texts_have_frequent_words_and_rare_ones():
