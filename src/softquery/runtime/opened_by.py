@@ -11,6 +11,8 @@ Kind = TypeVar("Kind", bound=type[Any])
 def opened_by(call: str) -> Callable[[Kind], Kind]:
     """Make a class refuse a name or a path as its first argument, and say what opens one.
 
+    A subclass that is made of other things has its own `__init__`, and may well take a path first.
+
     Other libraries open a model by its class, `CrossEncoder("…")`. Python's own complaint would be
     about an argument that nobody who opens a model has.
 
@@ -29,7 +31,7 @@ def opened_by(call: str) -> Callable[[Kind], Kind]:
     def marked(kind: Kind) -> Kind:
         def new(cls: type[Any], *given: object, **named: object) -> Any:
             first = next((each for each in (*given, *named.values())), None)
-            if isinstance(first, (str, PathLike)):
+            if cls.__init__ is kind.__init__ and isinstance(first, (str, PathLike)):
                 write = f"{call}({str(first)!r})"
                 raise TypeError(f"{cls.__name__} needs what is opened already; write {write}")
             return object.__new__(cls)
