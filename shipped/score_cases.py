@@ -47,8 +47,8 @@ PAIRS: dict[Language, tuple[str, ...]] = {
 MOST_ROWS, MOST_QUERIES = 1500, 600
 MOST_ASKED, MOST_UNANSWERABLE = 250, 40
 """Queries of a case that is learned from: answerable ones, and of each unanswerable sort."""
-MOST_PAIRS = (60, 600)
-"""Rows of a small and of a large index of paraphrases."""
+MOST_PAIRS = (60, 600, 4000)
+"""Rows of a small, of a large and of a very large index of paraphrases, at most."""
 LEFT_OUT = 0.2
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from score_cases import Case, make_cases
+from score_close import make_close
 from score_faqs import make_faqs
 
 from softquery.search import Index, IndexSettings
@@ -131,7 +132,7 @@ def main() -> None:
     options = parser.parse_args()
     records: list[Record] = []
     given = options.data, options.language
-    for case in chain(make_faqs(*given), make_cases(*given)):
+    for case in chain(make_faqs(*given), make_close(*given), make_cases(*given)):
         if options.cases and case.name not in options.cases:
             continue
         start = time.perf_counter()

@@ -5,6 +5,9 @@ r"""Fits the score of search, and judges it on sets that it has not seen.
     python shipped/search_score.py en.npz zh.npz --left-out left_out --judged judged.json \
         --output src/softquery/search/score/row_score.json
 
+There are two sets of weights: for indexes with several phrasings of an answer, and for such as have
+one row for every answer, of which both have their own cases to learn from.
+
 Sets are dealt into a few folds. For each, a score is fitted on the sets of all others and asked
 about its own: these answers give the calibration, the curve of thresholds and all figures. The
 score that is shipped has seen all sets. `--left-out` keeps, for each set, the score without its
@@ -14,13 +17,15 @@ fold, calibrated and with thresholds by the other folds, for benchmarks/search/i
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from score_cases import MOST_PAIRS
+from score_close import FORMS
 from score_fits import Fit, Table, fit, fit_logistic, logistic
 from score_records import PER_ROW, Record, read_records
 
@@ -30,8 +35,12 @@ from softquery.search.query.retrieval import SearchOptions
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages, shown_stages
 from softquery.search.score.features import CIRCUMSTANCES, EVIDENCE, SUMS, circumstances_of
 from softquery.search.score.row_score import (
+    KINDS,
+    PHRASED,
     RowScore,
+    RowWeights,
     StageScore,
+    phrased_share,
     read_score,
     write_score,
 )
@@ -50,7 +59,11 @@ apart, and to calibration, where they are to be about a tenth of all; any query 
 index of one row per intent, which nobody would have drawn so; and, in calibration, one without an
 answer in an index of paraphrases, of which some mean the same as a stored row without being marked
 so."""
-PARAPHRASES = ("pairs", "topics", "domain")
+PARAPHRASES = ("pairs", "topics", "unlike", "domain")
+ONLY_SINGLE = (*FORMS, f"pairs {MOST_PAIRS[-1]}")
+"""How the names of cases begin that teach nothing to the weights for indexes of phrasings."""
+NOT_OF = {"phrased": "rows", "single": "same_answer"}
+"""The circumstance that the weights of a kind of index do without."""
 MOST_THRESHOLDS = 64
 MOST_ROWS = 50
 FOLDS = 6
@@ -99,13 +112,29 @@ def _rows(each: Record, kept: np.ndarray) -> Record:
     return replace(each, signals=replace(each.signals, **arrays), right=each.right[kept])
 
 
-def columns_of(stages: Stages) -> tuple[list[str], list[str]]:
-    """The kinds of evidence and the circumstances that some stages know."""
+def columns_of(stages: Stages, kind: str = "") -> tuple[list[str], list[str]]:
+    """The kinds of evidence and the circumstances of some stages, and of a kind of index."""
     known = [
         [name for name in names if STAGE_OF.get(name, stages[0]) in stages]
         for names in (EVIDENCE, CIRCUMSTANCES)
     ]
-    return known[0], known[1]
+    return known[0], [name for name in known[1] if name != NOT_OF.get(kind)]
+
+
+def of_kind(table: Table, stages: Stages, kind: str) -> Table:
+    """A table with the circumstances that a kind of index uses."""
+    every, used = columns_of(stages)[1], columns_of(stages, kind)[1]
+    return replace(
+        table, circumstances=table.circumstances[:, [every.index(name) for name in used]]
+    )
+
+
+def learned_by(records: Sequence[Record]) -> dict[str, np.ndarray]:
+    """Which queries the weights of each kind of index learn from: [Q]."""
+    same = np.array([each.signals.facts.same_answer for each in records])
+    is_long = np.array([each.case == "long" for each in records])
+    only_single = np.array([each.case.startswith(ONLY_SINGLE) for each in records])
+    return {"phrased": ~only_single, "single": (same < PHRASED / 2) & ~is_long}
 
 
 def make_table(records: Sequence[Record], stages: Stages) -> Table:
@@ -151,9 +180,8 @@ def fitted(table: Table, records: Sequence[Record], kept: np.ndarray) -> Fit:
     return fit(table[kept], evidence[kept], trust[kept])
 
 
-def answers(found: Fit, table: Table, records: Sequence[Record]) -> list[Answer]:
-    """The first row of each query."""
-    totals = found.totals(table)
+def answers(totals: np.ndarray, table: Table, records: Sequence[Record]) -> list[Answer]:
+    """The first row of each query, by the log-odds of all."""
     first = totals.argmax(axis=1)
     result = []
     for place, (each, row) in enumerate(zip(records, first.tolist(), strict=True)):
@@ -163,21 +191,32 @@ def answers(found: Fit, table: Table, records: Sequence[Record]) -> list[Answer]
     return result
 
 
-def calibrate(found: Sequence[Answer]) -> tuple[float, float, AimCurve]:
-    """Slope, offset and the curve of thresholds, every case counting alike.
-
-    The curve is one of queries that have an answer. Those that have none are kept out by what they
-    do to slope and offset.
-    """
+def case_weights(found: Sequence[Answer]) -> np.ndarray:
+    """What queries count where every case counts alike."""
     counts = Counter((each.set, each.case) for each in found)
-    weights = np.array(
+    return np.array(
         [importance(each, UNANSWERABLE, DOUBTFUL) / counts[each.set, each.case] for each in found]
     )
+
+
+def calibrate(found: Sequence[Answer]) -> tuple[float, float]:
+    """Slope and offset."""
     total = np.array([each.total for each in found])
     right = np.array([each.is_right for each in found], dtype=np.float64)
+    (slope,), offset = fit_logistic(total[:, None], right, case_weights(found))
+    return float(slope), offset
+
+
+def curve_of(found: Sequence[Answer]) -> AimCurve:
+    """The curve of thresholds, of calibrated answers.
+
+    It is one of queries that have an answer. Those that have none are kept out by what they do to
+    slope and offset.
+    """
+    weights = case_weights(found)
+    right = np.array([each.is_right for each in found], dtype=np.float64)
     answerable = np.array([each.is_answerable for each in found])
-    (slope,), offset = fit_logistic(total[:, None], right, weights)
-    scores = logistic(slope * total + offset)
+    scores = logistic(np.array([each.total for each in found]))
     grid = np.unique(np.round(np.quantile(scores, np.linspace(0, 1, MOST_THRESHOLDS)), 4))
     precision, coverage = [], []
     for threshold in grid.tolist():
@@ -185,23 +224,51 @@ def calibrate(found: Sequence[Answer]) -> tuple[float, float, AimCurve]:
         precision.append(float(weights[given] @ right[given] / max(weights[given].sum(), 1e-9)))
         coverage.append(float(weights[given].sum() / weights[answerable].sum()))
     kept = [place for place, value in enumerate(coverage) if value > 0]
-    curve = AimCurve(*([column[k] for k in kept] for column in (grid, precision, coverage)))
-    return float(slope), offset, curve
+    return AimCurve(*([column[k] for k in kept] for column in (grid, precision, coverage)))
 
 
-def calibrated(found: Fit, stages: Stages, judged_by: Sequence[Answer]) -> StageScore:
-    """Weights as a score, by how others that had not seen their sets answered them."""
-    slope, offset, curve = calibrate(judged_by)
-    evidence, circumstances = columns_of(stages)
+def weights_of(found: Fit, stages: Stages, kind: str, slope: float, offset: float) -> RowWeights:
+    """Weights as a search uses them, calibrated."""
+    evidence, circumstances = columns_of(stages, kind)
     trust = dict(zip((*SUMS, *circumstances), (slope * found.trust).tolist(), strict=True))
-    return StageScore(
+    return RowWeights(
         evidence=dict(zip(evidence, found.evidence.tolist(), strict=True)),
         none=dict(zip(circumstances, found.none.tolist(), strict=True)),
         none_offset=found.none_offset,
         trust=trust,
         offset=slope * found.offset + offset,
-        curve=curve,
     )
+
+
+def calibrated(
+    fits: Mapping[str, Fit],
+    stages: Stages,
+    totals: Mapping[str, np.ndarray],
+    table: Table,
+    records: Sequence[Record],
+) -> StageScore:
+    """Weights as a score, by how others that had not seen their sets answered them.
+
+    Args:
+        fits: Those of each kind of index.
+        stages: What they know.
+        totals: The log-odds by those others, for each kind of index: [Q, N].
+        table: What was found for the queries.
+        records: The same: Q of them.
+    """
+    learned = learned_by(records)
+    share = np.array([phrased_share(each.signals.facts.same_answer) for each in records])
+    joint = np.zeros(table.answer.shape)
+    weights = {}
+    for kind, part in zip(KINDS, (share, 1 - share), strict=True):
+        mine = learned[kind]
+        given = answers(totals[kind][mine], table[mine], _chosen(records, mine))
+        slope, offset = calibrate(given)
+        weights[kind] = weights_of(fits[kind], stages, kind, slope, offset)
+        known = np.where(table.answer >= 0, totals[kind], 0.0)
+        joint += part[:, None] * (slope * known + offset)
+    joint[table.answer < 0] = -np.inf
+    return StageScore(**weights, curve=curve_of(answers(joint, table, records)))
 
 
 def deal(records: Sequence[Record], folds: int = FOLDS) -> dict[str, int]:
@@ -215,30 +282,35 @@ def deal(records: Sequence[Record], folds: int = FOLDS) -> dict[str, int]:
     return found
 
 
-def fit_all(records: Sequence[Record], folder: Path) -> tuple[RowScore, dict[str, list[Answer]]]:
-    """The score of all sets, and how those without a fold answered it; these go to a folder."""
+def fit_all(records: Sequence[Record], folder: Path) -> RowScore:
+    """The score of all sets; those without a fold go to a folder, by the names of its sets."""
     fold_of = deal(records)
     folds = np.array([fold_of[each.set] for each in records])
+    learned = learned_by(records)
     every: dict[str, StageScore] = {}
     own: dict[int, dict[str, StageScore]] = {fold: {} for fold in sorted(set(fold_of.values()))}
-    by_stages: dict[str, list[Answer]] = {}
     for stages in SUBSETS:
         name, table = shown_stages(stages), make_table(records, stages)
-        fits = {fold: fitted(table, records, folds != fold) for fold in own}
-        found = [
-            answers(fits[fold], table[folds == fold], _chosen(records, folds == fold))
-            for fold in own
-        ]
-        by_stages[name] = list(chain.from_iterable(found))
+        fits: dict[int | None, dict[str, Fit]] = {fold: {} for fold in (*own, None)}
+        totals = {kind: np.empty(table.answer.shape) for kind in KINDS}
+        for kind in KINDS:
+            part = of_kind(table, stages, kind)
+            for fold in own:
+                fits[fold][kind] = fitted(part, records, (folds != fold) & learned[kind])
+                left_out = folds == fold
+                totals[kind][left_out] = fits[fold][kind].totals(part[left_out])
+            fits[None][kind] = fitted(part, records, learned[kind])
         for fold in own:
-            others = [each for each in by_stages[name] if fold_of[each.set] != fold]
-            own[fold][name] = calibrated(fits[fold], stages, others)
-        last = fitted(table, records, np.ones(len(records), dtype=np.bool_))
-        every[name] = calibrated(last, stages, by_stages[name])
-        print(f"{name}: {every[name].evidence}", flush=True)
+            judges = folds != fold
+            seen = {kind: totals[kind][judges] for kind in KINDS}
+            own[fold][name] = calibrated(
+                fits[fold], stages, seen, table[judges], _chosen(records, judges)
+            )
+        every[name] = calibrated(fits[None], stages, totals, table, records)
+        print(f"{name}: {every[name].single.evidence}", flush=True)
     for set_name, fold in fold_of.items():
         write_score(folder / f"{set_name}.json", RowScore(own[fold]))
-    return RowScore(every), by_stages
+    return RowScore(every)
 
 
 def _chosen(records: Sequence[Record], chosen: np.ndarray) -> list[Record]:
@@ -303,7 +375,7 @@ def main() -> None:
     options = parser.parse_args()
     options.left_out.mkdir(parents=True, exist_ok=True)
     records = [each for path in options.records for each in read_records(path)]
-    score, _ = fit_all(records, options.left_out)
+    score = fit_all(records, options.left_out)
     write_score(options.output, score)
     if options.judged is not None:
         report = judged(records, options.left_out, STAGES)

@@ -10,16 +10,20 @@ from score_faqs import Clusters, small_faq, topic_faq
 from score_fits import Table, fit
 from score_records import Record, read_records, record, write_records
 from search_score import (
+    SUBSETS,
     Answer,
     answers,
     auc,
     calibrate,
     calibrated,
+    curve_of,
     first_cut,
     fit_all,
     fitted,
     judged,
+    learned_by,
     make_table,
+    of_kind,
     with_stages,
 )
 
@@ -27,7 +31,7 @@ from softquery.search.aims import Aim
 from softquery.search.query.first_cut import predicted_log_odds
 from softquery.search.query.stages import STAGES, shown_stages
 from softquery.search.score.index_facts import IndexFacts
-from softquery.search.score.row_score import read_score
+from softquery.search.score.row_score import KINDS, phrased_share, read_score
 from softquery.search.score.signals import Signals
 
 SETS = ("books", "trains", "tea")
@@ -60,12 +64,11 @@ def toy_records(seed: int = 1, count: int = 60) -> list[Record]:
 @pytest.fixture(scope="module")
 def judgement(tmp_path_factory):
     folder = tmp_path_factory.mktemp("left-out")
-    score, by_stages = fit_all(toy_records(), folder)
-    return folder, score, by_stages
+    return folder, fit_all(toy_records(), folder)
 
 
 def test_a_set_does_not_judge_itself(judgement, tmp_path):
-    folder, _, _ = judgement
+    folder, _ = judgement
     spoilt = [
         replace(each, right=~each.right, is_answerable=True) if each.set == "tea" else each
         for each in toy_records()
@@ -77,16 +80,18 @@ def test_a_set_does_not_judge_itself(judgement, tmp_path):
             read_score(place / f"{name}.json").by_stages[shown_stages(STAGES)]
             for place in (folder, tmp_path)
         )
-        same = [getattr(before, each) == getattr(after, each) for each in names]
-        assert all(same) if is_same else not any(same)
+        for kind in KINDS:
+            weights = getattr(before, kind), getattr(after, kind)
+            same = [getattr(weights[0], each) == getattr(weights[1], each) for each in names]
+            assert all(same) if is_same else not any(same)
 
 
 def test_it_learns_what_makes_a_row_right(judgement):
-    folder, score, by_stages = judgement
+    folder, score = judgement
     found = judged(toy_records(), folder, STAGES)
     assert set(found) == {f"{name}: {case}" for name in SETS for case in ("many", "report")}
     assert min(each["auc"] for each in found.values()) > 0.85
-    assert set(score.by_stages) == set(by_stages)
+    assert set(score.by_stages) == {shown_stages(stages) for stages in SUBSETS}
     curve = score.by_stages[shown_stages(STAGES)].curve
     met = curve.scores.index(curve.threshold(Aim("precision", 0.9)))
     assert curve.precision[met] >= 0.9
@@ -161,20 +166,68 @@ def test_a_case_is_searched(tmp_path):
     assert first.signals.facts.num_rows == 3
 
 
-def test_fits_are_what_a_search_computes():
-    """Tables of many queries, and the score of one query, agree."""
-    records = [each for each in toy_records(count=20)]
+@pytest.mark.parametrize("same_answer", [0.0, 0.05, 0.9])
+def test_fits_are_what_a_search_computes(same_answer):
+    """Tables of many queries, and the score of one query, agree, in every kind of index."""
+    records = [
+        replace(
+            each,
+            signals=replace(
+                each.signals, facts=replace(each.signals.facts, same_answer=number % 2 * 0.9)
+            ),
+        )
+        for number, each in enumerate(toy_records(count=20))
+    ]
     stages = ("words", "vectors")
-    table = make_table(records, stages)
-    found = fitted(table, records, np.ones(len(records), dtype=np.bool_))
-    given = answers(found, table, records)
-    score = calibrated(found, stages, given)
-    slope, offset, _ = calibrate(given)
-    totals = found.totals(table)
-    for place, each in enumerate(records):
-        expected = 1 / (1 + np.exp(-(slope * totals[place, :6] + offset)))
+    table, learned = make_table(records, stages), learned_by(records)
+    assert (learned["phrased"].mean(), learned["single"].mean()) == (1, 0.5)
+    fits, totals = {}, {}
+    for kind in KINDS:
+        part = of_kind(table, stages, kind)
+        fits[kind] = fitted(part, records, learned[kind])
+        totals[kind] = fits[kind].totals(part)
+    score = calibrated(fits, stages, totals, table, records)
+    lines = {
+        kind: calibrate(
+            answers(totals[kind][mine], table[mine], [records[n] for n in np.flatnonzero(mine)])
+        )
+        for kind, mine in learned.items()
+    }
+    own = [
+        replace(
+            each,
+            signals=replace(
+                each.signals, facts=replace(each.signals.facts, same_answer=same_answer)
+            ),
+        )
+        for each in records
+    ]
+    table = make_table(own, stages)
+    totals = {kind: fits[kind].totals(of_kind(table, stages, kind)) for kind in KINDS}
+    share = phrased_share(same_answer)
+    for place, each in enumerate(own):
+        total = sum(
+            part * (lines[kind][0] * totals[kind][place, :6] + lines[kind][1])
+            for kind, part in (("phrased", share), ("single", 1 - share))
+        )
         probabilities = score.probabilities(with_stages(each, stages).signals)
-        np.testing.assert_allclose(probabilities, expected, atol=1e-6)
+        np.testing.assert_allclose(probabilities, 1 / (1 + np.exp(-total)), atol=1e-6)
+
+
+def test_what_each_kind_of_index_learns_from():
+    first = toy_records()[0]
+    phrased = replace(first.signals, facts=replace(first.signals.facts, same_answer=0.9))
+    given = [
+        replace(first, case="report", signals=phrased),
+        replace(first, case="faq 30"),
+        replace(first, case="close 30"),
+        replace(first, case="pairs 60"),
+        replace(first, case="pairs 4000"),
+        replace(first, case="long"),
+    ]
+    learned = learned_by(given)
+    assert learned["phrased"].tolist() == [True, True, False, True, False, True]
+    assert learned["single"].tolist() == [False, True, True, True, True, False]
 
 
 def test_the_first_cut_is_that_of_a_search():
@@ -249,8 +302,11 @@ def test_calibration_finds_the_share_that_is_right():
     found = [
         Answer("toy", "many", float(t), bool(r), True) for t, r in zip(total, right, strict=True)
     ]
-    slope, offset, curve = calibrate(found)
+    slope, offset = calibrate(found)
     assert slope == pytest.approx(0.5, abs=0.08)
     assert offset == pytest.approx(-1, abs=0.12)
+    curve = curve_of([replace(each, total=slope * each.total + offset) for each in found])
+    met = curve.scores.index(curve.threshold(Aim("precision", 0.7)))
+    assert 0.7 <= curve.precision[met] < 0.75
     assert json.dumps(curve.precision)
     assert list(curve.coverage) == sorted(curve.coverage, reverse=True)

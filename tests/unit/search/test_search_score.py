@@ -22,6 +22,7 @@ from softquery.search.score.features import (
 )
 from softquery.search.score.index_facts import IndexFacts, measure_facts
 from softquery.search.score.row_score import (
+    PHRASED,
     SCORE_FILE,
     best_rows,
     read_score,
@@ -113,6 +114,29 @@ def test_what_speaks_for_a_row_never_lowers_it(name, stages):
         moved = replace(signals, **{name: higher})
         rise = (found.probabilities(moved) - found.probabilities(signals))[seed]
         assert rise >= -1e-12
+
+
+@pytest.mark.parametrize("same_answer", [0.0, 0.05, 0.2, 0.9])
+def test_rows_of_their_own_and_phrasings_have_their_own_weights(same_answer):
+    """Between the two the log-odds are in between, so that one more phrasing changes little."""
+    signals = drawn(1, 12)
+    signals = replace(signals, facts=replace(signals.facts, same_answer=same_answer))
+    found = shipped_score().by_stages["words,vectors,rerank"]
+    single, phrased = found.single.log_odds(signals), found.phrased.log_odds(signals)
+    assert np.abs(single - phrased).max() > 0.1
+    share = min(1.0, same_answer / PHRASED)
+    expected = 1 / (1 + np.exp(-(share * phrased + (1 - share) * single)))
+    np.testing.assert_allclose(found.probabilities(signals), expected, atol=1e-9)
+
+
+def test_an_index_that_is_larger_than_any_that_was_seen_counts_as_the_largest():
+    rows = [
+        circumstances_of(replace(drawn(1, 1), facts=IndexFacts(count)))["rows"]
+        for count in (1, 12, 50, 4000, 100_000)
+    ]
+    assert rows == sorted(rows)
+    assert (rows[0], rows[3]) == (rows[1], rows[4])
+    assert rows[2] == pytest.approx(math.log(50))
 
 
 def test_rows_with_the_same_answer_are_no_rivals():

@@ -10,18 +10,21 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.search.score.index_facts import FEW
 from softquery.search.score.signals import Signals
 
 Floats = NDArray[np.float64]
 EVIDENCE = ("cosine", "centred", "words", "matcher")
 """For each row; a stage that is left out says nothing."""
 CIRCUMSTANCES = (
-    "query_mean", "query_length", "near", "mean", "spread", "same_answer", "chinese",
+    "query_mean", "query_length", "rows", "near", "mean", "spread", "same_answer", "chinese",
 )  # fmt: skip
 """The same for all rows of a search."""
 USUAL = {"near": 0.52, "mean": 0.27, "spread": 0.13, "same_answer": 0.17, "query_mean": 0.25}
 """What indexes of 12 to 30 rows had on average, of those that the score was fitted to: stands for
 what a smaller one cannot tell of itself."""
+MOST_ROWS = 4000
+"""Rows of the largest index that the score was fitted to; `FEW` has those of the smallest."""
 SUMS = ("level", "share")
 """What the evidence comes to: for the row and its answer, and beside that for all rivals."""
 MOST_SHARE = 9.0
@@ -43,6 +46,7 @@ def circumstances_of(signals: Signals) -> dict[str, float]:
     return {
         "query_mean": usual["query_mean"] + signals.query_mean,
         "query_length": float(np.log1p(signals.query_length)),
+        "rows": float(np.log(np.clip(facts.num_rows, FEW, MOST_ROWS))),
         **{
             name: usual[name] + facts.reliance * getattr(facts, name)
             for name in ("near", "mean", "spread", "same_answer")

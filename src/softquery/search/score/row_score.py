@@ -30,17 +30,22 @@ from softquery.search.score.features import (
 from softquery.search.score.signals import Signals
 
 Floats = NDArray[np.float64]
-FORMAT = 2
+FORMAT = 3
 SCORE_FILE = Path(__file__).with_name("row_score.json")
 COLUMNS = (*EVIDENCE, *SUMS, *CIRCUMSTANCES)
 """What a score may weigh."""
 WEIGHTS = ("evidence", "none", "trust")
+KINDS = ("phrased", "single")
+"""Of indexes, each with weights of its own."""
 CURVE = ("scores", "precision", "coverage")
+PHRASED = 0.2
+"""How often the nearest row must have the same answer for an index to count as one of phrasings;
+below, it is in part one of rows that have each their own answer, and wholly so at 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class StageScore:
-    """The score by one subset of the stages.
+class RowWeights:
+    """What makes the log-odds that a row answers.
 
     Attributes:
         evidence: What each of `EVIDENCE` weighs, as far as the stages have it.
@@ -48,7 +53,6 @@ class StageScore:
         none_offset: What is added to that.
         trust: How `SUMS` and circumstances become the log-odds that a row answers.
         offset: What is added to these.
-        curve: What was seen at each threshold.
     """
 
     evidence: Mapping[str, float]
@@ -56,7 +60,6 @@ class StageScore:
     none_offset: float
     trust: Mapping[str, float]
     offset: float
-    curve: AimCurve
 
     def columns(self, signals: Signals) -> dict[str, Floats | float]:
         """What `trust` weighs: `SUMS` for each row [N], and the circumstances."""
@@ -66,11 +69,44 @@ class StageScore:
         shares = shares_of(levels, signals.answer, float(none))
         return {"level": levels, "share": shares, **circumstances}
 
+    def log_odds(self, signals: Signals) -> Floats:
+        """The log-odds that each row answers the query: [N]."""
+        found: Floats = self.offset + weighed(self.trust, self.columns(signals))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class StageScore:
+    """The score by one subset of the stages.
+
+    Attributes:
+        phrased: For an index that has several phrasings of an answer.
+        single: For one whose rows have each their own answer.
+        curve: What was seen at each threshold.
+    """
+
+    phrased: RowWeights
+    single: RowWeights
+    curve: AimCurve
+
     def probabilities(self, signals: Signals) -> Floats:
         """How likely each row is to answer the query: [N]."""
-        total = self.offset + weighed(self.trust, self.columns(signals))
+        share = phrased_share(signals.facts.same_answer)
+        total = np.zeros(len(signals))
+        for part, weights in ((share, self.phrased), (1 - share, self.single)):
+            if part:
+                total += part * weights.log_odds(signals)
         found: Floats = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
         return found
+
+
+def phrased_share(same_answer: float) -> float:
+    """How much an index is one of phrasings, by how often its nearest rows have the same answer.
+
+    >>> phrased_share(0.0), phrased_share(0.05), phrased_share(0.9)
+    (0.0, 0.25, 1.0)
+    """
+    return min(1.0, same_answer / PHRASED)
 
 
 def weighed(weights: Mapping[str, float], values: Mapping[str, Any]) -> Any:
@@ -102,12 +138,7 @@ class RowScore:
         """As JSON holds it."""
         return {
             name: {
-                **{
-                    kind: {key: round(value, 5) for key, value in getattr(each, kind).items()}
-                    for kind in WEIGHTS
-                },
-                "none_offset": round(each.none_offset, 5),
-                "offset": round(each.offset, 5),
+                **{kind: _weights_to_dict(getattr(each, kind)) for kind in KINDS},
                 **{
                     column: [round(value, 4) for value in getattr(each.curve, column)]
                     for column in CURVE
@@ -117,14 +148,31 @@ class RowScore:
         }
 
 
+def _weights_to_dict(weights: RowWeights) -> dict[str, Any]:
+    return {
+        **{
+            kind: {key: round(value, 5) for key, value in getattr(weights, kind).items()}
+            for kind in WEIGHTS
+        },
+        "none_offset": round(weights.none_offset, 5),
+        "offset": round(weights.offset, 5),
+    }
+
+
+def _weights_from(data: Mapping[str, Any]) -> RowWeights:
+    return RowWeights(
+        **{kind: dict(data[kind]) for kind in WEIGHTS},
+        none_offset=float(data["none_offset"]),
+        offset=float(data["offset"]),
+    )
+
+
 def score_from(data: Mapping[str, Any]) -> RowScore:
     """A score from what JSON holds."""
     return RowScore(
         {
             name: StageScore(
-                **{kind: dict(each[kind]) for kind in WEIGHTS},
-                none_offset=float(each["none_offset"]),
-                offset=float(each["offset"]),
+                **{kind: _weights_from(each[kind]) for kind in KINDS},
                 curve=AimCurve(*(tuple(each[column]) for column in CURVE)),
             )
             for name, each in data.items()
