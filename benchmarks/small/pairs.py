@@ -5,7 +5,7 @@ r"""Pairs from 30 to 1,000 rows: `softquery train match FILE`, by its defaults.
 DATA holds `pairs/SET/…`. The shipped matchers have seen no label of these sets. Of each, rows
 are drawn to learn from and 500 others to measure on, five times (seeds 1 to 5). Beside it: the
 shipped matcher untouched, and the cosine of `embed-en` or `embed-zh` from a threshold on that has
-the best accuracy on the rows that are learnt from.
+the best accuracy on the rows that are learnt from. Runs that the output has are not made again.
 """
 
 import argparse
@@ -29,6 +29,7 @@ SETS = {
     "qqp_20k": ("qqp_20k/dev.tsv.xz", "en"),
 }
 SIZES, SEEDS, MEASURED = (30, 90, 300, 1_000), (1, 2, 3, 4, 5), 500
+WAYS = ("train match", "untouched", "cosine")
 Row = dict[str, str]
 
 
@@ -60,11 +61,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
-    found = []
+    text = options.output.read_text(encoding="utf-8") if options.output.exists() else ""
+    found = [json.loads(line) for line in text.splitlines()]
+    done = {(each["set"], each["rows"], each["seed"]) for each in found}
     for name, (place, language) in SETS.items():
         rows = rows_of(options.data / "pairs" / place)
         matcher = sq.load(f"match-{language}", threads=1)
         for seed in SEEDS:
+            if all((name, size, seed) in done for size in SIZES):
+                continue
             drawn = random.Random(seed).sample(rows, MEASURED + max(SIZES))
             dev, pool = drawn[:MEASURED], drawn[MEASURED:]
             gold = np.array([row["label"] == "1" for row in drawn])
@@ -72,22 +77,25 @@ def main() -> None:
             untouched = np.array([each.label == "1" for each in matcher.predict(pairs)])
             near = cosines(drawn, language)
             for size in SIZES:
+                if (name, size, seed) in done:
+                    continue
                 with tempfile.TemporaryDirectory() as scratch:
                     model = sq.train(
                         pool[:size], "match", output=Path(scratch) / "model", seed=seed
                     )
+                    kept = model.report["learned_by"].rpartition("; ")[2]
                     said = np.array([each.label == "1" for each in model.predict(pairs)])
                 part = slice(MEASURED, MEASURED + size)
                 cosine = by_threshold(near[part], gold[part], near[:MEASURED])
-                answers = {"train match": said, "untouched": untouched, "cosine": cosine}
+                answers = dict(zip(WAYS, (said, untouched, cosine), strict=True))
                 right = {
                     key: float((each == gold[:MEASURED]).mean()) for key, each in answers.items()
                 }
-                found.append({"set": name, "rows": size, "seed": seed, **right})
+                found.append({"set": name, "rows": size, "seed": seed, **right, "kept": kept})
                 write_text(options.output, "".join(f"{json.dumps(each)}\n" for each in found))
         for size in SIZES:
             some = [each for each in found if (each["set"], each["rows"]) == (name, size)]
-            shown = (f"{key} {100 * mean(each[key] for each in some):.1f}" for key in answers)
+            shown = (f"{key} {100 * mean(each[key] for each in some):.1f}" for key in WAYS)
             print(f"{name}, {size} rows: {', '.join(shown)}", flush=True)
 
 

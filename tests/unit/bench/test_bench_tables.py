@@ -201,6 +201,26 @@ def widths() -> Iterator[Told]:
         yield Told(f"| {width} |", [*times, rounded(row["nli-en"]), rounded(row["match-en"])])
 
 
+def small() -> Iterator[Told]:
+    """Means over samples, of texts, pairs and tags from 30 to 1,000 rows."""
+    found: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for row in lines("small/few.jsonl"):
+        names = found.setdefault((row["set"], row["rows"]), {})
+        names.setdefault(row["name"], []).append(row["accuracy"])
+    for row in lines("small/pairs.jsonl"):
+        names = found.setdefault((row["set"], row["rows"]), {})
+        for name in ("train match", "untouched", "cosine"):
+            names.setdefault(name, []).append(row[name])
+    for row in lines("small/tags.jsonl"):
+        names = found.setdefault((f"{row['set']} | `{row['base']}`", row["rows"]), {})
+        names.setdefault("f1", []).append(row["f1"])
+    for (name, rows), values in found.items():
+        order = sorted(values, key=lambda each: ("few" not in each, "tfidf" not in each, each))
+        order = order if "classify-few" in values else list(values)
+        cells = [rounded(statistics.mean(values[each]), 1) for each in order]
+        yield Told(f"| {name} | {rows:,} |", cells)
+
+
 PAGES = {
     "bert/README.md": (masks, fine_tuned),
     "probes/README.md": (probed,),
@@ -213,6 +233,7 @@ PAGES = {
     "generate/README.md": (translated,),
     "word2vec/README.md": (beside_gensim,),
     "match/README.md": (raced, yardsticks, widths),
+    "small/README.md": (small,),
 }
 
 

@@ -39,11 +39,6 @@ class PairBase:
     encoder: Bundle | None
     """A sentence encoder for a head on both; None where there can be none."""
 
-    @property
-    def head_name(self) -> str:
-        """What a head on both is called."""
-        return f"a head on {self.name} and {'' if self.encoder is None else self.encoder.path.name}"
-
     @cached_property
     def vectors(self) -> SideVectors | None:
         """Vectors of texts by the encoder."""

@@ -175,10 +175,15 @@ def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
         told = "probabilities fitted to the rows"
         chances = _crossed(read, folds, scaled)
         found.append(Way(name="fitted to the rows", told=told, fit=scaled, chances=chances))
-    if read.compared is not None:
-        told = f"{base.head_name}, fitted to the rows"
+    if read.compared is not None and base.encoder is not None:
+        encoder = base.encoder.path.name
+        told = f"a head on {base.name} and {encoder}, fitted to the rows"
         chances = _crossed(read, folds, by_head)
-        found.append(Way(name=base.head_name, told=told, fit=by_head, chances=chances))
+        found.append(
+            Way(
+                name=f"a head on {base.name} and {encoder}", told=told, fit=by_head, chances=chances
+            )
+        )
     return found
 
 
