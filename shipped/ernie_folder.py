@@ -1,6 +1,6 @@
 r"""ERNIE-3.0-nano as a folder that `softquery import bert` reads, with the pieces that texts need.
 
-    python shipped/ernie_folder.py model.onnx vocab.txt --texts texts.txt.xz train.txt.xz \
+    python shipped/ernie_folder.py model.onnx vocab.txt --texts texts.txt.xz train.jsonl \
         --output ernie-folder
     softquery import bert ernie-folder --output ernie
 
@@ -28,11 +28,12 @@ BATCH = 10_000
 
 
 def lines_of(paths: list[Path]) -> Iterator[str]:
-    """The lines of text files, plain or `.xz`."""
+    """The lines of text files, plain or `.xz`; of a `.jsonl`, the texts of its rows."""
     for path in paths:
         opener = lzma.open if path.suffix == ".xz" else open
         with opener(path, "rt", encoding="utf-8") as file:
-            yield from file
+            for line in file:
+                yield json.loads(line)["text"] if path.suffix == ".jsonl" else line
 
 
 def used_pieces(tokenizer: BertWordPieceTokenizer, lines: Iterator[str]) -> Counter[int]:
