@@ -61,3 +61,10 @@ def test_names_of_a_chinese_text_are_found_and_written_as_in_chinese():
     assert [span["text"] for span in found["spans"]] == ["马云", "杭州", "阿里巴巴集团"]
     shown = softquery("tag", "马云在杭州创立了阿里巴巴集团。").out
     assert shown == "[马云 PER] 在 [杭州 LOC] 创立了 [阿里巴巴集团 ORG] 。\n"
+
+
+def test_opinions_are_classified_in_their_language():
+    found, _ = answered("classify", "服务态度太差了，再也不来了。", "房间很干净，下次还来。")
+    assert [answer["label"] for answer in found] == ["negative", "positive"]
+    chinese = answered("classify", "房间很干净。", "--model", "sentiment-zh")
+    assert answered("classify", "房间很干净。") == chinese

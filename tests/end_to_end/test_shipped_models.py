@@ -30,7 +30,9 @@ LARGEST_MB = {
     "nli-en": 7.5,
     "read-en": 2.0,
     "sentiment-en": 1.5,
+    "sentiment-zh": 11.0,
     "tagger-en": 4.0,
+    "topic-zh": 11.0,
     "translate-de-en": 3.0,
 }
 """All that is shipped, and how large it may be; what else is asked of it is in `PROMISES`."""
@@ -138,10 +140,27 @@ PROMISES = {
         right=["positive", "negative"],
         figures={"accuracy": 0.84},
     ),
+    "sentiment-zh": Promise(
+        kind="classifier",
+        answers=lambda model: [
+            answer.label
+            for answer in model.predict(["房间很干净，下次还来。", "服务态度太差了，再也不来了。"])
+        ],
+        right=["positive", "negative"],
+        figures={"accuracy": 0.88},
+    ),
     "tagger-en": Promise(
         kind="tagger",
         answers=lambda model: model.predict(["They can fish."])[0].tags,
         right=("PRON", "AUX", "VERB", "PUNCT"),
+    ),
+    "topic-zh": Promise(
+        kind="classifier",
+        answers=lambda model: [
+            answer.label for answer in model.predict(["国足主场战平对手", "苹果发布新款手机"])
+        ],
+        right=["sports", "tech"],
+        figures={"accuracy": 0.52},
     ),
     "translate-de-en": Promise(
         kind="generator",

@@ -19,6 +19,23 @@ _INFERENCE = {
     "contradiction": ("contradicts it", "矛盾"),
 }
 _OPINION = {"negative": ("negative", "负面"), "positive": ("positive", "正面")}
+_TOPICS = {
+    "agriculture": ("agriculture", "农业"),
+    "car": ("cars", "汽车"),
+    "culture": ("culture", "文化"),
+    "edu": ("education", "教育"),
+    "entertainment": ("entertainment", "娱乐"),
+    "finance": ("finance", "财经"),
+    "game": ("games", "游戏"),
+    "house": ("housing", "房产"),
+    "military": ("military", "军事"),
+    "sports": ("sports", "体育"),
+    "stock": ("stocks", "股票"),
+    "story": ("stories", "故事"),
+    "tech": ("technology", "科技"),
+    "travel": ("travel", "旅游"),
+    "world": ("world news", "国际"),
+}
 _PARTS_OF_SPEECH = {
     "ADJ": ("adjective", "形容词"),
     "ADP": ("preposition", "介词"),
@@ -48,7 +65,7 @@ _ENTITIES = {
 }
 _BY_TASK: Mapping[str, Sequence[Mapping[str, tuple[str, str]]]] = {
     "match": (_SAME_OR_NOT, _INFERENCE),
-    "classify": (_OPINION,),
+    "classify": (_OPINION, _TOPICS),
     "tag": (_PARTS_OF_SPEECH, _ENTITIES),
 }
 

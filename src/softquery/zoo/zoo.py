@@ -36,7 +36,9 @@ IN_MODELS_PACKAGE = (
     "ner-zh",
     "read-en",
     "sentiment-en",
+    "sentiment-zh",
     "tagger-en",
+    "topic-zh",
     "translate-de-en",
 )
 """What that package brings; known here too, so that whoever lacks it is told what to install."""
