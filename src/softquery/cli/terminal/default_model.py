@@ -34,7 +34,9 @@ def model_for(task: str, model: str | None, texts: Iterable[str]) -> str:
 
 
 def model_for_rows(task: str, kind: str, model: str | None, ask: BulkAsk) -> str:
-    """The same for the rows of a file; with Ray, whose rows may lie anywhere, the English one.
+    """The same for the rows of a file; with Ray, the English one and a note.
+
+    Ray's rows may lie anywhere, and are not looked at beforehand.
 
     Args:
         task: A key of `BY_TASK`.
@@ -43,7 +45,9 @@ def model_for_rows(task: str, kind: str, model: str | None, ask: BulkAsk) -> str
         ask: What the command line says of the rows.
     """
     if model is None and ask.engine.is_ray:
-        return BY_TASK[task]["en"]
+        english = BY_TASK[task]["en"]
+        note(localised(f"engine ray: {english} answers, whatever the language; see --model"))
+        return english
     return model_for(task, model, _texts(kind, ask))
 
 
