@@ -117,6 +117,9 @@ def classified() -> Iterator[Told]:
     for name, told in (("sst2", "`attention-bilstm`"), ("sst2-elmo", "`attention-bilstm-elmo`")):
         parts = [spread(some(rows, name, part, "accuracy")) for part in ("tune", "dev")]
         yield Told(told, parts)
+        five = name.replace("sst2", "sst5")
+        parts = [spread(some(rows, five, part, "accuracy")) for part in ("tune", "dev")]
+        yield Told(f"{told}, five grades", parts)
     parts = [spread(some(rows, "sentiment", part, "accuracy")) for part in ("tune", "dev")]
     yield Told("mean ± standard deviation", parts)
 
