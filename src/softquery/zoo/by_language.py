@@ -11,7 +11,6 @@ SHIPPED_ENCODERS = {"en": "embed-en", "zh": "embed-zh"}
 SHIPPED_MATCHERS = {"en": "match-en", "zh": "match-zh"}
 BY_TASK = {
     "classify": {"en": "sentiment-en", "zh": "sentiment-zh"},
-    "embed": SHIPPED_ENCODERS,
     "match": SHIPPED_MATCHERS,
     "tag": {"en": "tagger-en", "zh": "ner-zh"},
 }
