@@ -16,6 +16,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,11 @@ def read(path: Path) -> Rows:
         return []
     with path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
+
+
+def narrow(device: str) -> bool:
+    """Whether a device computes in bfloat16 faster than in float32."""
+    return device == "cuda" or torch.cpu._is_avx512_bf16_supported()
 
 
 class Teacher(nn.Module):
@@ -66,13 +72,13 @@ class Teacher(nn.Module):
         return [each.ids for each in self.tokenizer.encode_batch([row["text"] for row in rows])]
 
     def forward(self, ids: list[list[int]]) -> Tensor:
-        """Logits of some texts, in bfloat16 on a GPU."""
+        """Logits of some texts, in bfloat16 where the machine computes in it."""
         longest = -(-max(map(len, ids)) // 8) * 8
         padded = torch.tensor([each + [self.pad] * (longest - len(each)) for each in ids])
         lengths = torch.tensor([len(each) for each in ids])
         mask = torch.arange(longest) < lengths[:, None]
         padded, mask = (part.to(self.device, non_blocking=True) for part in (padded, mask))
-        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=self.device == "cuda"):
+        with torch.autocast(self.device, dtype=torch.bfloat16, enabled=narrow(self.device)):
             states = self.encoder(input_ids=padded, attention_mask=mask.long()).last_hidden_state
         mean = (states.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
         return self.output(F.dropout(mean, 0.1, self.training))
@@ -155,6 +161,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--lr", type=float, default=3e-5)
     parser.add_argument("--max-tokens", type=int, default=128)
+    parser.add_argument("--texts", type=int, help="how many texts are labelled; all by default")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
@@ -174,7 +181,9 @@ def main() -> None:
         shutil.copy(options.data / f"{split}.jsonl", options.output)
     print(json.dumps(figures), flush=True)
     (options.output / "teacher.json").write_text(json.dumps(figures, indent=1) + "\n")
-    made = taught(teacher, [*train, *read(options.data / "texts.jsonl")])
+    texts = read(options.data / "texts.jsonl")
+    Random(options.seed).shuffle(texts)
+    made = taught(teacher, [*train, *texts[: options.texts]])
     lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in made)
     (options.output / "train.jsonl").write_text("".join(lines), encoding="utf-8")
     print(f"{options.output}: {len(made):,} rows", flush=True)

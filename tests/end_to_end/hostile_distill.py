@@ -335,9 +335,27 @@ DISTILL_PAIRS = [
         needs=BUNDLE,
     ),
     Case(
-        title="`--init` for a sentence encoder",
+        title="`--init` names a matcher for texts",
         command=f"{BY_FOLDER} --init model",
-        said="--init is for matchers, which learn from --pairs without --texts",
+        said=f"{ANY}model: expected a sentence encoder to go on with, found a matcher",
+        needs=BUNDLE,
+    ),
+    Case(
+        title="`--init` and another student",
+        command=f"{BY_FOLDER} --init sentences --student bilstm",
+        said="--student is for a student that learns from nothing, without --init",
+    ),
+    Case(
+        title="`--init` and another structure",
+        command=f"{BY_FOLDER} --init sentences --set model.hidden_size=8",
+        said="--set model.hidden_size=8: --init keeps the structure and the sub-words of its "
+        "bundle; leave this setting out",
+    ),
+    Case(
+        title="a teacher that is narrower than what goes on",
+        command=f"{BY_VECTORS} --init sentences",
+        damage=vectors(8, 4),
+        said=f"model.output_size is {ANY}, but the teacher's vectors have 4 numbers",
     ),
 ]
 """Where `--texts` are missing."""

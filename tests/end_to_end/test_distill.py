@@ -56,6 +56,56 @@ def test_a_static_student_comes_near_its_teacher_and_can_be_opened(work, tmp_pat
     assert "teacher" in (tmp_path / "student" / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def taught(work, tmp_path_factory) -> Path:
+    """A student that has learnt."""
+    student = tmp_path_factory.mktemp("taught") / "student"
+    assert softquery(*command(work, student)).code == 0
+    return student
+
+
+def going_on(work: Path, start: Path, output: Path, *more: object) -> list[object]:
+    texts = work / "texts.txt"
+    first = ["distill", work / "teacher", "--texts", texts, "--init", start, "--output", output]
+    return [*first, "--set", "data.batch_size=32", "--json", *more]
+
+
+def test_a_student_goes_on_along_the_axes_that_it_had_learnt(work, taught, tmp_path):
+    answer = softquery(*going_on(work, taught, tmp_path / "on", "--set", "optim.lr=1e-9"))
+    assert answer.code == 0, answer.err
+    before = json.loads((taught / "metrics.json").read_text())["tune"]["cosine"]
+    assert json.loads(answer.out)["tune"]["cosine"] > before - 0.001
+    texts = random_sentences(20)
+    same = sq.load(tmp_path / "on").encode(texts) @ sq.load(taught).encode(texts).T
+    assert np.diag(same).min() > 0.999
+    assert (tmp_path / "on" / "tokenizer.json").read_bytes() == (
+        taught / "tokenizer.json"
+    ).read_bytes()
+
+
+def test_a_student_that_goes_on_comes_nearer(work, taught, tmp_path):
+    more = ["--set", "training.max_epochs=6", "--set", "optim.lr=5e-3"]
+    answer = softquery(*going_on(work, taught, tmp_path / "on", *more))
+    assert answer.code == 0, answer.err
+    before = json.loads((taught / "metrics.json").read_text())["tune"]["cosine"]
+    assert json.loads(answer.out)["tune"]["cosine"] > before + 0.005
+
+
+def test_a_published_encoder_goes_on(work, tmp_path):
+    pytest.importorskip("transformers", reason="writing its folder needs transformers")
+    from sentence_folders import write_sentence_folder
+
+    folder = write_sentence_folder(tmp_path / "published", "bert")
+    softquery("import", "sentence-transformers", folder, "--output", tmp_path / "imported")
+    make_sentence_encoder(tmp_path / "wide", output_size=40)
+    texts = work / "texts.txt"
+    words = ["distill", tmp_path / "wide", "--texts", texts, "--init", tmp_path / "imported"]
+    answer = softquery(*words, "--output", tmp_path / "on", "--json")
+    assert answer.code == 0, answer.err
+    before, after = (sq.load(tmp_path / name).encode(["wa"]) for name in ("imported", "on"))
+    assert before @ after.T < 0.99999
+
+
 @pytest.mark.parametrize("student", ["bilstm", "convolution", "transformer"])
 def test_every_student_learns(work, tmp_path, student):
     more = ["--student", student, "--set", "model.hidden_size=8", "--set", "model.num_heads=2"]

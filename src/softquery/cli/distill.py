@@ -17,6 +17,8 @@ from softquery.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from softquery.ray import Actors
+    from softquery.recipes.students import DistillRun
+    from softquery.running.start import Start
 
 Teachers = Annotated[
     list[str],
@@ -67,7 +69,11 @@ Vectors = Annotated[
     typer.Option(help="Pretrained word vectors for a matcher. Repeatable: concatenated."),
 ]
 Init = Annotated[
-    str | None, typer.Option(help="Start the matcher from this bundle: a name, or a folder.")
+    str | None,
+    typer.Option(
+        help="Go on with this bundle, a name or a folder: a matcher, or with --texts a sentence "
+        "encoder, such as embed-en for texts of your own."
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -86,6 +92,8 @@ TeacherEngine = Annotated[
     str, typer.Option(help="Who asks the teacher: this process (`local`), or the actors of `ray`.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")]
+KEPT = ("model.", "text.", "pieces.")
+"""Settings that a student has from where it begins."""
 MATCHERS = "is for matchers, which learn from --pairs without --texts"
 ENCODERS = "is for sentence encoders, which need --texts"
 
@@ -131,8 +139,11 @@ def distill(
     runs_on = chosen_engine(engine, num_actors, gpus, None, source=teacher)
     goal = _Goal(output, resume, columns, runs_on)
     if texts:
-        _refuse(MATCHERS, labels=labels, vectors=vectors, init=init)
-        bundle = _encoder(teacher, files, student or "static", changes, weights, goal)
+        _refuse(MATCHERS, labels=labels, vectors=vectors)
+        if init is not None:
+            _refuse("is for a student that learns from nothing, without --init", student=student)
+        learner = _EncoderStudent(student or "static", changes, init)
+        bundle = _encoder(teacher, files, learner, weights, goal)
     elif pairs:
         _refuse(ENCODERS, weights=weights, parallel=parallel)
         chosen = _PairStudent(student or "esim-fast", changes, labels, vectors or [], init)
@@ -178,6 +189,31 @@ class _Goal(NamedTuple):
         return Actors(num_actors=self.engine.num_actors, gpus=self.engine.gpus)
 
 
+class _EncoderStudent(NamedTuple):
+    """What the command line says of a sentence encoder."""
+
+    name: str
+    changes: list[str]
+    init: str | None
+
+    def begin(self) -> "tuple[DistillRun, Start | None]":
+        """Its run, and what it goes on with."""
+        from softquery.recipes import override
+        from softquery.recipes.students import student as find_student
+        from softquery.running.distilling.student_start import read_student
+
+        if self.init is None:
+            return override(find_student(self.name), self.changes), None
+        for change in self.changes:
+            if change.startswith(KEPT):
+                raise ConfigError(
+                    f"--set {change:.60}: --init keeps the structure and the sub-words of its "
+                    "bundle; leave this setting out"
+                )
+        run, start = read_student(self.init)
+        return override(run, self.changes), start
+
+
 class _PairStudent(NamedTuple):
     """What the command line says of a matcher."""
 
@@ -197,20 +233,17 @@ def _refuse(reason: str, **given: object) -> None:
 def _encoder(
     teacher: list[str],
     files: Mapping[str, list[Path]],
-    student: str,
-    changes: Sequence[str],
+    student: _EncoderStudent,
     weights: str,
     goal: _Goal,
 ) -> Path:
     """Distil a sentence encoder."""
-    from softquery.recipes import override
-    from softquery.recipes.students import student as find_student
     from softquery.running.distilling.distill import distill as run_distillation
     from softquery.running.distilling.lessons import LessonFiles
     from softquery.running.distilling.open_teacher import open_teachers
     from softquery.running.distilling.teacher_pass import vector_pass
 
-    run = override(find_student(student), changes)
+    run, start = student.begin()
     counting = _numbers(weights) if weights else None
     asking = None
     if (actors := goal.actors) is not None:
@@ -219,7 +252,13 @@ def _encoder(
     with goal.watched(run.counted, files["texts"][0]) as options:
         opened = open_teachers(teacher, counting)
         return run_distillation(
-            run, opened, LessonFiles(**files), options, teacher_name=named, teacher_pass=asking
+            run,
+            opened,
+            LessonFiles(**files),
+            options,
+            teacher_name=named,
+            teacher_pass=asking,
+            start=start,
         )
 
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from softquery.errors import ConfigError
-from softquery.models import REGISTRY, PooledEncoderConfig, name_of
+from softquery.models import (
+    REGISTRY,
+    BertSentenceEncoderConfig,
+    MpnetSentenceEncoderConfig,
+    PooledEncoderConfig,
+    name_of,
+)
 from softquery.recipes import RECIPES, Files, Run
 from softquery.recipes.overrides import check_least, check_seed, run_dict
 from softquery.tasks import DistillSettings
@@ -17,6 +23,8 @@ from softquery.text import TextConfig
 from softquery.training import Optim, Schedule, Training
 
 PREFIXES = (64, 128, 256)
+StudentConfig = PooledEncoderConfig | BertSentenceEncoderConfig | MpnetSentenceEncoderConfig
+"""A student is a pooled encoder, unless it begins as somebody's pretrained one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +107,7 @@ class DistillRun:
 
     name: str
     summary: str
-    model: PooledEncoderConfig
+    model: StudentConfig
     likeness: Likeness = field(default_factory=Likeness)
     pairs: StudentPairs = field(default_factory=StudentPairs)
     text: TextConfig = field(
@@ -113,7 +121,8 @@ class DistillRun:
 
     def __post_init__(self) -> None:
         check_seed(self.training)
-        if self.text.unit != "bert" or self.text.boundaries:
+        bounded = self.text.boundaries and isinstance(self.model, PooledEncoderConfig)
+        if self.text.unit != "bert" or bounded:
             raise ValueError("a student reads sub-words (text.unit=bert) without boundaries")
 
     def model_name(self) -> str:
@@ -175,6 +184,45 @@ def transformer() -> DistillRun:
         summary="Three Transformer blocks of 256 over sub-words of 128",
         model=PooledEncoderConfig(body="transformer", embedding_size=128, hidden_size=256),
         optim=Optim(lr=1e-3, betas=(0.9, 0.98), clip_norm=1.0),
+    )
+
+
+BODIES: dict[str, Callable[[], DistillRun]] = {
+    "static": static,
+    "recurrent": bilstm,
+    "convolution": convolution,
+    "transformer": transformer,
+}
+"""By what a pooled encoder reads with."""
+GENTLER = 0.2
+"""Share of a student's rate at which one goes on that has learnt already."""
+
+
+def going_on(model: StudentConfig, text: TextConfig, prefixes: tuple[int, ...]) -> DistillRun:
+    """The run of a student that exists: its own structure and text, gentler and shorter.
+
+    Args:
+        model: Its structure.
+        text: How it cuts texts.
+        prefixes: The widths at which its vectors can be cut.
+    """
+    if isinstance(model, PooledEncoderConfig):
+        run = BODIES[model.body]()
+        optim = replace(run.optim, lr=GENTLER * run.optim.lr)
+    else:
+        run = bilstm()
+        run = replace(run, name="pretrained", data=replace(run.data, batch_size=256))
+        optim = replace(run.optim, lr=1e-4, betas=(0.9, 0.999))
+        still = replace(model.encoder, dropout=0.0, attention_dropout=0.0)
+        model = replace(model, encoder=still)  # type: ignore[arg-type]
+    return replace(
+        run,
+        summary="A sentence encoder that goes on learning",
+        model=model,
+        text=text,
+        likeness=replace(run.likeness, prefixes=prefixes),
+        optim=optim,
+        training=replace(run.training, max_epochs=3, patience=3),
     )
 
 

@@ -90,8 +90,8 @@ def elmo_card(run: ElmoRun, metrics: Mapping[str, Any], *, name: str) -> str:
     )
 
 
-def distill_card(run: DistillRun, metrics: Mapping[str, Any], *, name: str) -> str:
-    """The card of a student."""
+def distill_card(run: DistillRun, metrics: Mapping[str, Any], *, name: str, num_pieces: int) -> str:
+    """The card of a student with so many sub-words."""
     training, tune = metrics["training"], metrics["tune"]
     return _card(
         run,
@@ -103,7 +103,7 @@ def distill_card(run: DistillRun, metrics: Mapping[str, Any], *, name: str) -> s
             ("texts without labels", training["texts"], ""),
             *([("pairs that mean the same", training["pairs"], "")] if training["pairs"] else []),
         ],
-        facts={"teacher": training["teacher"], "sub-words": run.model.vocab_size},
+        facts={"teacher": training["teacher"], "sub-words": num_pieces},
         numbers=[_number(metric, tune, "held back") for metric in ("cosine", "likeness")],
         limit="Measured by how near it is to its teacher on texts that were held back; what the "
         "teacher cannot do, it cannot do either. No other limit has been probed.",

@@ -16,19 +16,27 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from softquery.data import Slot, TaughtTexts, bucketed, in_order
+from softquery.data import Slot, TaughtTexts, bucketed
 from softquery.files import fingerprint
-from softquery.models import PooledEncoder
+from softquery.models import PooledEncoder, PooledEncoderConfig
 from softquery.recipes.students import DistillRun
-from softquery.running.distilling.lessons import LessonFiles, Lessons, prepare_lessons, read_lessons
+from softquery.running.distilling.lessons import (
+    GivenLessons,
+    LessonFiles,
+    Lessons,
+    prepare_lessons,
+    read_lessons,
+)
 from softquery.running.distilling.student import (
     fill_table,
     piece_vectors,
     train_student,
     write_student,
 )
+from softquery.running.distilling.student_start import begun, student_axes, student_vectors
 from softquery.running.distilling.teacher import (
     DistinctTexts,
+    Floats,
     Parts,
     Teacher,
     one_by_one,
@@ -47,7 +55,7 @@ from softquery.running.run_folder import (
     partial_folder,
 )
 from softquery.running.run_options import RunOptions
-from softquery.runtime.torch_device import evaluating
+from softquery.running.start import Start
 from softquery.tasks import Contrast, SentenceDistillation
 from softquery.training import Trainer, TrainingPlan, leave
 
@@ -64,6 +72,7 @@ def distill(
     *,
     teacher_name: str,
     teacher_pass: Callable[[DistinctTexts, int], Parts] | None = None,
+    start: Start | None = None,
 ) -> Path:
     """Train a student and write its bundle.
 
@@ -74,17 +83,23 @@ def distill(
         options: Where it writes and who watches; `data` is not used.
         teacher_name: As the card names it.
         teacher_pass: Who asks the teacher; this process where it is None.
+        start: The sentence encoder that the student begins as; it learns from nothing where it is
+            None.
     """
     fabric, target = enter(run.training, options), Path(options.output)
     if fabric is None:
         return target
     folder, say = partial_folder(target), options.say
     given = read_lessons(files, options.rename, say)
-    run = replace(run, model=replace(run.model, vocab_size=0))
     with kept_if_resumable(folder, say, also=f"{SHARDS}/{shard_path(Path(), 0)}"):
         note_settings(
             folder,
-            {**run.to_dict(), "teacher": teacher_name, "vectors": fingerprint(teacher.files)},
+            {
+                **run.to_dict(),
+                "teacher": teacher_name,
+                "vectors": fingerprint(teacher.files),
+                **({} if start is None else {"init": fingerprint([start.bundle.weights_path])}),
+            },
             fingerprint=fingerprint(files.all()),
             resume=options.resume,
         )
@@ -95,14 +110,12 @@ def distill(
         if teacher_pass is not None:
             compute = teacher_pass(given.teacher, run.model.output_size)
         write_shards(compute, count, folder / SHARDS, say, noun="texts")
-        axes = principal_axes(folder / SHARDS, count, run.model.output_size, run.training.seed)
+        axes = _axes(run, given, folder, start)
         if not (folder / TARGETS).exists():
             write_targets(folder / SHARDS, axes, count, folder / TARGETS)
-        lessons = prepare_lessons(run, given, teacher, folder / TARGETS, say)
-        run = replace(run, model=replace(run.model, vocab_size=lessons.pipeline.vocab_size))
-        model = PooledEncoder(run.model)
-        if not given.is_translated:
-            fill_table(model, piece_vectors(teacher, lessons.pipeline.vocabulary(), axes))
+        pipeline = None if start is None else start.pipeline
+        lessons = prepare_lessons(run, given, teacher, folder / TARGETS, say, pipeline)
+        run, model = _student(run, given, lessons, teacher, axes, start)
         task = _task(run)
         plan = _plan(run, lessons, fabric.device)
         trainer = train_student(fabric, run, model, plan, task.loss, folder, options)
@@ -111,6 +124,34 @@ def distill(
         say(f"bundle written: {target}")
     leave(fabric)
     return target
+
+
+def _axes(run: DistillRun, given: GivenLessons, folder: Path, start: Start | None) -> Floats:
+    """Along which of the teacher's axes the student learns."""
+    seed, shards = run.training.seed, folder / SHARDS
+    if start is not None:
+        return student_axes(start, given, shards, seed=seed)
+    return principal_axes(shards, len(given.teacher.texts), run.model.output_size, seed)
+
+
+def _student(
+    run: DistillRun,
+    given: GivenLessons,
+    lessons: Lessons,
+    teacher: Teacher,
+    axes: Floats,
+    start: Start | None,
+) -> tuple[DistillRun, nn.Module]:
+    """The student before its first step, and the run with the size of its vocabulary."""
+    if start is not None:
+        return run, begun(run, start)
+    if not isinstance(run.model, PooledEncoderConfig):
+        raise TypeError(f"{type(run.model).__name__} cannot learn from nothing")
+    settings = replace(run.model, vocab_size=lessons.pipeline.vocab_size)
+    model = PooledEncoder(settings)
+    if not given.is_translated:
+        fill_table(model, piece_vectors(teacher, lessons.pipeline.vocabulary(), axes))
+    return replace(run, model=settings), model
 
 
 def _task(run: DistillRun) -> SentenceDistillation:
@@ -170,7 +211,7 @@ def measure(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
     """
     if texts.vectors is None:
         raise ValueError("nothing to compare with: these texts have no vectors")
-    found, wanted = vectors_of(model, texts), texts.vectors.float().cpu()
+    found, wanted = student_vectors(model, texts), texts.vectors.float().cpu()
     first, second = (
         _above_diagonal(each[:COMPARED] @ each[:COMPARED].T) for each in (found, wanted)
     )
@@ -180,22 +221,6 @@ def measure(model: nn.Module, texts: TaughtTexts) -> dict[str, float]:
         "cosine": float((found * wanted).sum(dim=-1).mean()),
         "likeness": 0.0 if math.isnan(told) else told,
     }
-
-
-@torch.inference_mode()
-def vectors_of(
-    model: nn.Module, texts: TaughtTexts, *, batch_size: int = 1024
-) -> Float[Tensor, "N E"]:
-    """The student's vectors of all texts, in their order, on the CPU."""
-    device = next(model.parameters()).device
-    answers: Tensor | None = None
-    with evaluating(model):
-        for slot in in_order(texts.lengths().cpu(), batch_size=batch_size):
-            found = model(texts.batch(slot.rows.to(device), slot.length)).vectors.float().cpu()
-            if answers is None:
-                answers = found.new_empty(len(texts), found.shape[1])
-            answers[slot.rows] = found
-    return torch.empty(0, 0) if answers is None else answers
 
 
 def _above_diagonal(cosines: Float[Tensor, "N N"]) -> Float[Tensor, " M"]:
@@ -232,6 +257,6 @@ def _finish(
         task=task.to_dict(),
         pipeline=lessons.pipeline,
         metrics=metrics,
-        card=partial(distill_card, run, name=target.name),
+        card=partial(distill_card, run, name=target.name, num_pieces=lessons.pipeline.vocab_size),
         curve="tune_cosine",
     )

@@ -173,7 +173,12 @@ def _read_pairs(
 
 
 def prepare_lessons(
-    run: DistillRun, given: GivenLessons, teacher: Teacher, targets: Path, say: Say
+    run: DistillRun,
+    given: GivenLessons,
+    teacher: Teacher,
+    targets: Path,
+    say: Say,
+    pipeline: TextPipeline | None = None,
 ) -> Lessons:
     """Choose the student's sub-words, cut the texts, hold some back, and mine negatives.
 
@@ -183,10 +188,12 @@ def prepare_lessons(
         teacher: Lends its sub-words.
         targets: The teacher's vectors, along the student's axes, a row per text it has read.
         say: Receives what was prepared.
+        pipeline: How the student cuts texts, where it has learnt to read already.
     """
-    # A teacher's sub-words are those of its own language.
-    vocabulary = None if given.is_translated else teacher.vocabulary
-    pipeline = student_pipeline(run, given.texts, vocabulary)
+    if pipeline is None:
+        # A teacher's sub-words are those of its own language.
+        vocabulary = None if given.is_translated else teacher.vocabulary
+        pipeline = student_pipeline(run, given.texts, vocabulary)
     say(f"{pipeline.vocab_size:,} sub-words")
     parts = (given.texts[start : start + PART] for start in range(0, len(given.texts), PART))
     sentences = Sentences.pack_parts(pipeline.encode_ids(part) for part in parts)
