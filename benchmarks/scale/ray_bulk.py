@@ -1,14 +1,14 @@
 """Bulk matching by Ray's two actors beside two bare processes, and their output beside one's.
 
-    python benchmarks scale ray_bulk DATA [--pairs 2000000] [--rounds 3] [--alone] [--kills 5]
-                                          [--work FOLDER] [--output FILE.json]
+    python benchmarks scale ray_bulk DATA [--pairs 2000000] [--as-they-are] [--rounds 3] [--alone]
+                                          [--kills 5] [--work FOLDER] [--output FILE.json]
 
-Pairs are crossed from short sentences of `snli_100k`, train. In every round two bare processes
-answer half of the pairs each, and Ray answers all of them; which goes first alternates. Both are
-whole commands, from their start to their end. CPU seconds are those of all processes that a command
-started, Ray's own included. With `--alone` a single process answers all pairs, too, and every
-output is compared with its own. With `--kills`, a last run of Ray loses so many of its workers to
-SIGKILL. The memory of that, or of the last round, is sampled all along.
+Pairs are crossed from sentences of `snli_100k`, train: short ones, or any as they are. In every
+round two bare processes answer half of the pairs each, and Ray answers all of them; which goes
+first alternates. Both are whole commands, from their start to their end. CPU seconds are those of
+all processes that a command started, Ray's own included. With `--alone` a single process answers
+all pairs, too, and every output is compared with its own. With `--kills`, a last run of Ray loses
+so many of its workers to SIGKILL. The memory of that, or of the last round, is sampled all along.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,18 +41,27 @@ ACTOR = "ShardActor"
 
 def short_sentences(data: Path, count: int) -> list[str]:
     """Distinct short sentences, drawn by a seed."""
+    return drawn(data, "sentence2", count, lambda words: FEWEST_WORDS <= words <= MOST_WORDS)
+
+
+def drawn(data: Path, column: str, count: int, fits: Callable[[int], bool]) -> list[str]:
+    """Distinct sentences of a column with fitting numbers of words, drawn by a seed."""
     path = find_split(data / "pairs" / "snli_100k", "train")
     rows = read_rows(path, columns=("sentence1", "sentence2"))
-    texts = (row.values["sentence2"] for row in rows)
-    found = dict.fromkeys(t for t in texts if FEWEST_WORDS <= len(t.split()) <= MOST_WORDS)
+    texts = (row.values[column] for row in rows)
+    found = dict.fromkeys(text for text in texts if fits(len(text.split())))
     return random.Random(1).sample(list(found), count)
 
 
-def write_pairs(data: Path, count: int, folder: Path) -> Path:
+def write_pairs(data: Path, count: int, folder: Path, *, as_they_are: bool = False) -> Path:
     """All pairs in one file, and its halves in two."""
     side = int((count / 2) ** 0.5) + 1
-    texts = short_sentences(data, 3 * side)
-    first, second = texts[:side], texts[side:]
+    if as_they_are:
+        first = drawn(data, "sentence1", side, bool)
+        second = drawn(data, "sentence2", 2 * side, bool)
+    else:
+        texts = short_sentences(data, 3 * side)
+        first, second = texts[:side], texts[side:]
     lines = [f"{first[n % side]}\t{second[n // side]}\n" for n in range(count)]
     random.Random(2).shuffle(lines)
     head = "sentence1\tsentence2\n"
@@ -163,7 +172,8 @@ def by_ray(model: str, folder: Path, *, kills: int = 0) -> dict[str, Any]:
     output = folder / f"ray-{uuid.uuid4().hex[:8]}"
     words = ["--engine", "ray", "--num-actors", 2]
     asked = ["match", "--model", model, "--pairs", folder / "all.tsv", "--output", output]
-    began, draw, killed = time.monotonic(), random.Random(3), list[float]()
+    began, by_calendar = time.monotonic(), time.time()
+    draw, killed = random.Random(3), list[float]()
     with watched() as (watch, around):
         running = subprocess.Popen(command(*asked, *words), env=around)
         while running.poll() is None:
@@ -177,6 +187,7 @@ def by_ray(model: str, folder: Path, *, kills: int = 0) -> dict[str, Any]:
     return {
         "seconds": time.monotonic() - began,
         "cpu": cpu_of(watch),
+        "to the first commit": commits[0] - by_calendar,
         "between the first commit and the last": commits[-1] - commits[0],
         "shards": len(shards),
         "digest": digest(shards),
@@ -247,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--pairs", type=int, default=2_000_000)
+    parser.add_argument("--as-they-are", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--kills", type=int, default=0)
@@ -255,7 +267,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
-    write_pairs(given.data, given.pairs, given.work)
+    write_pairs(given.data, given.pairs, given.work, as_they_are=given.as_they_are)
     found: dict[str, Any] = {
         "pairs": given.pairs, "model": given.model, "cores": os.cpu_count(), "rounds": []
     }  # fmt: skip

@@ -4,14 +4,13 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-import torch
+import torch  # noqa: F401
 
-from softquery.cli import main
+from commands_here import run_here
 from warm import Process, launch
 
 SMALL = {"model.hidden_size": 8, "model.embedding_size": 8, "data.batch_size": 16}
@@ -60,29 +59,9 @@ def settings(**groups: dict[str, object]) -> list[str]:
 
 def softquery(*words: object) -> Answer:
     """Run a command in this process, where torch has been imported already."""
-    out, err, code = StringIO(), StringIO(), 0
-    with _left_as_found(), redirect_stdout(out), redirect_stderr(err):
-        sys.argv = ["softquery", *map(str, words)]
-        try:
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
+    out, err = StringIO(), StringIO()
+    code = run_here(words, out=out, err=err)
     return Answer(code, out.getvalue(), err.getvalue())
-
-
-@contextmanager
-def _left_as_found():
-    words, environment = sys.argv, dict(os.environ)
-    precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        sys.argv = words
-        os.environ.clear()
-        os.environ.update(environment)
-        torch.set_float32_matmul_precision(precision)
-        torch.set_num_threads(threads)
 
 
 def train(recipe: str, data: Path, output: Path, *words: object) -> Answer:

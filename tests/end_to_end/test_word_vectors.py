@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("lightning_fabric", reason="training needs the extra [train]")
 pytest.importorskip("numba", reason="the CPU engine needs the extra [train]")
 
-from running import finish, softquery, start, start_warm
+from running import finish, softquery, start_warm
 
 from softquery import load_vectors
 from softquery.bundle import read_bundle
@@ -240,7 +240,7 @@ def test_a_missing_extra_is_named(tmp_path):
     (tmp_path / "corpus.txt").write_text(topics(20))
     code = "import sys; sys.modules['numba'] = None; from softquery.cli import main"
     words = ["train", "word2vec", "--data", tmp_path / "corpus.txt", "--output", tmp_path / "m"]
-    answer = finish(start(*words, "--set", "training.engine=numba", code=code))
+    answer = finish(start_warm(*words, "--set", "training.engine=numba", code=code))
     assert answer.code == 2
     assert answer.err == (
         "softquery: training word vectors on the CPU needs an optional part: "

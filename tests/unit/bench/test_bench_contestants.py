@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from softquery.bench.measure_one import timed
 from softquery.bench.sample_sentences import sentences
 from softquery.errors import BundleError, ConfigError
 from softquery.runtime import load
+from warm import launch
 
 TEXTS = sentences(12)
 PAIRS = list(zip(TEXTS[:5], TEXTS[5:10], strict=True))
@@ -200,9 +200,8 @@ def test_exporting_is_silent(tiny_rival, tmp_path):
         "from pathlib import Path\n"
         "from softquery.bench import contestants\n"
         f"contestants.SHAPES = {TINY!r}\n"
-        f"contestants.write_graph('tiny', Path({str(tmp_path / 'tiny.onnx')!r}))\n"
+        f"def main(): contestants.write_graph('tiny', Path({str(tmp_path / 'tiny.onnx')!r}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ)
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    process = launch((), code=code)
+    assert process.communicate(timeout=240) == ("", "")
+    assert process.returncode == 0
