@@ -7,7 +7,7 @@ from softquery.measure.word_scores import unit_rows
 from softquery.search.storage import vector_recall
 from softquery.search.storage.index_files import FolderWriter
 from softquery.search.storage.vector_recall import VectorIndex, write_vectors
-from softquery.search.storage.vector_scan import SCANNED_ROWS, SPARE, VectorScan
+from softquery.search.storage.vector_scan import MORE, SCANNED_ROWS, SPARE, VectorScan
 
 NUM_ROWS, SIZE = 3000, 16
 
@@ -85,8 +85,8 @@ def test_a_scan_keeps_the_nearest_of_crowded_vectors():
     vectors = unit_rows(crowded.astype(np.float32)).astype(np.float16)
     scan, every = VectorScan(vectors), np.ones(len(vectors), dtype=bool)
     for query in vectors[:30].astype(np.float32):
-        rows = scan.likeliest(query, 50, every)
-        assert 2 * 50 + SPARE <= len(rows) <= 2 * 50 + SPARE + 1
+        rows = scan.likeliest(query, 5, every)
+        assert MORE * 5 + SPARE <= len(rows) <= MORE * 5 + SPARE + 1
         assert (np.diff(rows) > 0).all()
         assert set(exact(vectors, query, every, 50).tolist()) <= set(rows.tolist())
 
@@ -96,3 +96,16 @@ def test_a_scan_of_equal_vectors(value):
     scan = VectorScan(np.full((300, 4), value, dtype=np.float16))
     rows = scan.likeliest(np.zeros(4, dtype=np.float32), 200, np.arange(300) < 250)
     assert rows.tolist() == list(range(250))
+
+
+def test_a_row_that_is_far_in_what_is_not_looked_at_is_kept():
+    draw = np.random.default_rng(6)
+    spread = np.repeat([1.0, 0.01], [64, 64])
+    vectors = (draw.normal(size=(4000, 128)) * spread / 8).astype(np.float16)
+    vectors[5] = 0
+    vectors[5, 100] = 1
+    query = np.zeros(128, dtype=np.float32)
+    query[100] = 1
+    rows = VectorScan(vectors).likeliest(query, 1, np.arange(4000) != 7)
+    assert 5 in rows
+    assert 7 not in rows
