@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from softquery.search import Index, IndexSettings, IndexView
+from softquery.search import Index, IndexSettings, IndexView, is_index
 
 NUM_ROWS = int(os.environ.get("SOFTQUERY_STORE_ROWS", "100000"))
 """Questions of the large comparison; fewer are for trying things out."""
 NUM_QUERIES = 300
+KEPT = os.environ.get("SOFTQUERY_STORE_FOLDER", "")
+"""Where the folder of the large comparison is kept for the next run; it takes minutes to build."""
 KILLS = int(os.environ.get("SOFTQUERY_STORE_KILLS", "20"))
 """How often a process is killed while it writes."""
 KINDS = ("account", "delivery", "refunds", "shop")
@@ -78,6 +80,17 @@ def reworded(rows: list[dict[str, str]], count: int, seed: int = 2) -> list[str]
             words.insert(draw.randrange(len(words) + 1), moved)
         found.append(" ".join(words))
     return found
+
+
+def large_folder(rows: list[dict[str, str]], place: Path) -> Index:
+    """The large index that others are compared with; one that is kept is built once."""
+    kept = Path(KEPT) if KEPT else place
+    if is_index(kept):
+        index = Index.open(kept)
+        assert len(index) == len(rows)
+        assert next(index.rows())["question"] == rows[0]["question"]
+        return index
+    return folder(rows, kept)
 
 
 def folder(rows: list[dict[str, str]], place: Path) -> Index:

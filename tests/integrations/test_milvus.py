@@ -12,6 +12,7 @@ from store_cases import (
     Writer,
     compare,
     folder,
+    large_folder,
     questions,
     reworded,
     told,
@@ -204,7 +205,7 @@ def test_many_changes_become_one_record(address, monkeypatch):
 @pytest.mark.timeout(3000)
 def test_100_000_questions(address, tmp_path, record_property):
     rows = questions(NUM_ROWS)
-    index = folder(rows, tmp_path / "large.sq")
+    index = large_folder(rows, tmp_path / "large.sq")
     stored = migrate(index, address)
     found = compare(index, stored, reworded(rows, NUM_QUERIES))
     record_property("comparison", told(NUM_ROWS, NUM_QUERIES, found))

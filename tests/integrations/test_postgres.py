@@ -18,6 +18,7 @@ from store_cases import (
     Writer,
     compare,
     folder,
+    large_folder,
     questions,
     reworded,
     told,
@@ -181,7 +182,7 @@ def test_a_foreign_schema_and_a_wrong_password(server, address, monkeypatch):
 @pytest.mark.timeout(3000)
 def test_100_000_questions(address, tmp_path, record_property):
     rows = questions(NUM_ROWS)
-    index = folder(rows, tmp_path / "large.sq")
+    index = large_folder(rows, tmp_path / "large.sq")
     stored = migrate(index, address)
     queries = reworded(rows, NUM_QUERIES)
     found = compare(index, stored, queries)

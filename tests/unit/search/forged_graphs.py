@@ -138,9 +138,9 @@ def searched(folder: Path, queries: np.ndarray) -> str:
         try:
             index = VectorIndex(folder, NUM_ROWS, SIZE, has_graph=True)
             for query in queries:
-                rows, _ = index.nearest(query, 20, np.ones(NUM_ROWS, dtype=bool))
+                rows, _ = index.nearest(query, 20, np.ones(NUM_ROWS, dtype=bool), num_rows=10**9)
                 assert len(set(rows.tolist())) == len(rows)
-                index.nearest(query, 5, np.arange(NUM_ROWS) % 2 == 0)
+                index.nearest(query, 5, np.arange(NUM_ROWS) % 2 == 0, num_rows=10**9)
             os._exit(0)
         except InputError as error:
             os._exit(2 if GRAPH in str(error) and "\n" not in str(error) else 3)

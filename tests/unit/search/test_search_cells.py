@@ -25,7 +25,9 @@ def test_cells(rows, wanted, tmp_path_factory):
         texts = [row.get(column, "") for row in rows]
         assert cells.column(column) == texts
         assert [cells.text(place, column) for place in range(len(rows))] == texts
+        assert cells.texts(range(len(rows))[::-1], column) == texts[::-1]
         for value in {wanted, *texts}:
             held = [row.get(column) == value for row in rows]
             assert cells.holds(column, value).tolist() == held
     assert not cells.holds("no such column", "").any()
+    assert cells.texts([0, 0], "no such column") == ["", ""]

@@ -226,7 +226,9 @@ def test_sources_of_vectors(vectors, rows, model, siamese, tmp_path):
     Index.build(rows, place, model=model, settings=made)
     index = Index.open(place)
     vector = index.models.vector(rows[4]["question"])
-    found, cosines = index.segments[0].vectors.nearest(vector, 1, index.segments[0].live)
+    found, cosines = index.segments[0].vectors.nearest(
+        vector, 1, index.segments[0].live, num_rows=len(index)
+    )
     assert index.segments[0].ids[found[0]] == "r4"
     assert cosines[0] == pytest.approx(1, abs=2e-3)
 

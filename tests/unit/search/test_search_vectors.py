@@ -7,6 +7,7 @@ from softquery.measure.word_scores import unit_rows
 from softquery.search.storage import vector_recall
 from softquery.search.storage.index_files import FolderWriter
 from softquery.search.storage.vector_recall import VectorIndex, write_vectors
+from softquery.search.storage.vector_scan import MORE, SCANNED_ROWS, SPARE, VectorScan
 
 NUM_ROWS, SIZE = 3000, 16
 
@@ -36,7 +37,7 @@ def test_without_a_graph(matrix, tmp_path):
     assert not (tmp_path / vector_recall.GRAPH).exists()
     stored = VectorIndex(tmp_path, NUM_ROWS, SIZE, has_graph=False)
     allowed = np.arange(NUM_ROWS) % 3 == 0
-    rows, scores = stored.nearest(matrix[7], 10, allowed)
+    rows, scores = stored.nearest(matrix[7], 10, allowed, num_rows=NUM_ROWS)
     assert rows.tolist() == exact(matrix, matrix[7], allowed, 10).tolist()
     assert (np.diff(scores) <= 0).all()
 
@@ -48,7 +49,7 @@ def test_with_a_graph(graph, matrix, share, monkeypatch):
     allowed = np.arange(NUM_ROWS) % share == 0
     found = 0
     for query in matrix[:20]:
-        rows, scores = stored.nearest(query, 10, allowed)
+        rows, scores = stored.nearest(query, 10, allowed, num_rows=SCANNED_ROWS + 1)
         best = exact(matrix, query, allowed, 10)
         assert allowed[rows].all()
         assert (np.diff(scores) <= 1e-6).all()
@@ -59,7 +60,52 @@ def test_with_a_graph(graph, matrix, share, monkeypatch):
 
 def test_fewer_than_asked_for(graph, matrix):
     stored = VectorIndex(graph, NUM_ROWS, SIZE, has_graph=True)
-    rows, _ = stored.nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3)
+    rows, _ = stored.nearest(matrix[0], 10, np.arange(NUM_ROWS) < 3, num_rows=NUM_ROWS)
     assert sorted(rows.tolist()) == [0, 1, 2]
-    rows, _ = stored.nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool))
+    rows, _ = stored.nearest(matrix[0], 10, np.zeros(NUM_ROWS, dtype=bool), num_rows=NUM_ROWS)
     assert rows.tolist() == []
+
+
+@pytest.mark.parametrize("share", [1, 2, 25])
+def test_all_are_looked_at_in_an_index_of_moderate_size(graph, matrix, share, monkeypatch):
+    monkeypatch.setattr(vector_recall, "EXACT_ROWS", 100)
+    stored = VectorIndex(graph, NUM_ROWS, SIZE, has_graph=True)
+    monkeypatch.setattr(stored, "_by_graph", None)  # which would miss some
+    allowed = np.arange(NUM_ROWS) % share == 0
+    for query in matrix[:20]:
+        rows, _ = stored.nearest(query, 50, allowed, num_rows=SCANNED_ROWS)
+        halved = query.astype(np.float16).astype(np.float32)
+        assert set(rows.tolist()) == set(exact(matrix, halved, allowed, 50).tolist())
+
+
+def test_a_scan_keeps_the_nearest_of_crowded_vectors():
+    draw = np.random.default_rng(5)
+    crowded = draw.normal(size=(6000, 48)) * 0.05 + draw.normal(size=48)
+    crowded[17, 3] = 40.0  # far from all others, and beyond what the eight bits cover
+    vectors = unit_rows(crowded.astype(np.float32)).astype(np.float16)
+    scan, every = VectorScan(vectors), np.ones(len(vectors), dtype=bool)
+    for query in vectors[:30].astype(np.float32):
+        rows = scan.likeliest(query, 5, every)
+        assert MORE * 5 + SPARE <= len(rows) <= MORE * 5 + SPARE + 1
+        assert (np.diff(rows) > 0).all()
+        assert set(exact(vectors, query, every, 50).tolist()) <= set(rows.tolist())
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_a_scan_of_equal_vectors(value):
+    scan = VectorScan(np.full((300, 4), value, dtype=np.float16))
+    rows = scan.likeliest(np.zeros(4, dtype=np.float32), 200, np.arange(300) < 250)
+    assert rows.tolist() == list(range(250))
+
+
+def test_a_row_that_is_far_in_what_is_not_looked_at_is_kept():
+    draw = np.random.default_rng(6)
+    spread = np.repeat([1.0, 0.01], [64, 64])
+    vectors = (draw.normal(size=(4000, 128)) * spread / 8).astype(np.float16)
+    vectors[5] = 0
+    vectors[5, 100] = 1
+    query = np.zeros(128, dtype=np.float32)
+    query[100] = 1
+    rows = VectorScan(vectors).likeliest(query, 1, np.arange(4000) != 7)
+    assert 5 in rows
+    assert 7 not in rows

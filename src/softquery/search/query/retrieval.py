@@ -268,8 +268,9 @@ def nearest_vectors(
     if not vector.any():  # the model knows no word of the query
         return {}
     found = []
+    num_rows = sum(map(len, segments))
     for number, (segment, mask) in enumerate(zip(segments, allowed, strict=True)):
-        rows, scores = segment.vectors.nearest(vector, count, mask)
+        rows, scores = segment.vectors.nearest(vector, count, mask, num_rows=num_rows)
         found += [
             (-score, number, row) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
         ]

@@ -81,11 +81,14 @@ class SegmentRows:
 
     def texts(self, places: Sequence[RowPlace], column: str) -> list[str]:
         """See `SearchedRows`."""
-        found = []
-        for place in places:
-            cells = self.segments[place.segment].cells
-            found.append(cells.text(place.row, column) if column in cells.columns else "")
-        return found
+        found: dict[RowPlace, str] = {}
+        for number in {place.segment for place in places}:
+            rows = [place.row for place in places if place.segment == number]
+            texts = self.segments[number].cells.texts(rows, column)
+            found.update(
+                (RowPlace(number, row), text) for row, text in zip(rows, texts, strict=True)
+            )
+        return [found[place] for place in places]
 
     def vectors(self, places: Sequence[RowPlace]) -> Floats:
         """See `SearchedRows`."""

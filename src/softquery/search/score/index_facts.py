@@ -131,8 +131,9 @@ def _answer(segments: Sequence[Segment], place: RowPlace) -> tuple[str, str]:
 def _nearest(segments: Sequence[Segment], vector: Floats, own: RowPlace) -> tuple[float, RowPlace]:
     """The cosine of a stored row and the nearest other one, and where that is."""
     best = -2.0, own
+    num_rows = sum(map(len, segments))
     for number, segment in enumerate(segments):
-        rows, cosines = segment.vectors.nearest(vector, 2, segment.live)
+        rows, cosines = segment.vectors.nearest(vector, 2, segment.live, num_rows=num_rows)
         for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
             if RowPlace(number, row) != own and cosine > best[0]:
                 best = cosine, RowPlace(number, row)

@@ -91,6 +91,15 @@ class Cells:
         place = row * len(self.columns) + self.columns.index(column)
         return self._slice(place).decode()
 
+    def texts(self, rows: Sequence[int], column: str) -> list[str]:
+        """One column of some rows; empty where a row lacks it."""
+        if column not in self.columns:
+            return [""] * len(rows)
+        places = np.asarray(rows, dtype=np.int64) * len(self.columns) + self.columns.index(column)
+        starts, ends = self._bounds[places].tolist(), self._bounds[places + 1].tolist()
+        content = memoryview(self._texts)
+        return [str(content[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)]
+
     def row(self, row: int) -> dict[str, str]:
         """The columns that a row has, with their texts."""
         first = row * len(self.columns)

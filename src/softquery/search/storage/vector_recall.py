@@ -1,8 +1,8 @@
-"""Recall by vectors: the nearest of the stored vectors, found by a graph if there are many.
+"""Recall by vectors: the nearest of the stored vectors, found by a graph if there are very many.
 
 Vectors have length one, so that their dot product is the cosine. `vectors.bin` holds them as
 float16; segments of more than a few thousand rows also have a graph (HNSW, Malkov & Yashunin 2020),
-which usearch maps into memory.
+which usearch maps into memory. Up to `SCANNED_ROWS` in the whole index, all vectors are looked at.
 
 N rows, D width.
 """
@@ -22,12 +22,13 @@ from softquery.search.storage.index_files import (
     mapped,
 )
 from softquery.search.storage.vector_graph import GraphShape, check_graph
+from softquery.search.storage.vector_scan import SCANNED_ROWS, VectorScan
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 VECTORS, GRAPH = "vectors.bin", "vectors.usearch"
 EXACT_ROWS = 4096
-"""Up to so many vectors are compared one by one, which is exact and about as fast as a graph."""
+"""Up to so many vectors are compared one by one, which is about as fast as anything else."""
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 64
 """Neighbours per node (twice as many on the lowest level), and the candidates kept while adding and
 while searching."""
@@ -85,23 +86,42 @@ class VectorIndex:
         self.stored: NDArray[np.float16] = stored.reshape(-1, width)
         self._graph = _open_graph(folder / GRAPH, num_rows, width) if has_graph else None
         self._lock = threading.Lock()
+        self._scan: VectorScan | None = None
 
-    def nearest(self, query: Floats, count: int, allowed: NDArray[np.bool_]) -> tuple[Rows, Floats]:
+    def nearest(
+        self, query: Floats, count: int, allowed: NDArray[np.bool_], *, num_rows: int
+    ) -> tuple[Rows, Floats]:
         """The rows whose vectors are nearest to that of a query, nearest first, with their cosines.
 
         Args:
             query: [D], of length one.
             count: The most rows to return.
             allowed: Which rows may be found: [N].
+            num_rows: Rows of the whole index; they say whether all vectors are looked at.
         """
         num_allowed = int(allowed.sum())
-        if self._graph is not None and num_allowed > EXACT_ROWS:
-            return self._by_graph(query, min(count, num_allowed), allowed)
+        if num_allowed > EXACT_ROWS:
+            if num_rows <= SCANNED_ROWS:
+                rows = self._all().likeliest(query, count, allowed)
+                return self._among(rows, query, count)
+            if self._graph is not None:
+                return self._by_graph(query, min(count, num_allowed), allowed)
         if num_allowed == len(allowed):
             return _one_by_one(self.stored, query, count)
-        rows = np.flatnonzero(allowed)
+        return self._among(np.flatnonzero(allowed), query, count)
+
+    def _among(self, rows: Rows, query: Floats, count: int) -> tuple[Rows, Floats]:
+        """The nearest of some rows."""
         places, scores = _one_by_one(self.stored[rows], query, count)
         return rows[places], scores
+
+    def _all(self) -> VectorScan:
+        """The vectors in eight bits, which are made when they are first needed."""
+        with self._lock:
+            if self._scan is None:
+                _usearch()  # before the library of its kernels, which it brings
+                self._scan = VectorScan(self.stored)
+            return self._scan
 
     def _by_graph(
         self, query: Floats, count: int, allowed: NDArray[np.bool_]

@@ -105,7 +105,7 @@ def _to_store(
     del first
     _add_missing(store, rows, fresh)
     found = StoreIndex.open(target, model=source.matcher, threads=source.models.threads)
-    found.complete()
+    found.complete(source.facts())  # of the same rows, which other engines may measure otherwise
     found.last_changes = Changes(added=len(found))
     return found
 

@@ -269,12 +269,17 @@ class StoreIndex(IndexView):
         """Bytes in the database by what they hold, as far as it tells."""
         return self.store.size_bytes()
 
-    def complete(self) -> None:
-        """Make searching fast after the first rows, measure them, and say that all are there."""
+    def complete(self, facts: IndexFacts | None = None) -> None:
+        """Make searching fast after the first rows, measure them, and say that all are there.
+
+        Args:
+            facts: How alike the rows are, if that was measured elsewhere.
+        """
         self.store.finish()
         state = self.store.state()
         manifest = replace(state.manifest, unfinished=False)
-        self.store.commit(replace(state, manifest=manifest, facts=measure_store(self.store)))
+        known = measure_store(self.store) if facts is None else facts
+        self.store.commit(replace(state, manifest=manifest, facts=known))
         self.refresh()
 
     def compact(self) -> None:

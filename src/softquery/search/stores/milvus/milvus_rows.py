@@ -15,12 +15,15 @@ from softquery.search.storage.vector_recall import (
     EXPANSION_ADD,
     EXPANSION_SEARCH,
 )
+from softquery.search.storage.vector_scan import SCANNED_ROWS
 from softquery.search.stores.conditions import Condition, OneOf, Within, measured
 from softquery.search.stores.milvus.milvus_client import MilvusConnection
 from softquery.search.stores.row_store import RecalledRows, RecallRequest, StoredRow
 from softquery.search.stores.word_weights import sparse_query, sparse_weights
 
 ENCODING = "encoding"
+SCAN, GRAPH = "FLAT", "HNSW"
+"""Milvus's names of its indexes of vectors that compare all, and those along a graph."""
 FIELDS = ("number", "columns", "vector", "words")
 """What a search needs of a row."""
 LONGEST_FIELD = 65_535
@@ -68,12 +71,29 @@ class MilvusRows:
             schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
             schema.add_field(ENCODING, DataType.VARCHAR, max_length=LONGEST_FIELD)
             params = client.prepare_index_params()
-            graph = {"M": CONNECTIVITY, "efConstruction": EXPANSION_ADD}
-            params.add_index("vector", index_type="HNSW", metric_type="IP", params=graph)
+            params.add_index("vector", index_type=SCAN, metric_type="IP")
             params.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
             client.create_collection(
                 self.collection, schema=schema, index_params=params, consistency_level="Session"
             )
+
+        self._connection.call(work)
+
+    def index_vectors(self, num_rows: int) -> None:
+        """Look at all vectors as long as folders do, and make a graph of them beyond that."""
+        wanted = SCAN if num_rows <= SCANNED_ROWS else GRAPH
+
+        def work(client: Any) -> None:
+            if client.describe_index(self.collection, "vector")["index_type"] == wanted:
+                return
+            params = client.prepare_index_params()
+            graph = {"M": CONNECTIVITY, "efConstruction": EXPANSION_ADD}
+            built = graph if wanted == GRAPH else {}
+            params.add_index("vector", index_type=wanted, metric_type="IP", params=built)
+            client.release_collection(self.collection)
+            client.drop_index(self.collection, "vector")
+            client.create_index(self.collection, params)
+            client.load_collection(self.collection)
 
         self._connection.call(work)
 
@@ -136,11 +156,12 @@ class MilvusRows:
         by_vectors: list[int] = []
         by_words: list[int] = []
         if request.vector is not None and test and self.count(test) <= LISTED:
-            # A graph may miss some of few; all of them are near enough to be compared.
+            # A graph may miss some of few.
             rows = self.query(test, FIELDS)
             found.update({int(row["number"]): row_of(row) for row in rows})
             by_vectors = list(found)
         elif request.vector is not None:
+            # Candidates of the graph; without one, they mean nothing.
             expansion = max(EXPANSION_SEARCH, CANDIDATES * request.count)
             if test:
                 expansion = max(FILTERED, expansion)

@@ -186,6 +186,7 @@ class MilvusStore:
                 self._recount()
             self._fold()
             self._connection.call(lambda client: client.flush(self._rows.collection))
+            self._rows.index_vectors(self._counts.num_rows)
 
     def _recount(self) -> None:
         """Count all rows anew, if somebody else has changed them."""

@@ -103,11 +103,12 @@ class PostgresStore:
 
     def finish(self) -> None:
         """See `RowStore`."""
-        width = self.state().manifest.vector_size
+        state = self.state()
+        width, num_rows = state.manifest.vector_size, state.num_rows
         with self._connections.connection() as connection:
             connection.execute(f"DELETE FROM {self._schema}.word_counts WHERE num_rows = 0")
             connection.execute("SET maintenance_work_mem = '512MB'")
-            for statement in postgres_tables.indexing(self._schema, width):
+            for statement in postgres_tables.indexing(self._schema, width, num_rows):
                 connection.execute(statement)
             connection.execute("RESET maintenance_work_mem")
 

@@ -9,12 +9,15 @@
 `measures` is what cells measure, see `softquery.search.stores.conditions`.
 """
 
+from softquery.search.storage.vector_scan import SCANNED_ROWS
 from softquery.search.stores.word_weights import COMPONENTS
 
 CONNECTIVITY, EXPANSION_ADD = 16, 128
 """As in folders, see `softquery.search.storage.vector_recall`."""
 MOST_GRAPH_WIDTH = 4000
 """The most components of a `halfvec` that pgvector's HNSW takes."""
+GRAPH_ROWS = SCANNED_ROWS // 2
+"""Rows above which there is a graph of vectors, so that an index that grows has it in time."""
 FIELDS = ("id", "columns", "measures", "vector", "sparse", "words", "counts", "encoding")
 LONGEST_ID = 2000
 """Bytes of an id, which PostgreSQL keeps in an index."""
@@ -64,10 +67,16 @@ def entry_fields(width: int) -> str:
         encoding bytea NOT NULL"""
 
 
-def indexing(schema: str, width: int) -> list[str]:
-    """What makes searching fast, built faster when the rows are there."""
+def indexing(schema: str, width: int, num_rows: int) -> list[str]:
+    """What makes searching fast, built faster when the rows are there.
+
+    Args:
+        schema: The index.
+        width: Components of a vector.
+        num_rows: Rows; of few of them all vectors are compared, and a graph only slows writing.
+    """
     found = [f"CREATE INDEX IF NOT EXISTS entries_words ON {schema}.entries USING gin (words)"]
-    if width <= MOST_GRAPH_WIDTH:
+    if width <= MOST_GRAPH_WIDTH and num_rows > GRAPH_ROWS:
         found.append(
             f"CREATE INDEX IF NOT EXISTS entries_vectors ON {schema}.entries USING hnsw "
             f"(vector halfvec_ip_ops) WITH (m = {CONNECTIVITY}, ef_construction = {EXPANSION_ADD})"

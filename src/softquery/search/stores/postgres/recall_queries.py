@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from softquery.errors import InputError
 from softquery.search.query.filters import NUMBER
 from softquery.search.storage.entries import is_text
-from softquery.search.storage.vector_recall import EXACT_ROWS, EXPANSION_SEARCH
+from softquery.search.storage.vector_recall import EXPANSION_SEARCH
+from softquery.search.storage.vector_scan import SCANNED_ROWS
 from softquery.search.stores.conditions import Condition, OneOf, Within
 from softquery.search.stores.postgres.binary_copy import from_halfvec
 from softquery.search.stores.postgres.word_queries import rows_by_words
@@ -54,9 +55,9 @@ def _nearest(
     condition: str,
     values: Sequence[Any],
 ) -> list[int]:
-    """Numbers of the rows with the nearest vectors; of a small index all are compared."""
+    """Numbers of the rows with the nearest vectors; up to a size, all are compared."""
     cursor.execute(f"SELECT num_rows FROM {schema}.state")
-    is_small = cursor.fetchone()[0] <= EXACT_ROWS
+    is_small = cursor.fetchone()[0] <= SCANNED_ROWS
     expansion = min(MOST_EXPANSION, max(EXPANSION_SEARCH, CANDIDATES * count))
     cursor.execute(
         "SELECT set_config('hnsw.ef_search', %s, true), "
