@@ -99,4 +99,8 @@ CASES = [
     ElmoCase(settings={"cell_clip": 0.0, "projection_clip": 0.0}),
     ElmoCase(settings={"cell_clip": 0.1, "projection_clip": 0.1}),
     ElmoCase(characters={"activation": "tanh", "num_highways": 0}),
+    ElmoCase(settings={"reads": "words", "num_words": len(ENTRIES)}),
+    ElmoCase(
+        settings={"reads": "words", "num_words": len(ENTRIES)}, softmax={"kind": "characters"}
+    ),
 ]

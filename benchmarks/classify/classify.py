@@ -78,6 +78,11 @@ WITH_ELMO = (
     Variant("sst5-elmo", "sst5", "attention-bilstm-elmo"),
     Variant("semeval-elmo", "semeval", "attention-bilstm-elmo", (MARKERS, *RELATIONS)),
 )  # fmt: skip
+WITH_COVE = (
+    Variant("sst2-cove", "sst2", "attention-bilstm-elmo"),
+    Variant("sst5-cove", "sst5", "attention-bilstm-elmo"),
+)
+"""On the encoder of a translator (`benchmarks/generate/cove.py`)."""
 
 
 def prepare(options: argparse.Namespace) -> None:
@@ -106,7 +111,11 @@ def train(options: argparse.Namespace) -> None:
             settings=tuple(settings(variant, options)),
         )
         for seed in range(1, options.seeds + 1)
-        for variant in (*(WITH_ELMO if options.elmo else ()), *VARIANTS)
+        for variant in (
+            *(WITH_ELMO if options.elmo else ()),
+            *(WITH_COVE if options.cove else ()),
+            *VARIANTS,
+        )
         if any(fnmatch.fnmatch(variant.name, name) for name in options.only)
     ]
     train_as_asked(options, runs, show=shown)
@@ -120,6 +129,8 @@ def settings(variant: Variant, options: argparse.Namespace) -> Iterable[str]:
         yield f"vectors={','.join(map(str, given))}"
     if variant in WITH_ELMO:
         yield f"elmo.bundle={options.elmo}"
+    if variant in WITH_COVE:
+        yield f"elmo.bundle={options.cove}"
 
 
 def metric_of(row: dict[str, Any]) -> str:
@@ -167,6 +178,7 @@ def main() -> None:
     training = verbs.add_parser("train")
     training.add_argument("--data", type=Path, default=Path("runs/classify/data"))
     training.add_argument("--elmo", help="a biLM: a folder, or a name; without, none is tried")
+    training.add_argument("--cove", help="a translator's encoder, likewise")
     training.add_argument("--vectors", type=Path, nargs="*", default=[], help="of English words")
     training.add_argument("--characters", type=Path, nargs="*", default=[], help="Chinese vectors")
     training.add_argument("--only", nargs="*", default=["*"], help="variants, such as 'imdb*'")

@@ -4,9 +4,10 @@
     python benchmarks word2vec gensim_vectors --like BUNDLE --data FOLDER --output gensim.bin
 
 FOLDER is the text that BUNDLE was trained on. Words, counts, width, window, negatives, thinning,
-rates and epochs are the bundle's; gensim gets the words as we cut them. One worker and a
-`corpus_file`: of gensim's two ways the faster one, and with one worker its rate falls as asked.
-Beside the vectors stands a JSON with seconds and settings. `--work` keeps the numbered text.
+rates and epochs are the bundle's; gensim gets the words as we cut them. One worker reads a
+`corpus_file`, of gensim's two ways the faster one; several (`--workers`) get sentences, the other
+way, because the rate of a `corpus_file` falls as asked with one worker alone. Beside the vectors
+stands a JSON with seconds and settings. `--work` keeps the numbered text.
 """
 
 import argparse
@@ -31,10 +32,14 @@ from softquery.files import (
 from softquery.text import TextConfig
 
 
-def train_like(run: dict[str, Any], text: Path, seed: int) -> tuple[VectorTable, float]:
+def train_like(
+    run: dict[str, Any], text: Path, seed: int, workers: int
+) -> tuple[VectorTable, float]:
     """What gensim learns from a file of words, and in how many seconds."""
     from gensim.models import Word2Vec
+    from gensim.models.word2vec import LineSentence
 
+    source = {"corpus_file": str(text)} if workers == 1 else {"corpus_iterable": LineSentence(text)}
     model, training = run["model"], run["training"]
     gensim = Word2Vec(
         vector_size=model["embedding_size"],
@@ -46,13 +51,13 @@ def train_like(run: dict[str, Any], text: Path, seed: int) -> tuple[VectorTable,
         alpha=training["lr"],
         min_alpha=training["final_lr"],
         min_count=1,
-        workers=1,
+        workers=workers,
         seed=seed,
     )
-    gensim.build_vocab(corpus_file=str(text))
+    gensim.build_vocab(**source)
     start = time.perf_counter()
     gensim.train(
-        corpus_file=str(text),
+        **source,
         total_words=gensim.corpus_total_words,
         total_examples=gensim.corpus_count,
         epochs=training["epochs"],
@@ -68,6 +73,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the text it was trained on")
     parser.add_argument("--output", type=Path, required=True, help="in word2vec's binary form")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="threads that learn")
     parser.add_argument("--work", type=Path, help="keep the numbered text here")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
@@ -84,13 +90,14 @@ def main() -> None:
             min_count=run["vocabulary"]["min_count"],
             say=print,
         )
-        vectors, seconds = train_like(run, tokens_of(corpus), options.seed)
+        vectors, seconds = train_like(run, tokens_of(corpus), options.seed, options.workers)
     write_vectors(options.output, vectors, form="word2vec-binary")
     facts = {
         "seconds": round(seconds, 1),
         "words_per_second": round(corpus.num_tokens * run["training"]["epochs"] / seconds),
         "words": len(vectors.words),
         "seed": options.seed,
+        "workers": options.workers,
         "load": os.getloadavg()[2],
         "settings": {"model": run["model"], "training": run["training"]},
     }

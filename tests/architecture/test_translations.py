@@ -20,7 +20,7 @@ from softquery.language.text_catalogue import HOLE, PLACE, is_open, open_catalog
 TO_DO = "run `python translations` in the repository, translate what it lists, and run it again"
 CHINESE = re.compile("[\u4e00-\u9fff（）：；，]")
 ALIKE = {
-    *("MB", "Python", "ms", "p50 ms", "softquery", "bert", "dev", "elmo", "measured_on"),
+    *("MB", "Python", "ms", "p50 ms", "softquery", "bert", "cove", "dev", "elmo", "measured_on"),
     *("per cent", "--text", "token", ", "),
 }
 """Names, units and a comma between names, whose translation has no Chinese character."""

@@ -288,6 +288,17 @@ IMPORT_ELMO = [
         said="missing option '--options'; see softquery import elmo --help",
     ),
     Case(
+        title="`import cove` of a model that is no translator",
+        command="import cove nli-en --output model",
+        said=f"{ANY}nli-en: expected a recurrent encoder–decoder (seq2seq), found 'esim'",
+    ),
+    Case(
+        title="`import cove` of a translator without two LSTMs",
+        command="import cove translate-de-en --output model",
+        said=f"{ANY}translate-de-en: expected a recurrent encoder–decoder (seq2seq), "
+        "found 'transformer'",
+    ),
+    Case(
         title="a kind of model that cannot be imported",
         command="import gpt --output model",
         said=f"no such command 'gpt'{ANY}; see softquery import --help",

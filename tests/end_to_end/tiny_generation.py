@@ -77,7 +77,7 @@ def write_aligned(folder: Path, rows: Rows, *, dev: str = "val", num_dev: int = 
 
 def small_settings(recipe: str) -> dict[str, object]:
     """Sizes at which a recipe runs in a second."""
-    recurrent = any(f"-{kind}" in recipe for kind in ("rnn", "bahdanau", "luong"))
+    recurrent = any(f"-{kind}" in recipe for kind in ("rnn", "bahdanau", "luong", "cove"))
     found = {**SMALL, **(SMALL_RECURRENT if recurrent else SMALL_TRANSFORMER)}
     if recipe.startswith("couplet"):
         found["vocabulary.size"] = "none"

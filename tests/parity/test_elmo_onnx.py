@@ -16,7 +16,7 @@ from softquery.export import export_embedder
 from softquery.interop import import_elmo
 from softquery.models import CharacterConfig, Elmo, ElmoConfig, SoftmaxConfig
 from softquery.runtime import WordsInContext, load
-from softquery.text import spell_tokens, spell_vocabulary
+from softquery.text import UNK_ID, reserved_tokens, spell_tokens, spell_vocabulary
 
 pytest.importorskip("onnx", reason="graphs are written with onnx ([train], [hdf5])")
 
@@ -126,6 +126,22 @@ def test_a_state_runs_on_as_in_torch(way, clip, tmp_path):
         for our_way, their_way in zip(ours, theirs, strict=True):
             for one, other in zip(our_way, their_way, strict=True):
                 np.testing.assert_allclose(one, other.numpy(), **CLOSE)
+
+
+def test_a_table_of_many_words_finds_them_as_torch_does(tmp_path):
+    """Numbers of many digits, which a sum in ONNX Runtime would round."""
+    words = [f"{'long' * (place % 11)}{place}" for place in range(2000)]
+    entries = [*reserved_tokens("words"), *words]
+    sizes = {"num_words": len(entries), "hidden_size": 5, "projection_size": 3, "vocab_size": 14}
+    softmax = SoftmaxConfig(kind="none")
+    model = Elmo(ElmoConfig(reads="words", softmax=softmax, **sizes)).eval()
+    model.spell(torch.from_numpy(spell_vocabulary(entries)))
+    exported = exported_elmo(tmp_path, model).bundle
+    reader = WordsInContext.open(read_bundle(exported), threads=1)
+    (layers,) = reader.layers([[*words, "unheard-of"]])
+    table = model.reader.table.weight.detach().numpy()
+    wanted = table[[*range(4, len(entries)), UNK_ID]]
+    np.testing.assert_array_equal(layers[0, :, :3], wanted)
 
 
 def test_a_wider_model_equals_torch(tmp_path):

@@ -5,11 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
+from elmo_cases import ElmoCase
 from small_bundles import exported, random_pairs
 from small_inner import BOTH, make_inner
 from softquery.bundle import read_bundle
 from softquery.runtime import load
+from softquery.text import spell_vocabulary
 
 CLOSE = {"rtol": 0, "atol": 2e-5}
 FIRST = [
@@ -60,6 +63,19 @@ def both(request, tmp_path_factory):
     assert report.difference <= 1e-5
     theirs = load(bundle, backend="torch", device="cpu")
     return theirs, load(report.bundle, backend="onnx", threads=1)
+
+
+def test_a_bilm_that_looks_words_up_answers_as_with_torch(tmp_path):
+    entries = ["<pad>", "<unk>", "<bos>", "<eos>", *(f"w{number}" for number in range(1, 8))]
+    words = {"reads": "words", "num_words": len(entries)}
+    bilm = ElmoCase(softmax={"kind": "none"}, settings=words).build()
+    bilm.spell(torch.from_numpy(spell_vocabulary(entries, 9)))
+    bundle = make_inner(tmp_path / "plain", elmo=BOTH, bilm=bilm)
+    ours = load(exported(bundle, tmp_path / "exported").bundle, backend="onnx")
+    theirs = load(bundle, backend="torch", device="cpu")
+    found, wanted = (each.backend.pair_logits(FIRST, SECOND) for each in (ours, theirs))
+    np.testing.assert_allclose(found, wanted, **CLOSE)
+    assert np.ptp(wanted, axis=0).max() > 0.01
 
 
 def test_logits_straight_from_words(both):

@@ -62,7 +62,7 @@ def test_a_recipe_says_what_it_is(name):
     heads |= {"sentiment-zh": "bert-classifier", "topic-zh": "bert-classifier",
               "ner-zh": "bert-tagger"}  # fmt: skip
     model = heads.get(name, model)
-    recurrent = ("rnn", "bahdanau", "luong")
+    recurrent = ("rnn", "bahdanau", "luong", "cove")
     if first in ("translate", "couplet"):
         model = "seq2seq" if any(f"-{kind}" in name for kind in recurrent) else "transformer"
     assert json.loads(json.dumps(run.to_dict()))["model_name"] == model

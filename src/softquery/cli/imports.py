@@ -61,6 +61,36 @@ def elmo(
 
 
 @imports.command()
+def cove(
+    translator: Annotated[
+        Path, typer.Argument(help="A bundle that `softquery train translate-cove` made.")
+    ],
+    output: Output,
+    as_json: AsJson = False,
+) -> None:
+    """The encoder of a translator, which gives words vectors in context as an ELMo does."""
+    from softquery.bundle import read_bundle
+    from softquery.export import export_embedder
+    from softquery.interop import import_cove
+
+    if output.exists():
+        raise InputError("already exists; name another --output", source=output)
+    require_onnx(needed_for="importing an encoder")
+    with TemporaryDirectory() as scratch:
+        bundle = read_bundle(import_cove(translator, Path(scratch) / output.name))
+        export_embedder(bundle, output)
+    settings = bundle.config.model["config"]
+    facts: dict[str, object] = {
+        "words": settings["num_words"],
+        "width of a vector": 2 * settings["projection_size"],
+    }
+    if as_json:
+        print_json({"bundle": str(output), **settings})
+    else:
+        print_table(str(output), ("cove", ""), list(facts.items()))
+
+
+@imports.command()
 def bert(
     folder: Annotated[
         Path,

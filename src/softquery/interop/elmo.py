@@ -22,6 +22,7 @@ from softquery.interop.elmo_files import (
     published_arrays,
     read_options,
 )
+from softquery.runtime.embed.elmo import WORDS
 from softquery.runtime.graph_weights import dequantised
 from softquery.text import TextConfig, pipeline_from_words
 
@@ -81,6 +82,10 @@ def publish_elmo(
     """
     if bundle.config.model["name"] != NAME:
         raise BundleError(f"{bundle.path}: expected an elmo, found {bundle.config.model['name']!r}")
+    if bundle.config.model["config"].get("reads") == WORDS:
+        raise BundleError(
+            f"{bundle.path}: looks words up in a table; the published form reads characters"
+        )
     try:
         sizes = ElmoOptions.from_config(bundle.config.model["config"])
     except (KeyError, TypeError) as error:

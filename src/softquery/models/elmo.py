@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from softquery.data import StreamBatch
-from softquery.models.config_checks import check_dropout, check_positive
+from softquery.models.config_checks import check_choices, check_dropout, check_positive
 from softquery.nn import (
     Activation,
     AdaptiveSoftmax,
@@ -30,13 +30,15 @@ from softquery.nn import (
     Sampler,
     StoredVectors,
     Way,
+    WordLookup,
     WordSoftmax,
     beside,
     reverse_within,
 )
-from softquery.text import MAX_CHARACTERS, NUM_CHARACTERS, PAD_ID
+from softquery.text import MAX_CHARACTERS, NUM_CHARACTERS, PAD_ID, reserved_tokens
 
 SoftmaxKind = Literal["none", "full", "sampled", "adaptive", "characters"]
+Reads = Literal["characters", "words"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,7 +93,12 @@ class ElmoConfig:
 
     vocab_size: int = 0
     """Words that are predicted, reserved ones included; 0 until the data is known."""
+    reads: Reads = "characters"
+    """How a token is read: by its characters, or as a whole, by a table of words."""
+    num_words: int = 0
+    """Rows of that table, reserved ones included; 0 until the data is known."""
     characters: CharacterConfig = field(default_factory=CharacterConfig)
+    """A table of words takes of it `max_characters` alone, by which its words are told apart."""
     hidden_size: int = 4096
     """Width of an LSTM's cell."""
     projection_size: int = 512
@@ -110,8 +117,9 @@ class ElmoConfig:
         check_positive(self, "hidden_size", "projection_size", "num_layers")
         if self.cell_clip < 0 or self.projection_clip < 0:
             raise ValueError("cell_clip and projection_clip must not be negative; 0 is no limit")
-        if self.way not in get_args(Way):
-            raise ValueError(f"way must be one of {get_args(Way)}, got {self.way!r}")
+        if self.num_words < 0:
+            raise ValueError(f"num_words must not be negative, got {self.num_words}")
+        check_choices(self, {"way": Way, "reads": Reads})
         check_dropout(self, "dropout")
 
 
@@ -214,7 +222,7 @@ class Elmo(nn.Module):
         return self.contextualise(vectors.view(*mask.shape, -1), mask, state)
 
     def read_tokens(self, characters: Shaped[Tensor, "U C"]) -> Float[Tensor, "U P"]:
-        """Vectors of tokens without their context, from characters alone."""
+        """Vectors of tokens without their context, from characters alone or by a table of words."""
         vectors: Tensor = self.reader(characters.int())
         return vectors
 
@@ -266,7 +274,12 @@ class Elmo(nn.Module):
         return self.softmax.words.table() if isinstance(self.softmax, WordSoftmax) else None
 
     def spell(self, characters: Shaped[Tensor, "V C"]) -> None:
-        """Set the characters of the predicted words, which a softmax of characters needs."""
+        """Set the characters of the predicted words, which a softmax of characters needs.
+
+        A table of words is spelled alike, unless it is one of another vocabulary.
+        """
+        if isinstance(self.reader, WordLookup) and len(characters) == len(self.reader.keys):
+            self.reader.spell(characters)
         if isinstance(self.softmax, WordSoftmax) and isinstance(
             self.softmax.words, CharacterVectors
         ):
@@ -277,7 +290,13 @@ class Elmo(nn.Module):
         if isinstance(self.softmax, WordSoftmax) and self.softmax.num_samples:
             self.softmax.set_noise(counts)
 
-    def _build_reader(self) -> CharacterCnn:
+    def _build_reader(self) -> CharacterCnn | WordLookup:
+        if self.config.reads == "words":
+            num_words = max(self.config.num_words, len(reserved_tokens("words")))
+            return WordLookup(num_words, self.config.projection_size)
+        return self._build_characters()
+
+    def _build_characters(self) -> CharacterCnn:
         reads = self.config.characters
         if reads.max_characters < max(reads.widths, default=0):
             raise ValueError(
@@ -319,7 +338,7 @@ class Elmo(nn.Module):
         words: StoredVectors | CharacterVectors = StoredVectors(vocab_size, size)
         if softmax.kind == "characters":
             longest, narrow = config.characters.max_characters, softmax.correction_size
-            words = CharacterVectors(self._build_reader(), vocab_size, longest, narrow)
+            words = CharacterVectors(self._build_characters(), vocab_size, longest, narrow)
         num_samples = 0 if softmax.kind == "full" else softmax.num_samples
         return WordSoftmax(words, vocab_size, never=(PAD_ID,), num_samples=num_samples)
 

@@ -180,8 +180,8 @@ REGISTRY: dict[str, ModelEntry] = {
         module=Elmo,
         kind="embedder",
         structure=(
-            "characters", "hidden_size", "projection_size", "num_layers", "residual", "way",
-            "cell_clip", "projection_clip",
+            "reads", "num_words", "characters", "hidden_size", "projection_size", "num_layers",
+            "residual", "way", "cell_clip", "projection_clip",
         ),
     ),
     "bert": ModelEntry(

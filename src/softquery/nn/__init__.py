@@ -118,6 +118,7 @@ from softquery.nn.transformer import (
     Weights,
     activated,
 )
+from softquery.nn.word_lookup import WordLookup
 
 __all__ = [
     "WINDOWS",
@@ -186,6 +187,7 @@ __all__ = [
     "Weights",
     "WindowComposer",
     "WordEmbedding",
+    "WordLookup",
     "WordHead",
     "WordSoftmax",
     "WordTables",

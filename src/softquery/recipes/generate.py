@@ -130,6 +130,29 @@ def translate_luong() -> Run:
     )
 
 
+def translate_cove() -> Run:
+    """A translator whose encoder gives words vectors in context (McCann et al. 2017, Section 3).
+
+    `softquery import cove` takes the encoder. Differs from paper: one layer, words that are learnt
+    along, no input feeding.
+    """
+    run = translate_luong()
+    asking = AskingConfig(asker="current", score="general", input_feeding=False)
+    sizes = Seq2SeqConfig(
+        embedding_size=300, hidden_size=300, cell="lstm", attention=asking, tie="output"
+    )
+    return replace(
+        run,
+        name="translate-cove",
+        summary="LSTM translator of whole words, whose encoder `import cove` takes",
+        model=sizes,
+        text=replace(CASED, unit="words"),
+        settings=GenerateSettings(vocabularies="separate"),
+        vocabulary=Vocabulary(min_count=2, size=30_000),
+        training=replace(run.training, max_epochs=10, patience=10),
+    )
+
+
 def couplet() -> Run:
     """Lower lines of Chinese couplets: characters, one vocabulary, one table for everything.
 

@@ -62,6 +62,7 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "translate-rnn": generate.translate_rnn,
     "translate-bahdanau": generate.translate_bahdanau,
     "translate-luong": generate.translate_luong,
+    "translate-cove": generate.translate_cove,
     "couplet": generate.couplet,
     "couplet-zh": generate.couplet_zh,
     "couplet-rnn": generate.couplet_rnn,

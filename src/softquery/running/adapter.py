@@ -46,7 +46,7 @@ class Prepared:
     source_pipeline: TextPipeline | None = None
     """For a generator's sources, where they have a vocabulary of their own."""
     table: np.ndarray[Any, np.dtype[np.float32]] | None = None
-    """Pretrained word vectors, one row per entry of the vocabulary."""
+    """Pretrained word vectors, one row per entry of the vocabulary, or of that of the sources."""
     start: Start | None = None
     """The bundle whose weights the run starts from."""
     max_characters: int | None = None
@@ -168,9 +168,8 @@ def prepare_rows(
     pipeline, source_pipeline = _pipelines(run, adapter, rows, start, say)
     table = None
     if run.vectors and start is None:
-        table, coverages = fill_table(
-            pipeline.vocabulary(), run.vectors, size=None, seed=run.training.seed
-        )
+        entries = (source_pipeline or pipeline).vocabulary()
+        table, coverages = fill_table(entries, run.vectors, size=None, seed=run.training.seed)
         for path, coverage in zip(run.vectors, coverages, strict=True):
             say(f"{path}: {coverage}")
     try:
@@ -234,19 +233,30 @@ def _pipelines(
         return start.pipeline, start.source_pipeline
     try:
         made = adapter.build_pipeline(run, rows)
-        if run.vocabulary.from_vectors and run.vectors:
-            frequent = read_vectors(run.vectors[0]).words[: run.vocabulary.from_vectors]
-            made = pipeline_from_words([*made.vocabulary(), *frequent], run.text)
     except ValueError as error:  # such as a limit below what the characters need
         raise ConfigError(f"vocabulary: {error}") from None
-    say(f"vocabulary: {made.vocab_size:,} entries ({run.text.unit})")
     try:
         source = adapter.build_source_pipeline(run, rows)
     except ValueError as error:
         raise ConfigError(f"vocabulary of the source: {error}") from None
+    made, source = (
+        (_with_frequent(run, made), None) if source is None else (made, _with_frequent(run, source))
+    )
+    say(f"vocabulary: {made.vocab_size:,} entries ({run.text.unit})")
     if source is not None:
         say(f"vocabulary of the source: {source.vocab_size:,} entries ({run.text.unit})")
     return made, source
+
+
+def _with_frequent(run: Run, pipeline: TextPipeline) -> TextPipeline:
+    """With the most frequent words of the first vectors file, where the run asks for them."""
+    if not (run.vocabulary.from_vectors and run.vectors):
+        return pipeline
+    frequent = read_vectors(run.vectors[0]).words[: run.vocabulary.from_vectors]
+    try:
+        return pipeline_from_words([*pipeline.vocabulary(), *frequent], run.text)
+    except ValueError as error:
+        raise ConfigError(f"vocabulary: {error}") from None
 
 
 def _sizes(
@@ -256,7 +266,8 @@ def _sizes(
     names = {each.name for each in fields(run.model)}
     if "source_vocab_size" in names:
         size = (source or pipeline).vocab_size
-        return {"source_vocab_size": size, "target_vocab_size": pipeline.vocab_size}
+        wide = {} if table is None else {"embedding_size": table.shape[1]}
+        return {"source_vocab_size": size, "target_vocab_size": pipeline.vocab_size, **wide}
     labels = {"output_size": run.task.output_size} if run.task is not None else {}
     if "encoder" in names:  # published tables may be longer than their vocabulary
         size = max(pipeline.vocab_size, run.model.encoder.vocab_size)

@@ -21,7 +21,7 @@ from softquery.runtime.generate.model import Generator
 from softquery.runtime.generate.request import GenerateRequest
 from softquery.runtime.generate.torch import TorchGenerateBackend, token_likelihood
 from softquery.tasks import Generation
-from softquery.text import TextPipeline
+from softquery.text import SUBWORDS, TextPipeline
 from softquery.training import TrainingPlan
 
 COLUMNS = ("source", "target")
@@ -79,6 +79,13 @@ class GenerateAdapter(TaskAdapter):
             raise ConfigError("text.boundaries must be true: what is written has to end")
         if task.bleu != "none":
             require_sacrebleu()
+        if run.vectors and run.text.unit in SUBWORDS:
+            raise ConfigError(
+                f"--vectors: {run.name} learns the vectors of its pieces by itself; for whole "
+                "words set text.unit=words"
+            )
+        if run.vectors and not hasattr(run.model, "embedding_size"):
+            raise ConfigError(f"--vectors: the words of {run.name} are as wide as its layers")
         longest = getattr(run.model, "max_length", math.inf)
         if getattr(run.model, "positions", "") == "learned" and run.text.max_tokens > longest:
             raise ConfigError(

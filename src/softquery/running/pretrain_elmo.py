@@ -271,7 +271,10 @@ class ElmoPretraining:
         """Decide which words are predicted, and build what does it."""
         corpus = read_corpus(numbers)
         size = _num_predicted(run, source, corpus, start, say)
-        run = replace(run, model=replace(run.model, vocab_size=size))
+        sizes = replace(run.model, vocab_size=size)
+        if sizes.reads == "words" and not sizes.num_words:
+            sizes = replace(sizes, num_words=size)
+        run = replace(run, model=sizes)
         pipeline = pipeline_from_words(corpus.types[:size], run.text)
         model = _build(run, corpus, pipeline.vocabulary(), start, say)
         model.to(fabric.device)

@@ -17,6 +17,7 @@ from softquery import __version__
 from softquery.bundle import RECORDS, BundleConfig, write_bundle
 from softquery.bundle.layer_weights import layer_shares, with_layers
 from softquery.models import REGISTRY
+from softquery.nn import WordTables
 from softquery.recipes import AnyRun, BertRun, ElmoRun, FewLabelsRun, Run, Word2VecRun
 from softquery.running.adapter import Prepared, TaskAdapter, prepare
 from softquery.running.classify import ClassifyAdapter
@@ -136,8 +137,9 @@ def build_prepared(prepared: Prepared, say: Say) -> tuple[nn.Module, Prepared]:
         run, longest = spelled_alike(run, embedder), embedder.characters.shape[1]
         model = build_model(run.model_name(), asdict(run.model), embedder)
         words = embedder.words
+    words = words or _sources(model)
     if prepared.table is not None and words is not None:
-        words.table.weight.data.copy_(torch.from_numpy(prepared.table))
+        getattr(words, "table", words).weight.data.copy_(torch.from_numpy(prepared.table))
     if start is not None:
         fill(model, run, getattr(prepared.task, "labels", ()), start, say)
     if run.bert is not None:
@@ -148,6 +150,14 @@ def build_prepared(prepared: Prepared, say: Say) -> tuple[nn.Module, Prepared]:
         else:
             words.requires_grad_(False)
     return model, replace(prepared, run=run, max_characters=longest)
+
+
+def _sources(model: nn.Module) -> nn.Embedding | None:
+    """The table of words that a generator reads its sources by."""
+    tables = getattr(model, "words", None)
+    if not isinstance(tables, WordTables):
+        return None
+    return tables.target if tables.source is None else tables.source
 
 
 def _plan(

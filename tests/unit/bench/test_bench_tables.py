@@ -266,6 +266,15 @@ def test_the_guide_on_masks_says_what_was_found():
     assert f"first answer is right for {first}, one of its first five for {five}" in guide
 
 
+def test_the_page_on_translators_says_what_became_of_the_small_one():
+    row = whole("generate/cove.json")
+    page = " ".join((BENCHMARKS / "generate/README.md").read_text("utf-8").split())
+    dev, steps = row["dev"], row["training"]["steps"]
+    told = f"perplexity of {rounded(dev['perplexity'], 0, 1)} per word and a BLEU of "
+    assert f"{told}{rounded(dev['bleu'], 1, 1)} on the first {dev['n']} pairs" in page
+    assert f"one pass in {steps} steps" in page
+
+
 def test_the_page_on_bert_has_the_figures_that_it_reckons_with(script):
     page = (ROOT / "docs/esim-against-bert.md").read_text("utf-8")
     rows = [*script.speeds(), *script.months(rate=10, load=0.5, watts=10)]

@@ -93,6 +93,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "calibrate": ("softquery calibrate my-model --data dev.tsv --aim precision=0.95",),
     "export": ("softquery export my-model --int8 --gate 0.5 --data dev.tsv",),
     "import elmo": ("softquery import elmo --weights elmo.hdf5 --options elmo.json --output elmo",),
+    "import cove": ("softquery import cove translator/ --output cove",),
     "import bert": ("softquery import bert bert-base-uncased/ --output bert",),
     "import sentence-transformers": (
         "softquery import sentence-transformers all-MiniLM-L6-v2/ --output minilm",

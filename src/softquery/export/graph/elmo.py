@@ -8,6 +8,7 @@ U distinct tokens, C characters, E width of a character, W widest window, F filt
 B sentences, L layers, P width of a direction, H of its cell.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from softquery.export.graph.builder import Graph
-from softquery.runtime.embed.elmo import BiLmSizes, bilm_weights
+from softquery.runtime.embed.elmo import WORDS, BiLmSizes, bilm_weights
+from softquery.text import UNK_ID
+from softquery.text.characters import FILLER
+from softquery.text.spelling_keys import multipliers
 
 LAST = np.iinfo(np.int64).max
 """The end of a slice that goes to the end."""
@@ -34,12 +38,16 @@ def bilm_graphs(stored: dict[str, NDArray[Any]], sizes: BiLmSizes, prefix: str =
 
 
 def read_graph(weights: dict[str, NDArray[Any]], sizes: BiLmSizes) -> Graph:
-    """Characters [U, C] to vectors [U, P] (`softquery.nn.CharacterCnn`).
+    """Characters [U, C] to vectors [U, P] (`softquery.nn.CharacterCnn`, or `WordLookup`).
 
     Columns that hold filling alone, beyond as many as the widest filter sees, may be left out.
     """
     graph = Graph("read", weights)
     characters = graph.input("characters", TensorProto.INT32, ["tokens", "characters"])
+    if sizes.reads == WORDS:
+        vector = graph.node("Gather", graph.weight("table"), _looked_up(graph, characters, sizes))
+        graph.output(vector, "vectors", TensorProto.FLOAT, ["tokens", sizes.width])
+        return graph
     found = graph.node("MatMul", _windows(graph, characters, sizes), graph.weight("kernel"))
     groups = graph.split(found, sizes.filters, axis=2)
     strongest = [
@@ -54,6 +62,35 @@ def read_graph(weights: dict[str, NDArray[Any]], sizes: BiLmSizes) -> Graph:
     vector = graph.linear(vector, "projection", limit=1)
     graph.output(vector, "vectors", TensorProto.FLOAT, ["tokens", sizes.width])
     return graph
+
+
+def _looked_up(graph: Graph, characters: str, sizes: BiLmSizes) -> str:
+    """The row of each word in a table: its number is looked for among those of the table's words.
+
+    In ever smaller steps to the first that is not below it, as ONNX has no such search; a number
+    above all others ends beyond the last, which is none of them either.
+    """
+    number = partial(graph.constant, kind=np.int64)
+    symbols = graph.node("Cast", characters, to=TensorProto.INT64)
+    is_filling = graph.node("Equal", symbols, number([FILLER]))
+    counted = graph.node("Where", is_filling, number([0]), symbols)
+    factors = graph.array("factors", multipliers(sizes.max_characters))
+    length = graph.node("Shape", characters, start=1, end=2)
+    factors = graph.node("Slice", factors, number([0]), length)
+    # A sum would be one of floating-point numbers in ONNX Runtime; a product is exact.
+    asked = graph.node("MatMul", counted, factors)
+    keys, count = graph.weight("keys"), len(graph.weights["keys"])
+    last = number([count - 1])
+    place = graph.node("Mul", asked, number([0]))
+    for power in reversed(range(count.bit_length())):
+        further = graph.node("Add", place, number([1 << power]))
+        at = graph.node("Min", graph.node("Sub", further, number([1])), last)
+        is_below = graph.node("Less", graph.node("Gather", keys, at), asked)
+        place = graph.node("Where", is_below, further, place)
+    at = graph.node("Min", place, last)
+    is_known = graph.node("Equal", graph.node("Gather", keys, at), asked)
+    row = graph.node("Gather", graph.weight("rows"), at)
+    return graph.node("Where", is_known, row, number([UNK_ID]))
 
 
 def context_graph(weights: dict[str, NDArray[Any]], sizes: BiLmSizes) -> Graph:

@@ -19,12 +19,14 @@ from softquery.bundle import Bundle
 from softquery.errors import BundleError
 from softquery.runtime.fit_checks import check_characters
 from softquery.runtime.inner.inner_weights import INNER, has_inner
+from softquery.text.spelling_keys import joined_keys, multipliers
 
 NAME = "elmo"
 Array = NDArray[Any]
 Weights = Mapping[str, Array]
 DIRECTIONS = ("forwards", "backwards")
 LARGEST_CLIP = 1e30
+CHARACTERS, WORDS = "characters", "words"
 _GATES = (0, 1, 3, 2)
 """Input, forget, output, candidate among torch's input, forget, candidate, output."""
 
@@ -44,6 +46,8 @@ class BiLmSizes:
     projection_clip: float
     carried_clips: tuple[float, float]
     """Of outputs and cells that are carried on to the next sentence; 0 for none."""
+    reads: str
+    """`"characters"`, or `"words"` by a table."""
     max_characters: int
     widths: tuple[int, ...]
     filters: tuple[int, ...]
@@ -73,6 +77,7 @@ class BiLmSizes:
                 cell_clip=limits[1] if clips else 0.0,
                 projection_clip=limits[0] if clips else 0.0,
                 carried_clips=limits,
+                reads=config.get("reads", CHARACTERS),
                 max_characters=reads["max_characters"],
                 widths=tuple(reads["widths"]),
                 filters=tuple(reads["filters"]),
@@ -102,6 +107,10 @@ class BiLmSizes:
             raise ValueError(f"cell_clip and projection_clip must be from 0 to {LARGEST_CLIP:g}")
         if self.activation not in ("relu", "tanh"):
             raise ValueError(f"activation must be relu or tanh, got {self.activation!r}")
+        if self.reads not in (CHARACTERS, WORDS):
+            raise ValueError(f"reads must be {CHARACTERS} or {WORDS}, got {self.reads!r:.40}")
+        if self.reads == WORDS:
+            multipliers(self.max_characters)
 
 
 def sizes_of(bundle: Bundle) -> BiLmSizes:
@@ -125,11 +134,15 @@ def sizes_of(bundle: Bundle) -> BiLmSizes:
 def reader_weights(stored: Weights, sizes: BiLmSizes, prefix: str = "") -> dict[str, Array]:
     """`table` [262, E], `kernel` [W E, F], `bias`, `highway.N.*`, `projection.*`.
 
+    Of a table of words `table` [V, P], and as whole numbers [V] `keys`, ascending, and `rows`.
+
     Args:
         stored: As float32, by torch's names.
         sizes: The model's.
         prefix: What stands before the names, where the biLM lies inside another model.
     """
+    if sizes.reads == WORDS:
+        return _lookup_weights(stored, f"{prefix}reader")
     root, widest = f"{prefix}reader", max(sizes.widths)
     kernels = [stored[f"{root}.kernels.{place}"] for place in range(len(sizes.widths))]
     padded = [np.pad(each, ((0, 0), (0, 0), (0, widest - each.shape[2]))) for each in kernels]
@@ -183,8 +196,7 @@ def bilm_weights(stored: Weights, sizes: BiLmSizes, prefix: str = "") -> list[di
     try:
         reader = reader_weights(stored, sizes, prefix)
         ways = [direction_weights(stored, sizes, each, prefix) for each in DIRECTIONS]
-        if reader["projection.weight"].shape != (sizes.num_filters, sizes.width):
-            raise ValueError(f"reader.projection does not make vectors {sizes.width} wide")
+        _check_reader(reader, sizes)
         wanted = {"projection": (sizes.hidden_size, sizes.width), "bias": (4 * sizes.hidden_size,)}
         for way, place, (name, shape) in product(ways, range(sizes.num_layers), wanted.items()):
             if way[f"{place}.{name}"].shape != shape:
@@ -194,6 +206,24 @@ def bilm_weights(stored: Weights, sizes: BiLmSizes, prefix: str = "") -> list[di
         raise BundleError(f"does not fit config.json (no {error})") from None
     except (ValueError, IndexError, TypeError) as error:
         raise BundleError(f"does not fit config.json ({error})") from None
+
+
+def _lookup_weights(stored: Weights, root: str) -> dict[str, Array]:
+    table = stored[f"{root}.table.weight"]
+    keys, rows = joined_keys(stored[f"{root}.keys"]), stored[f"{root}.rows"].astype(np.int64)
+    if not len(keys) == len(rows) == len(table) or (np.diff(keys) < 0).any():
+        raise ValueError("reader.keys and reader.rows do not fit its table")
+    if not ((rows >= 0) & (rows < len(table))).all():
+        raise ValueError("reader.rows names words that its table does not hold")
+    return {"table": np.ascontiguousarray(table), "keys": keys, "rows": rows}
+
+
+def _check_reader(reader: Weights, sizes: BiLmSizes) -> None:
+    if sizes.reads == WORDS:
+        if reader["table"].shape[1:] != (sizes.width,):
+            raise ValueError(f"reader.table does not hold vectors {sizes.width} wide")
+    elif reader["projection.weight"].shape != (sizes.num_filters, sizes.width):
+        raise ValueError(f"reader.projection does not make vectors {sizes.width} wide")
 
 
 def _reordered(values: Array, hidden: int) -> Array:
