@@ -2,7 +2,7 @@ r"""Few labels: `classify-few` beside what one would pick instead, from 30 to 1,
 
     python benchmarks small few --data DATA --output few.jsonl \
         --bundle minilm=MINILM --bundle simbert=SIMBERT
-    python benchmarks small few --show few.jsonl --figure few.svg
+    python benchmarks small few --show few.jsonl --beside tuned.jsonl --figure few.svg
 
 Contestants, each on the same samples:
 
@@ -83,7 +83,7 @@ def split_of(items: list[str]) -> Split:
 
 
 def few(train: list[str], dev: list[str], seed: int, name: str = "classify-few") -> Scored:
-    """A recipe, from files to a bundle."""
+    """A recipe, from files to a bundle; one that was fine-tuned is NAME-kept."""
     with tempfile.TemporaryDirectory() as made:
         write_folder(Path(made), "classification", {"train": train, "dev": dev})
         options = RunOptions(
@@ -94,10 +94,8 @@ def few(train: list[str], dev: list[str], seed: int, name: str = "classify-few")
         bundle = train_few_labels(run, options)
         seconds = time.monotonic() - began
         metrics = json.loads((bundle / "metrics.json").read_text(encoding="utf-8"))
-    tuning = metrics["training"].get("tuning")
-    if tuning is not None:
-        print(name, tuning, flush=True)
-    yield name, metrics["dev"]["accuracy"], seconds
+    is_tuned = metrics["training"].get("tuning", {}).get("kept", False)
+    yield f"{name}-kept" if is_tuned else name, metrics["dev"]["accuracy"], seconds
 
 
 Judge = Callable[[str, Any, list[str], Any, list[str], float], Scored]
@@ -206,7 +204,9 @@ def run_slow(given: argparse.Namespace) -> None:
     """Make the slow runs that the output lacks."""
     text = given.output.read_text(encoding="utf-8") if given.output.exists() else ""
     keys = ("set", "rows", "sample", "name")
-    done = {tuple(map(json.loads(line).get, keys)) for line in text.splitlines()}
+    done = {
+        tuple(map(json.loads(line.replace("-kept", "")).get, keys)) for line in text.splitlines()
+    }
     bundles = dict(each.split("=", 1) for each in given.bundle)
     for name in given.sets.split(","):
         for num_rows in map(int, given.rows.split(",")):
@@ -272,6 +272,39 @@ def read(path: Path) -> Means:
     return found
 
 
+def with_slow(means: Means, path: Path) -> Means:
+    """The means with those of the slow contestants."""
+    for key, each in read(path).items():
+        for name, values in each.items():
+            means[key][name.removesuffix("-kept")] += values
+    return means
+
+
+def show_slow(means: Path, slow: Path) -> None:
+    """A table of the slow contestants, beside quick ones on the same samples."""
+    quick: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
+    for line in map(json.loads, means.read_text(encoding="utf-8").splitlines()):
+        quick[line["set"], line["rows"], line["sample"]][line["name"]] = 100 * line["accuracy"]
+    found: dict[tuple[str, int, str], dict[int, tuple[float, bool]]] = defaultdict(dict)
+    for line in map(json.loads, slow.read_text(encoding="utf-8").splitlines()):
+        name = line["name"].removesuffix("-kept")
+        value = (100 * line["accuracy"], name != line["name"])
+        found[line["set"], line["rows"], name][line["sample"]] = value
+    print("| set | rows | samples | what | its accuracy | kept | classify-few | larger encoder |")
+    print("|---|---|---|---|---|---|---|---|")
+    for (name, rows, what), each in sorted(found.items()):
+        beside = [quick[name, rows, sample] for sample in each]
+        larger = "simbert-10" if name in CHINESE_SETS else "minilm-10"
+        kept = sum(is_kept for _, is_kept in each.values())
+        cells = [name, f"{rows:,}", str(len(each)), what]
+        cells.append(f"{np.mean([value for value, _ in each.values()]):.1f}")
+        cells.append(f"{kept} of {len(each)}" if what == "classify-tuned" else "")
+        cells += [
+            f"{np.mean([one[key] for one in beside]):.1f}" for key in ("classify-few", larger)
+        ]
+        print("| " + " | ".join(cells) + " |")
+
+
 def names_of(chinese: bool) -> list[str]:
     """The columns of a table."""
     teacher = "simbert" if chinese else "minilm"
@@ -316,6 +349,7 @@ def main() -> None:
     parser.add_argument("--tuned", action="store_true", help="with C by cross-validation")
     parser.add_argument("--slow", default="", help=f"only these: {','.join(SLOW)}")
     parser.add_argument("--show", type=Path, help="print this output as tables")
+    parser.add_argument("--beside", type=Path, help="the output of --slow, shown as well")
     parser.add_argument("--figure", type=Path, help="and draw it")
     given = parser.parse_args()
     if given.show is None:
@@ -323,6 +357,9 @@ def main() -> None:
         return
     means = read(given.show)
     show(means)
+    if given.beside is not None:
+        show_slow(given.show, given.beside)
+        means = with_slow(means, given.beside)
     if given.figure is not None:
         draw(means, {False: list(ENGLISH), True: list(CHINESE_SETS)}, names_of, given.figure)
 

@@ -5,6 +5,7 @@ N pairs, M logits of the matcher, D width of a vector, C labels.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ Ids = NDArray[np.int64]
 SETTINGS = HeadSettings(costs=(0.1, 1.0, 10.0, 100.0), word_weights=(0.0, 1.0))
 """What is tried; 0 leaves products and differences of vectors out."""
 INNER_FOLDS = 4
+LINE_COST = 10.0
+"""Of a head on the cosine, or on that and what the matcher says."""
+LineReads = Literal["cosine", "both"]
 MOST_SEARCHED = 1_000
 """Rows by which settings are chosen."""
 
@@ -48,7 +52,8 @@ class FittedPairHead:
     """A head, and how its settings did on rows that were held out."""
 
     head: PairHead
-    search: HeadSearch
+    search: HeadSearch | None = None
+    """None where no settings were chosen."""
 
     def logits(self, pairs: ComparedPairs) -> Floats:
         """Logits [N, C]."""
@@ -96,6 +101,41 @@ def fit_pair_head(
         head=PairHead(opinion=by_opinion, vectors=by_vectors, bias=bias.astype(np.float32)),
         search=replace(search, held=some[search.held]),
     )
+
+
+def fit_pair_line(
+    pairs: ComparedPairs, gold: Ids, *, num_labels: int, reads: LineReads
+) -> FittedPairHead | None:
+    """Fit a head on few numbers of a pair, too few for settings to choose; None for one label.
+
+    Args:
+        pairs: The rows.
+        gold: Their label ids.
+        num_labels: The number of labels.
+        reads: The cosine of both texts alone, or that and what the matcher says.
+    """
+    if len(np.unique(gold)) < 2:
+        return None
+    every = opinions(pairs.said, pairs.first, pairs.second)
+    opinion = _Scaled.by_column(every if reads == "both" else every[:, -1:])
+    nothing = np.zeros((len(gold), 0), dtype=np.float32)
+    weights, _, bias = fit_weights(
+        HeadFeatures(opinion.values, nothing),
+        gold,
+        num_classes=num_labels,
+        cost=LINE_COST,
+        word_weight=0.0,
+    )
+    weights = opinion.undone(weights)
+    found = np.zeros((every.shape[1], num_labels), dtype=np.float32)
+    found[-len(weights) :] = weights
+    width = 2 * pairs.first.shape[1]
+    head = PairHead(
+        opinion=found,
+        vectors=np.zeros((width, num_labels), dtype=np.float32),
+        bias=(bias - opinion.middle @ weights).astype(np.float32),
+    )
+    return FittedPairHead(head=head)
 
 
 @dataclass(frozen=True, slots=True)
