@@ -5,7 +5,6 @@ N pairs, M logits of the matcher, D width of a vector, C labels.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,7 @@ SETTINGS = HeadSettings(costs=(0.1, 1.0, 10.0, 100.0), word_weights=(0.0, 1.0))
 """What is tried; 0 leaves products and differences of vectors out."""
 INNER_FOLDS = 4
 LINE_COST = 10.0
-"""Of a head on the cosine, or on that and what the matcher says."""
-LineReads = Literal["cosine", "both"]
+"""Of a head on what the matcher says and on the cosine."""
 MOST_SEARCHED = 1_000
 """Rows by which settings are chosen."""
 
@@ -103,21 +101,19 @@ def fit_pair_head(
     )
 
 
-def fit_pair_line(
-    pairs: ComparedPairs, gold: Ids, *, num_labels: int, reads: LineReads
-) -> FittedPairHead | None:
-    """Fit a head on few numbers of a pair, too few for settings to choose; None for one label.
+def fit_pair_line(pairs: ComparedPairs, gold: Ids, *, num_labels: int) -> FittedPairHead | None:
+    """Fit a head on what the matcher says and on the cosine of both texts; None for one label.
+
+    These are too few numbers for settings to choose.
 
     Args:
         pairs: The rows.
         gold: Their label ids.
         num_labels: The number of labels.
-        reads: The cosine of both texts alone, or that and what the matcher says.
     """
     if len(np.unique(gold)) < 2:
         return None
-    every = opinions(pairs.said, pairs.first, pairs.second)
-    opinion = _Scaled.by_column(every if reads == "both" else every[:, -1:])
+    opinion = _Scaled.by_column(opinions(pairs.said, pairs.first, pairs.second))
     nothing = np.zeros((len(gold), 0), dtype=np.float32)
     weights, _, bias = fit_weights(
         HeadFeatures(opinion.values, nothing),
@@ -127,11 +123,9 @@ def fit_pair_line(
         word_weight=0.0,
     )
     weights = opinion.undone(weights)
-    found = np.zeros((every.shape[1], num_labels), dtype=np.float32)
-    found[-len(weights) :] = weights
     width = 2 * pairs.first.shape[1]
     head = PairHead(
-        opinion=found,
+        opinion=weights,
         vectors=np.zeros((width, num_labels), dtype=np.float32),
         bias=(bias - opinion.middle @ weights).astype(np.float32),
     )

@@ -1,11 +1,11 @@
 """Pairs from a table: what a trained matcher and a sentence encoder know, fitted to them. No torch.
 
 A matcher that starts from nothing learns little from a few hundred pairs, and one that has learnt
-from millions need not start again. Its weights stay as they are. Five ways to answer are compared
+from millions need not start again. Its weights stay as they are. Four ways to answer are compared
 by cross-validation: the matcher as it is; its logits with probabilities that are fitted to the
-rows; the cosine of both texts; both together; and a head on these and on the vectors of both texts,
-number by number. With few rows the matcher as it is stays unless another way is right more often;
-with more, both together stay, unless the matcher alone does as well.
+rows; these together with the cosine of both texts; and a head on both and on the vectors of the
+texts, number by number. With few rows the matcher as it is stays, unless another way is right more
+often by more than noise; with more, both together stay, unless the matcher alone does as well.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,6 @@ from softquery.running.spreadsheet.pair_base import PairBase, choose_pair_base, 
 from softquery.running.spreadsheet.pair_head_fit import (
     ComparedPairs,
     FittedPairHead,
-    LineReads,
     fit_pair_head,
     fit_pair_line,
 )
@@ -46,7 +45,7 @@ MARGIN = 0.5
 """Standard errors by which a head must be right more often."""
 PLENTY = 60
 """Rows from which on matcher and cosine together, three numbers, are safer than either alone."""
-WayKind = Literal["untouched", "fitted", "cosine", "both", "head"]
+WayKind = Literal["untouched", "fitted", "both", "head"]
 MOST_READ = 10_000
 """Rows that a fit of so few numbers is worth reading."""
 
@@ -177,12 +176,6 @@ def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
     def by_head(read: ReadPairs, rows: Ids) -> FittedPairs | None:
         return _by_head(read, rows, seed)
 
-    def by_line(reads: LineReads) -> Fit:
-        def fit(read: ReadPairs, rows: Ids) -> FittedPairs | None:
-            return _by_line(read, rows, reads)
-
-        return fit
-
     found = []
 
     def add(kind: WayKind, name: str, told: str, fit: Fit) -> None:
@@ -196,21 +189,19 @@ def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
         add("fitted", "fitted to the rows", told, scaled)
     if read.compared is not None and base.encoder is not None:
         encoder = base.encoder.path.name
-        told = f"in its place the cosine of {encoder}, fitted to the rows"
-        add("cosine", f"the cosine of {encoder}", told, by_line("cosine"))
         told = f"with the cosine of {encoder}, fitted to the rows"
-        add("both", f"{base.name} and the cosine of {encoder}", told, by_line("both"))
+        add("both", f"{base.name} and the cosine of {encoder}", told, _by_line)
         told = f"a head on {base.name} and {encoder}, fitted to the rows"
         add("head", f"a head on {base.name} and {encoder}", told, by_head)
     return found
 
 
-def _by_line(read: ReadPairs, rows: Ids, reads: LineReads) -> FittedPairs | None:
-    """The cosine, or that and what the matcher says."""
+def _by_line(read: ReadPairs, rows: Ids) -> FittedPairs | None:
+    """What the matcher says and the cosine, three numbers."""
     if read.compared is None:
         return None
     some, gold = read.compared.some(rows), read.gold[rows]
-    head = fit_pair_line(some, gold, num_labels=len(read.labels), reads=reads)
+    head = fit_pair_line(some, gold, num_labels=len(read.labels))
     if head is None:
         return None
     return FittedPairs(scaling=_scaling(head.logits(some), gold), head=head)
@@ -339,8 +330,8 @@ def best_way(
 
     With few rows, or without a cosine, the matcher as it is stands against each of the others in
     turn. With `PLENTY` of them it is both together, which neither of the two beats by more than
-    noise; the matcher alone takes its place where it does as well. A head has to be right more
-    often than what stands, by `MARGIN` of the standard error of the gain.
+    noise; the matcher alone takes its place where it does as well. Whatever else is to take the
+    place of what stands has to be right more often, by `MARGIN` of the standard error of the gain.
 
     Args:
         kinds: What the ways are.
@@ -352,11 +343,10 @@ def best_way(
     for place, kind in enumerate(kinds):
         more = int((is_right[place] & ~is_right[kept]).sum())
         fewer = int((is_right[kept] & ~is_right[place]).sum())
-        if place == kept or (has_plenty and kind == "cosine"):
+        if place == kept:
             continue
-        least = MARGIN * (more + fewer) ** 0.5 if kind == "head" else 0.0
         may_tie = kind in ("untouched", "fitted")
-        is_enough = more >= fewer if may_tie else more - fewer > least
+        is_enough = more >= fewer if may_tie else more - fewer > MARGIN * (more + fewer) ** 0.5
         if is_enough and float(tried[place]["loss"]) < float(tried[kept]["loss"]):
             kept = place
     return kept
