@@ -2,7 +2,7 @@ r"""Few labels: `classify-few` beside what one would pick instead, from 30 to 1,
 
     python benchmarks small few --data DATA --output few.jsonl \
         --bundle minilm=MINILM --bundle simbert=SIMBERT
-    python benchmarks small few --show few.jsonl --figure few.svg
+    python benchmarks small few --show few.jsonl --beside tuned.jsonl --figure few.svg
 
 Contestants, each on the same samples:
 
@@ -12,7 +12,9 @@ Contestants, each on the same samples:
 - one per `--bundle NAME=FOLDER`, a sentence encoder: its vectors with logistic regression, C = 1
   and C = 10 (NAME-10). Those of `CHINESE` are tried on Chinese sets, all others on English ones;
 - with `--tuned`, in a run of its own because it takes long: the same, each with C chosen from those
-  that classify-few tries, by accuracy in five folds (tfidf-cv, NAME-cv).
+  that classify-few tries, by accuracy in five folds (tfidf-cv, NAME-cv);
+- with `--slow`, likewise: `classify-tuned`, that recipe by its defaults, and `setfit`, SetFit's
+  recipe on the encoder of `--bundle setfit=FOLDER`.
 
 Every sample is drawn with its own number as the seed; 500 other rows are what it is measured on.
 """
@@ -53,6 +55,8 @@ CHINESE = ("simbert",)
 """Bundles that read Chinese."""
 COSTS = ("", "-10", "-cv")
 """What stands behind the name of a contestant for its C: 1, 10, or by cross-validation."""
+SLOW = ("classify-tuned", "setfit")
+"""Those that train an encoder, and are run by themselves."""
 Scored = Iterator[tuple[str, float, float]]
 """Name, accuracy and seconds of each contestant."""
 Split = tuple[list[str], list[str]]
@@ -78,19 +82,20 @@ def split_of(items: list[str]) -> Split:
     return [text for text, _, _ in parts], [label for _, _, label in parts]
 
 
-def few(train: list[str], dev: list[str], seed: int) -> Scored:
-    """The recipe, from files to a bundle."""
+def few(train: list[str], dev: list[str], seed: int, name: str = "classify-few") -> Scored:
+    """A recipe, from files to a bundle; one that was fine-tuned is NAME-kept."""
     with tempfile.TemporaryDirectory() as made:
         write_folder(Path(made), "classification", {"train": train, "dev": dev})
         options = RunOptions(
             data=made, output=f"{made}/model", observer=Quiet(), say=lambda line: None
         )
-        run = override(recipe("classify-few"), [f"training.seed={seed}"])
+        run = override(recipe(name), [f"training.seed={seed}"])
         began = time.monotonic()
         bundle = train_few_labels(run, options)
         seconds = time.monotonic() - began
         metrics = json.loads((bundle / "metrics.json").read_text(encoding="utf-8"))
-    yield "classify-few", metrics["dev"]["accuracy"], seconds
+    is_tuned = metrics["training"].get("tuning", {}).get("kept", False)
+    yield f"{name}-kept" if is_tuned else name, metrics["dev"]["accuracy"], seconds
 
 
 Judge = Callable[[str, Any, list[str], Any, list[str], float], Scored]
@@ -182,11 +187,50 @@ def contest(
         yield from judge(name, encode(train[0]), train[1], encode(dev[0]), dev[1], 0.0)
 
 
+def slow_contest(
+    folder: Path, num_rows: int, seed: int, names: list[str], bundles: dict[str, str]
+) -> Scored:
+    """Those that train an encoder, on one sample."""
+    rows, others = sample(folder, num_rows, seed)
+    if "classify-tuned" in names:
+        yield from few(rows, others, seed, "classify-tuned")
+    if "setfit" in names:
+        from benchmarks.small.setfit import setfit
+
+        yield from setfit("setfit", bundles["setfit"], split_of(rows), split_of(others), seed)
+
+
+def run_slow(given: argparse.Namespace) -> None:
+    """Make the slow runs that the output lacks."""
+    text = given.output.read_text(encoding="utf-8") if given.output.exists() else ""
+    keys = ("set", "rows", "sample", "name")
+    done = {
+        tuple(map(json.loads(line.replace("-kept", "")).get, keys)) for line in text.splitlines()
+    }
+    bundles = dict(each.split("=", 1) for each in given.bundle)
+    for name in given.sets.split(","):
+        for num_rows in map(int, given.rows.split(",")):
+            for seed in map(int, given.samples.split(",")):
+                wanted = [
+                    each
+                    for each in given.slow.split(",")
+                    if (name, num_rows, seed, each) not in done
+                ]
+                found = slow_contest(given.data / SETS[name], num_rows, seed, wanted, bundles)
+                for contestant, accuracy, seconds in found:
+                    line = {"set": name, "rows": num_rows, "sample": seed, "name": contestant}
+                    line |= {"accuracy": round(accuracy, 4), "seconds": round(seconds, 2)}
+                    with given.output.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(line) + "\n")
+                    print(line, flush=True)
+
+
 def run_all(given: argparse.Namespace) -> None:
     """Make the runs that the output lacks."""
     output: Path = given.output
     text = output.read_text(encoding="utf-8") if output.exists() else ""
     lines = [json.loads(line) for line in text.splitlines()]
+    lines = [line for line in lines if line["name"] not in SLOW]
     lines = [line for line in lines if line["name"].endswith("-cv") == given.tuned]
     done = {tuple(line[key] for key in ("set", "rows", "sample")) for line in lines}
     bundles = dict(each.split("=", 1) for each in given.bundle)
@@ -226,6 +270,39 @@ def read(path: Path) -> Means:
     for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         found[line["set"], line["rows"]][line["name"]].append(100 * line["accuracy"])
     return found
+
+
+def with_slow(means: Means, path: Path) -> Means:
+    """The means with those of the slow contestants."""
+    for key, each in read(path).items():
+        for name, values in each.items():
+            means[key][name.removesuffix("-kept")] += values
+    return means
+
+
+def show_slow(means: Path, slow: Path) -> None:
+    """A table of the slow contestants, beside quick ones on the same samples."""
+    quick: dict[tuple[str, int, int], dict[str, float]] = defaultdict(dict)
+    for line in map(json.loads, means.read_text(encoding="utf-8").splitlines()):
+        quick[line["set"], line["rows"], line["sample"]][line["name"]] = 100 * line["accuracy"]
+    found: dict[tuple[str, int, str], dict[int, tuple[float, bool]]] = defaultdict(dict)
+    for line in map(json.loads, slow.read_text(encoding="utf-8").splitlines()):
+        name = line["name"].removesuffix("-kept")
+        value = (100 * line["accuracy"], name != line["name"])
+        found[line["set"], line["rows"], name][line["sample"]] = value
+    print("| set | rows | samples | what | its accuracy | kept | classify-few | larger encoder |")
+    print("|---|---|---|---|---|---|---|---|")
+    for (name, rows, what), each in sorted(found.items()):
+        beside = [quick[name, rows, sample] for sample in each]
+        larger = "simbert-10" if name in CHINESE_SETS else "minilm-10"
+        kept = sum(is_kept for _, is_kept in each.values())
+        cells = [name, f"{rows:,}", str(len(each)), what]
+        cells.append(f"{np.mean([value for value, _ in each.values()]):.1f}")
+        cells.append(f"{kept} of {len(each)}" if what == "classify-tuned" else "")
+        cells += [
+            f"{np.mean([one[key] for one in beside]):.1f}" for key in ("classify-few", larger)
+        ]
+        print("| " + " | ".join(cells) + " |")
 
 
 def names_of(chinese: bool) -> list[str]:
@@ -270,14 +347,19 @@ def main() -> None:
     parser.add_argument("--rows", default="30,90,300,1000")
     parser.add_argument("--samples", default="1,2,3,4,5")
     parser.add_argument("--tuned", action="store_true", help="with C by cross-validation")
+    parser.add_argument("--slow", default="", help=f"only these: {','.join(SLOW)}")
     parser.add_argument("--show", type=Path, help="print this output as tables")
+    parser.add_argument("--beside", type=Path, help="the output of --slow, shown as well")
     parser.add_argument("--figure", type=Path, help="and draw it")
     given = parser.parse_args()
     if given.show is None:
-        run_all(given)
+        (run_slow if given.slow else run_all)(given)
         return
     means = read(given.show)
     show(means)
+    if given.beside is not None:
+        show_slow(given.show, given.beside)
+        means = with_slow(means, given.beside)
     if given.figure is not None:
         draw(means, {False: list(ENGLISH), True: list(CHINESE_SETS)}, names_of, given.figure)
 

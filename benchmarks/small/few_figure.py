@@ -5,10 +5,16 @@ from pathlib import Path
 from typing import Any
 
 OURS = "classify-few"
-COLOURS = {"classify": "#c44e52", "tfidf": "#999999", "minilm": "#4c72b0", "simbert": "#4c72b0"}
-MARKS = {"classify": "o", "tfidf": "s", "minilm": "^", "simbert": "^"}
+COLOURS = {
+    "classify": "#c44e52",
+    "tfidf": "#999999",
+    "minilm": "#4c72b0",
+    "simbert": "#4c72b0",
+    "setfit": "#2a7f3f",
+}
+MARKS = {"classify": "o", "tfidf": "s", "minilm": "^", "simbert": "^", "setfit": "D"}
 """By what stands before the first hyphen of a contestant's name."""
-LINES = {"few": "-", "": "--", "10": "-", "cv": ":"}
+LINES = {"few": "-", "tuned": "--", "": "--", "10": "-", "cv": ":"}
 """By what stands behind it: for the others, how their C was chosen."""
 TITLES = {
     "classify-few": "classify-few (mean and range)",
@@ -19,6 +25,11 @@ TITLES = {
     "minilm-10": "MiniLM or SimBERT-tiny, C = 10",
     "minilm-cv": "MiniLM or SimBERT-tiny, C by cross-validation",
 }
+SLOW = {
+    "classify-tuned": "classify-tuned (2 or 3 samples)",
+    "setfit": "SetFit's recipe on MiniLM (2 samples)",
+}
+"""What was run on few samples alone; it stands in every panel that has it."""
 Means = Mapping[tuple[str, int], Mapping[str, list[float]]]
 
 
@@ -41,7 +52,6 @@ def draw(
     matplotlib.rcParams["svg.hashsalt"] = path.name  # equal figures are equal files
     matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     figure = Figure(figsize=(11, 6.4), layout="constrained")
     panels = figure.subplots(len(sets), max(map(len, sets.values())), sharex=True)
@@ -49,7 +59,9 @@ def draw(
         for panel, name in zip(line, names, strict=True):
             found = {rows: each for (key, rows), each in sorted(means.items()) if key == name}
             for contestant in names_of(chinese):
-                _draw_one(panel, contestant, found)
+                _draw_one(panel, contestant, found, TITLES.get(contestant))
+            for contestant, title in SLOW.items():
+                _draw_one(panel, contestant, found, title)
             panel.set_title(name, fontsize=10)
             panel.set_xscale("log")
             panel.set_xticks(list(found), [f"{rows:,}" for rows in found])
@@ -60,13 +72,16 @@ def draw(
     for panel in panels[-1]:
         panel.set_xlabel("labelled rows")
     handles, labels = panels[0][0].get_legend_handles_labels()
-    # A column for each kind of contestant; ours is by itself.
-    handles[1:1], labels[1:1] = [Line2D([], [], linestyle="")] * 2, [" "] * 2
+    # A column for each kind of contestant; what trains an encoder stands under ours.
+    order = [0, 7, 8, *range(1, 7)]
+    handles, labels = ([each[place] for place in order] for each in (handles, labels))
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     figure.savefig(path, metadata={"Date": None})
 
 
-def _draw_one(panel: Any, contestant: str, found: Mapping[int, Mapping[str, list[float]]]) -> None:
+def _draw_one(
+    panel: Any, contestant: str, found: Mapping[int, Mapping[str, list[float]]], title: str | None
+) -> None:
     """The means of a contestant; of ours the range over samples, too."""
     base, _, cost = contestant.partition("-")
     values = {rows: each[contestant] for rows, each in found.items() if each.get(contestant)}
@@ -78,7 +93,7 @@ def _draw_one(panel: Any, contestant: str, found: Mapping[int, Mapping[str, list
         color=COLOURS[base],
         marker=MARKS[base],
         markersize=3.5,
-        label=TITLES.get(contestant),
+        label=title,
     )
     if contestant == OURS:
         low, high = ([pick(each) for each in values.values()] for pick in (min, max))

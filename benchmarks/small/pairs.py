@@ -60,11 +60,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--sets", default=",".join(SETS))
     options = parser.parse_args()
     text = options.output.read_text(encoding="utf-8") if options.output.exists() else ""
     found = [json.loads(line) for line in text.splitlines()]
     done = {(each["set"], each["rows"], each["seed"]) for each in found}
-    for name, (place, language) in SETS.items():
+    for name in options.sets.split(","):
+        place, language = SETS[name]
         rows = rows_of(options.data / "pairs" / place)
         matcher = sq.load(f"match-{language}", threads=1)
         for seed in SEEDS:

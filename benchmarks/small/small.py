@@ -45,7 +45,7 @@ def read_items(path: Path) -> list[str]:
     if "tagging" in path.parts:
         return list(_blocks(text))
     lines = [line for line in text.splitlines() if line]
-    if path.parent.name in ("sst2", "trec"):
+    if path.parent.name in ("sst2", "sst5", "trec"):
         parts = [line.split(" ", 1) for line in lines]
         return [f"{words}\tc{label}" for label, words in parts]
     if path.parent.name == "chnsenticorp":

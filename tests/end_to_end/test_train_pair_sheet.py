@@ -11,6 +11,7 @@ import softquery as sq
 from softquery.bundle import read_bundle
 from softquery.bundle.opening import weights_to_bytes
 from softquery.errors import BundleError, InputError
+from softquery.running.spreadsheet.pair_sheet import best_way
 from softquery.zoo import resolve
 
 ALIKE = [
@@ -94,7 +95,8 @@ def test_the_report_compares_with_the_matcher_untouched(made):
     place, _ = made
     report = read_bundle(place / "mine").report
     assert [each["what"] for each in report["tried"]] == [
-        "match-en as it is", "fitted to the rows", "a head on match-en and embed-en",
+        "match-en as it is", "fitted to the rows",
+        "match-en and the cosine of embed-en", "a head on match-en and embed-en",
     ]  # fmt: skip
     assert report["figures"]["n"] == len(PAIRS)
     assert "softquery match --pairs new.csv" in (place / "mine" / "report.html").read_text("utf-8")
@@ -106,10 +108,11 @@ def test_never_worse_than_untouched_on_the_rows_that_are_measured(tmp_path):
     rows = rows_of((a, b, str(chance.integers(2))) for a, b, _ in PAIRS)
     told = []
     model = sq.train(rows, "match", output=tmp_path / "m", say=told.append)
-    before, after, head = model.report["tried"]
+    before, after, both, head = model.report["tried"]
     kept = {
         "match-en: as it is: a fit was no better": before,
         "match-en: probabilities fitted to the rows": after,
+        "match-en: with the cosine of embed-en, fitted to the rows": both,
         "match-en: a head on match-en and embed-en, fitted to the rows": head,
     }[told[-3]]
     assert model.report["figures"]["accuracy"] == pytest.approx(kept["accuracy"])
@@ -144,6 +147,31 @@ def test_inference_has_its_own_matcher(tmp_path):
     assert model.labels == sq.load("nli-en").labels
 
 
+KINDS = ("untouched", "fitted", "both", "head")
+
+
+def kept_of(right, losses, kinds=KINDS):
+    """What is kept of ways that answer so many of the first rows rightly."""
+    num_rows = max(right) if max(right) >= 60 else 59
+    answers = [np.arange(num_rows) < each for each in right]
+    tried = [{"loss": each} for each in losses]
+    return kinds[best_way(kinds, tried, answers)]
+
+
+def test_what_is_kept_by_few_rows_and_by_many():
+    # Few: the matcher, unless another way is right more often beyond noise, and likelier.
+    assert kept_of((40, 40, 40, 40), (0.5, 0.6, 0.4, 0.4)) == "untouched"
+    assert kept_of((40, 40, 40, 40), (0.5, 0.4, 0.3, 0.3)) == "fitted"
+    assert kept_of((40, 40, 41, 41), (0.5, 0.6, 0.4, 0.3)) == "both"
+    assert kept_of((40, 40, 41, 45), (0.5, 0.6, 0.4, 0.3)) == "head"
+    assert kept_of((40, 40, 41, 45), (0.5, 0.6, 0.7, 0.7)) == "untouched"
+    # Many: both together, unless the matcher alone does as well, or a head is better beyond noise.
+    assert kept_of((100, 100, 99, 99), (0.5, 0.5, 0.4, 0.4)) == "both"
+    assert kept_of((100, 100, 99, 99), (0.3, 0.35, 0.4, 0.4)) == "untouched"
+    assert kept_of((90, 90, 95, 100), (0.5, 0.5, 0.4, 0.3)) == "head"
+    assert kept_of((95, 90), (0.4, 0.3), ("both", "head")) == "both"
+
+
 TOPICS = {"pay": "card", "ship": "parcel", "cook": "soup"}
 
 
@@ -165,7 +193,9 @@ def test_labels_that_the_matcher_lacks_are_learnt_by_a_head(headed):
     place, model, rows = headed
     assert model.labels == ("far", "near", "same topic")
     assert model.report["figures"]["accuracy"] > 0.6 > 16 / 36  # of which the most frequent has 16
-    assert [each["what"] for each in model.report["tried"]] == ["a head on match-en and embed-en"]
+    assert [each["what"] for each in model.report["tried"]] == [
+        "match-en and the cosine of embed-en", "a head on match-en and embed-en",
+    ]  # fmt: skip
     bundle = read_bundle(place / "mine")
     assert (bundle.config.model["name"], bundle.config.base) == ("pair-head", "embed-en")
     assert "vectors of embed-en" in bundle.card

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,11 @@ from softquery.bundle.writing import write_bundle
 from softquery.text import TextConfig, pipeline_from_words
 
 KIND = "vectors"
+SCALES = "vectors:scale"
+"""The weight that rows of whole numbers are to be multiplied by, one number a row."""
+Storage = Literal["float32", "int8"]
+"""How rows are stored: as they are, or as int8 with one scale a row, a quarter of the size."""
+LARGEST = 127
 
 
 def write_vector_bundle(
@@ -28,6 +33,7 @@ def write_vector_bundle(
     card: str,
     counts: NDArray[np.int64] | None = None,
     further: Mapping[str, Array] | None = None,
+    storage: Storage = "float32",
     records: str | PathLike[str] | None = None,
 ) -> Path:
     """Write word vectors as a model folder, whole or not at all.
@@ -46,6 +52,7 @@ def write_vector_bundle(
         card: The model card.
         counts: How often each word was seen, where that is known.
         further: Other weights.
+        storage: How the rows are stored.
         records: A folder that tells how the vectors came to be.
 
     Raises:
@@ -56,7 +63,7 @@ def write_vector_bundle(
     places = np.array([ids[word] for word in words], dtype=np.int64)
     table = np.zeros((pipeline.vocab_size, matrix.shape[1]), dtype=np.float32)
     table[places] = matrix
-    weights: dict[str, Array] = {"vectors": table, **(further or {})}
+    weights: dict[str, Array] = {**stored_rows(table, storage), **(further or {})}
     if counts is not None:
         weights["counts"] = np.zeros(len(table), dtype=np.int64)
         weights["counts"][places] = counts
@@ -76,3 +83,19 @@ def write_vector_bundle(
         card=card,
         records=records,
     )
+
+
+def stored_rows(table: NDArray[np.float32], storage: Storage) -> dict[str, Array]:
+    """The weights that rows are stored as.
+
+    The largest number of a row becomes 127 or -127, so that directions change by little.
+
+    >>> found = stored_rows(np.array([[1.0, -2.0], [0.0, 0.0]], np.float32), "int8")
+    >>> found["vectors"].tolist(), found["vectors:scale"].round(4).tolist()
+    ([[64, -127], [0, 0]], [0.015699999406933784, 0.0])
+    """
+    if storage == "float32":
+        return {"vectors": table}
+    scales = np.abs(table).max(axis=1, initial=0.0) / np.float32(LARGEST)
+    whole = np.rint(table / np.where(scales > 0, scales, 1)[:, None])
+    return {"vectors": whole.astype(np.int8), SCALES: scales.astype(np.float32)}

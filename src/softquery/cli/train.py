@@ -71,6 +71,14 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the interrupted run in OUTPUT.partial.")
 ]
 Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")]
+FineTune = Annotated[
+    bool,
+    typer.Option(
+        "--fine-tune",
+        help="For classify on a file: fine-tune the sentence encoder where cross-validation says "
+        "that it pays. Takes a minute, and torch.",
+    ),
+]
 Devices = Annotated[
     int, typer.Option(min=1, help="Processes or GPUs to train on; started through torchrun.")
 ]
@@ -98,6 +106,7 @@ def train(
     init: Init = None,
     resume: Resume = False,
     seed: Seed = None,
+    fine_tune: FineTune = False,
     devices: Devices = 1,
     restarts: Restarts = 0,
     as_json: JsonMetrics = False,
@@ -116,9 +125,13 @@ def train(
             "devices": devices > 1,
             "data": data if file else None,
         }
-        sheet = _Sheet(recipe, file or data, output, dev, columns, init, seed, resume)
+        sheet = _Sheet(recipe, file or data, output, dev, columns, init, seed, resume, fine_tune)
         _train_sheet(context, sheet, given, as_json)
         return
+    if fine_tune:
+        raise ConfigError(
+            "--fine-tune: is for softquery train classify FILE; a recipe for it is classify-tuned"
+        )
     if file is not None or dev is not None:
         _check_known(recipe)
         option = "--dev" if file is None else f"{str(file)!r:.80}"
@@ -169,6 +182,7 @@ class _Sheet(NamedTuple):
     init: str | None
     seed: int | None
     resume: bool
+    fine_tune: bool
 
 
 def _train_sheet(
@@ -181,6 +195,10 @@ def _train_sheet(
                 f"--{option}: train {sheet.task} reads one file and decides by itself; recipes "
                 "take more options (softquery recipes)"
             )
+    if sheet.fine_tune and sheet.task != "classify":
+        raise ConfigError(
+            f"--fine-tune: is for classify; train {sheet.task} keeps its base as it is"
+        )
     from softquery.running.spreadsheet.sheet import output_of
     from softquery.running.spreadsheet.sheet_options import SheetOptions
     from softquery.running.spreadsheet.sheet_run import train_sheet
@@ -200,6 +218,7 @@ def _train_sheet(
                     rename=parse_rename(sheet.columns),
                     init=sheet.init,
                     seed=1 if sheet.seed is None else sheet.seed,
+                    tuning="where-it-pays" if sheet.fine_tune else "never",
                     resume=sheet.resume,
                 )
             )

@@ -28,11 +28,12 @@ vectors = typer.Typer(
 
 
 class VectorForm(str, Enum):
-    """How other tools lay out word vectors."""
+    """How other tools lay out word vectors, and how a bundle takes little space."""
 
     GLOVE = "glove"
     WORD2VEC = "word2vec"
     WORD2VEC_BINARY = "word2vec-binary"
+    INT8 = "int8"
 
 
 @vectors.command()
@@ -183,19 +184,30 @@ def plot(
 @vectors.command()
 def export(
     model: Model,
-    output: Annotated[Path, typer.Option(help="The file; .gz, .xz or .bz2 compresses it.")],
-    form: Annotated[VectorForm, typer.Option(help="How the file is laid out.")] = VectorForm.GLOVE,
+    output: Annotated[
+        Path, typer.Option(help="The file; .gz, .xz or .bz2 compresses it. For int8 a folder.")
+    ],
+    form: Annotated[
+        VectorForm,
+        typer.Option(help="How the file is laid out; int8 is a bundle of a quarter of the size."),
+    ] = VectorForm.GLOVE,
+    words: Annotated[
+        int | None, typer.Option(min=1, help="Keep only so many words, the most frequent ones.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the vectors for other tools: as GloVe or word2vec, text or binary."""
+    """Write the vectors for other tools, as GloVe or word2vec, text or binary; or as int8."""
     from softquery.runtime import load_vectors
-    from softquery.runtime.vectors.convert import export_vectors
+    from softquery.runtime.vectors.convert import export_vectors, shrink_vectors
 
     if output.exists():
         raise InputError("already exists; name another --output", source=output)
     opened = load_vectors(model)
-    export_vectors(opened, output, form=form.value)
-    report = {"words": len(opened.words), "width": opened.vectors.size, "form": form.value}
+    if form is VectorForm.INT8:
+        num_words = shrink_vectors(model, output, num_words=words)
+    else:
+        num_words = export_vectors(opened, output, form=form.value, num_words=words)
+    report = {"words": num_words, "width": opened.vectors.size, "form": form.value}
     if as_json:
         print_json({"output": str(output), **report})
     else:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from softquery.errors import ConfigError
-from softquery.recipes.few_labels import FewLabelsRun, classify_few
+from softquery.recipes.few_labels import FewLabelsRun, classify_few, classify_tuned
 from softquery.recipes.overrides import override
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from softquery.recipes.word2vec import Word2VecRun, WordList
     from softquery.tasks import ClassifySettings, GenerateSettings, ReadSettings, TagSettings
 
-WITHOUT_TORCH: dict[str, Callable[[], FewLabelsRun]] = {"classify-few": classify_few}
+WITHOUT_TORCH: dict[str, Callable[[], FewLabelsRun]] = {
+    "classify-few": classify_few,
+    "classify-tuned": classify_tuned,
+}
 """The recipes that the base install can run."""
 
 _PLACES = {

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 from softquery.recipes.overrides import check_least, check_seed, run_dict
+
+TuningRule = Literal["never", "where-it-pays"]
+"""Whether fine-tuning is tried, and kept where cross-validation says that it pays."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +34,42 @@ class HeadSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class EncoderTuning:
+    """How the sentence encoder under a head is fine-tuned by labels; needs torch."""
+
+    when: TuningRule = "never"
+    least_rows: int = 60
+    """Fewer rows cannot tell whether it pays."""
+    most_rows: int = 2_000
+    """Beyond, recipes that train a whole network learn more."""
+    num_steps: int | None = None
+    """None for what `steps_for` says."""
+    batch_size: int = 32
+    lr: float = 1.5e-3
+    """The highest, after a tenth of the steps; it then falls to zero."""
+    temperature: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.when not in get_args(TuningRule):
+            known = ", ".join(get_args(TuningRule))
+            raise ValueError(f"when must be one of {known}, got {self.when!r}")
+        check_least(self, 4, "least_rows", "batch_size")
+        check_least(self, 1, "most_rows", "num_steps")
+        if not (self.lr > 0 and self.temperature > 0):
+            raise ValueError(
+                f"lr and temperature must be positive, got {self.lr} and {self.temperature}"
+            )
+
+    def steps_for(self, num_rows: int) -> int:
+        """Steps for so many rows: one for every two rows, at least 40 and at most 120.
+
+        >>> [EncoderTuning().steps_for(rows) for rows in (60, 100, 1_000)]
+        [40, 50, 120]
+        """
+        return min(120, max(40, num_rows // 2)) if self.num_steps is None else self.num_steps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LabelledFiles:
     """Which files of the data folder are read."""
 
@@ -48,17 +87,18 @@ class HeadTraining:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FewLabelsRun:
-    """Everything that determines a head on a frozen sentence encoder, except its data."""
+    """Everything that determines a head on a sentence encoder, except its data."""
 
     counted: ClassVar[str] = "fit"
     refused: ClassVar[Mapping[str, str]] = {
         "vectors": "reads the vectors of a sentence encoder, and none of words",
-        "devices": "takes seconds, in one process",
+        "devices": "takes seconds to a minute, in one process",
     }
 
     name: str
     summary: str
     head: HeadSettings = field(default_factory=HeadSettings)
+    tuning: EncoderTuning = field(default_factory=EncoderTuning)
     data: LabelledFiles = field(default_factory=LabelledFiles)
     training: HeadTraining = field(default_factory=HeadTraining)
 
@@ -79,4 +119,13 @@ def classify_few() -> FewLabelsRun:
     return FewLabelsRun(
         name="classify-few",
         summary="Any classes from few labelled texts, English or Chinese, in seconds without torch",
+    )
+
+
+def classify_tuned() -> FewLabelsRun:
+    """The same, and the encoder fine-tuned where cross-validation says that it pays."""
+    return FewLabelsRun(
+        name="classify-tuned",
+        summary="As classify-few, with the encoder fine-tuned where cross-validation says it pays",
+        tuning=EncoderTuning(when="where-it-pays"),
     )

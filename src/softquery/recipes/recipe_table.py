@@ -55,6 +55,7 @@ RECIPES: dict[str, Callable[[], AnyRun]] = {
     "sentiment-en": classify.sentiment_en,
     "sentiment-en-taught": classify.sentiment_en_taught,
     "classify-few": few_labels.classify_few,
+    "classify-tuned": few_labels.classify_tuned,
     "translate": generate.translate,
     "translate-multi30k": generate.translate_multi30k,
     "translate-tatoeba": generate.translate_tatoeba,

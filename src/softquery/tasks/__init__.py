@@ -2,7 +2,7 @@
 
 from softquery.tasks.agreement import check_consistency
 from softquery.tasks.classify import ClassifySettings, TextClassification
-from softquery.tasks.encode import Contrast, SentenceDistillation
+from softquery.tasks.encode import Contrast, LabelContrast, SentenceDistillation
 from softquery.tasks.generate import (
     GenerateSettings,
     Generation,
@@ -30,6 +30,7 @@ __all__ = [
     "Contrast",
     "DistillSettings",
     "GenerateSettings",
+    "LabelContrast",
     "ReadSettings",
     "TagSettings",
     "Vocabularies",

@@ -224,6 +224,31 @@ def small() -> Iterator[Told]:
         yield Told(f"| {name} | {rows:,} |", cells)
 
 
+def tuned() -> Iterator[Told]:
+    """Fine-tuning, and SetFit's recipe, beside quick ways on the same samples."""
+    quick: dict[tuple[str, int, int], dict[str, float]] = {}
+    for row in lines("small/few.jsonl"):
+        names = quick.setdefault((row["set"], row["rows"], row["sample"]), {})
+        names[row["name"]] = row["accuracy"]
+    found: dict[tuple[str, int, str], list[tuple[float, dict[str, float]]]] = {}
+    for row in lines("small/tuned.jsonl"):
+        key = (row["set"], row["rows"], row["name"].removesuffix("-kept"))
+        beside = quick[row["set"], row["rows"], row["sample"]]
+        found.setdefault(key, []).append((row["accuracy"], beside))
+    for (name, rows, what), each in found.items():
+        larger = "minilm-10" if "minilm-10" in each[0][1] else "simbert-10"
+        cells = [str(len(each)), what, rounded(statistics.mean(own for own, _ in each), 1)]
+        for other in ("classify-few", larger):
+            cells.append(rounded(statistics.mean(beside[other] for _, beside in each), 1))
+        yield Told(f"| {name} | {rows:,} |", cells)
+
+
+def published() -> Iterator[Told]:
+    for row in lines("published/published.jsonl"):
+        cells = [f"{row['rows']:,}", f"{row['n']:,}", rounded(row["value"], 1)]
+        yield Told(f"| {row['set']} | `{row['recipe']}`", [*cells, interval(row["interval"])])
+
+
 PAGES = {
     "bert/README.md": (masks, fine_tuned),
     "probes/README.md": (probed,),
@@ -236,7 +261,8 @@ PAGES = {
     "generate/README.md": (translated,),
     "word2vec/README.md": (beside_gensim,),
     "match/README.md": (raced, yardsticks, widths),
-    "small/README.md": (small,),
+    "small/README.md": (small, tuned),
+    "published/README.md": (published,),
 }
 
 

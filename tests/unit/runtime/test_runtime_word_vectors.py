@@ -12,7 +12,7 @@ from softquery.bundle.vectors import write_vector_bundle
 from softquery.errors import BundleError, InputError
 from softquery.files import VectorTable, read_vectors, write_vectors
 from softquery.files.word_tests import AnalogyQuestion, GradedWords, Section
-from softquery.runtime.vectors.convert import export_vectors, import_vectors
+from softquery.runtime.vectors.convert import export_vectors, import_vectors, shrink_vectors
 from softquery.runtime.vectors.model import WordVectors
 from softquery.text import TextConfig, ngram_buckets
 
@@ -226,3 +226,47 @@ def test_gensim_reads_glove_without_a_header(tmp_path, vectors):
     export_vectors(vectors, tmp_path / "glove.txt", form="glove")
     theirs = models.KeyedVectors.load_word2vec_format(str(tmp_path / "glove.txt"), no_header=True)
     np.testing.assert_array_equal(theirs.vectors, MATRIX)
+
+
+def test_the_most_frequent_words_as_int8_answer_alike(tmp_path):
+    generator = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(300)]
+    matrix = generator.normal(size=(300, 64)).astype(np.float32) * generator.uniform(
+        0.01, 100, (300, 1)
+    ).astype(np.float32)
+    counts = np.arange(300, 0, -1)
+    whole = bundled(tmp_path / "whole", words, matrix, counts=counts)
+    assert shrink_vectors(whole, tmp_path / "small", num_words=200) == 200
+    stored = read_bundle(tmp_path / "small").read_weights()
+    assert stored["vectors"].dtype == np.int8
+    assert stored["counts"][-200:].tolist() == counts[:200].tolist()
+    small = load_vectors(tmp_path / "small")
+    assert small.words == words[:200]
+    whole_unit, small_unit = (
+        each.vectors.matrix[:200] / np.linalg.norm(each.vectors.matrix[:200], axis=1, keepdims=True)
+        for each in (load_vectors(whole), small)
+    )
+    assert (whole_unit * small_unit).sum(axis=1).min() > 0.999
+    files = [sum(p.stat().st_size for p in (tmp_path / each).glob("*.safetensors"))
+             for each in ("whole", "small")]  # fmt: skip
+    assert files[1] < files[0] / 3
+
+
+def test_what_cannot_be_made_smaller_is_refused(tmp_path):
+    with pytest.raises(InputError, match="already exists"):
+        shrink_vectors(bundled(tmp_path / "whole"), tmp_path)
+    buckets = ngram_buckets("man", shortest=3, longest=3, num_buckets=50)
+    config = {"num_buckets": 50, "min_ngram": 3, "max_ngram": 3}
+    further = {"buckets": np.array(buckets), "ngrams": np.ones((len(buckets), 3), np.float32)}
+    made = bundled(tmp_path / "ngrams", config=config, further=further)
+    with pytest.raises(BundleError, match="n-grams"):
+        shrink_vectors(made, tmp_path / "small")
+
+
+def test_scales_that_do_not_fit_are_refused(tmp_path):
+    made = bundled(tmp_path / "made", storage="int8")
+    weights = load_file(made / "model.safetensors")
+    save_file({**weights, "vectors:scale": weights["vectors:scale"][1:].copy()},
+              made / "model.safetensors")  # fmt: skip
+    with pytest.raises(BundleError, match="scale"):
+        load_vectors(made)

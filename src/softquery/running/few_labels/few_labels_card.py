@@ -29,6 +29,8 @@ def few_labels_card(
     """
     training = metrics["training"]
     place = "needs it to be installed" if encoder.base else "holds a copy of it"
+    if encoder.state == "fine-tuned":
+        place = "holds what it became"
     card = Card(
         name=name,
         purpose=f"{run.summary}.",
@@ -37,7 +39,7 @@ def few_labels_card(
         data=[CardData(name="train", rows=rows, licence="unstated")],
         training={
             "recipe": run.name,
-            "sentence encoder": f"{encoder.name}, frozen; this bundle {place}",
+            "sentence encoder": f"{encoder.name}, {encoder.state}; this bundle {place}",
             "seed": training["seed"],
             "cost": training["cost"],
             "weight of words": training["word_weight"],

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from softquery.bundle import Bundle, read_bundle
 from softquery.bundle.card import card_languages
@@ -35,6 +36,8 @@ class HeadEncoder:
     texts: WindowedVectors
     languages: tuple[str, ...]
     warnings: list[str]
+    state: Literal["frozen", "fine-tuned"] = "frozen"
+    """What was done to it."""
 
     @property
     def vocab_size(self) -> int:

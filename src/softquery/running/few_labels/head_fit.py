@@ -40,6 +40,8 @@ class ReadTexts:
 
     texts: Sequence[str]
     vectors: Floats
+    ids: Sequence[Sequence[int]]
+    """With marks."""
     words: Sequence[Sequence[int]]
 
     @classmethod
@@ -47,7 +49,7 @@ class ReadTexts:
         """Read texts by an encoder; what is cut is told of the split."""
         ids = encoder.ids(texts, split, say)
         words = [encoder.texts.words(each) for each in ids]
-        return cls(texts=texts, vectors=encoder.texts.of(ids), words=words)
+        return cls(texts=texts, vectors=encoder.texts.of(ids), ids=ids, words=words)
 
     def some(self, rows: Ids) -> "ReadTexts":
         """Those of some rows."""
@@ -55,8 +57,15 @@ class ReadTexts:
         return ReadTexts(
             texts=[self.texts[place] for place in places],
             vectors=self.vectors[rows],
+            ids=[self.ids[place] for place in places],
             words=[self.words[place] for place in places],
         )
+
+    def features(self, known: WordCounts, vectors: Floats | None = None) -> HeadFeatures:
+        """What a head reads of them; by other vectors where they are given."""
+        found = self.vectors if vectors is None else vectors
+        mean = found.mean(axis=0, dtype=np.float64).astype(np.float32)
+        return HeadFeatures(found - mean, known.entries(self.words).dense(len(known.keys)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,17 +111,50 @@ def fit_head(
         say: Receives what was chosen.
     """
     known = WordCounts.of(read.words)
-    mean = read.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    features = HeadFeatures(read.vectors - mean, known.entries(read.words).dense(len(known.keys)))
+    features = read.features(known)
     search = _searched(run, read.texts, gold, features, num_classes, observer, say)
     cost, word_weight = (
         UNSEARCHED if search is None else (search.best.cost, search.best.word_weight)
     )
+    head = _head(read, features, known, gold, num_classes, cost, word_weight)
+    return FittedHead(head=head, search=search, cost=cost, word_weight=word_weight)
+
+
+def refit_head(read: ReadTexts, gold: Ids, search: HeadSearch, *, num_classes: int) -> FittedHead:
+    """Fit a head to all rows, as they are read now, with the settings that a search has chosen."""
+    known = WordCounts.of(read.words)
+    best = search.best
+    head = _head(read, read.features(known), known, gold, num_classes, best.cost, best.word_weight)
+    return FittedHead(head=head, search=search, cost=best.cost, word_weight=best.word_weight)
+
+
+def _head(
+    read: ReadTexts,
+    features: HeadFeatures,
+    known: WordCounts,
+    gold: Ids,
+    num_classes: int,
+    cost: float,
+    word_weight: float,
+) -> SentenceHead:
     vector, by_word, bias = fit_weights(
         features, gold, num_classes=num_classes, cost=cost, word_weight=word_weight
     )
-    head = SentenceHead(vector=vector, words=by_word, bias=bias - mean @ vector, known=known)
-    return FittedHead(head=head, search=search, cost=cost, word_weight=word_weight)
+    mean = read.vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return SentenceHead(vector=vector, words=by_word, bias=bias - mean @ vector, known=known)
+
+
+def folds_of(run: FewLabelsRun, texts: Sequence[str], gold: Ids) -> tuple[Ids, Ids]:
+    """The rows by which settings are chosen, and the fold of each of them."""
+    seed, num_rows = run.training.seed, len(texts)
+    some = np.arange(num_rows)
+    if num_rows > MOST_SEARCHED:
+        drawn = np.random.default_rng(seed).permutation(num_rows)
+        some = np.sort(drawn[:MOST_SEARCHED])
+    folds = stratified_folds(
+        gold[some], [texts[row] for row in some.tolist()], num_folds=run.head.num_folds, seed=seed
+    )
+    return some, folds
 
 
 def _searched(
@@ -125,14 +167,7 @@ def _searched(
     say: Say,
 ) -> HeadSearch | None:
     """What cross-validation chose; None where no label has two texts."""
-    seed, num_rows = run.training.seed, len(texts)
-    some = np.arange(num_rows)
-    if num_rows > MOST_SEARCHED:
-        drawn = np.random.default_rng(seed).permutation(num_rows)
-        some = np.sort(drawn[:MOST_SEARCHED])
-    folds = stratified_folds(
-        gold[some], [texts[row] for row in some.tolist()], num_folds=run.head.num_folds, seed=seed
-    )
+    some, folds = folds_of(run, texts, gold)
     if (folds < 0).all():
         return None
 

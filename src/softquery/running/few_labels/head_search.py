@@ -94,49 +94,113 @@ def search_head(
     """
     held = np.flatnonzero(folds >= 0)
     found: list[tuple[TriedHead, NDArray[np.float64]]] = []
-    between = features.vectors @ features.vectors.T
-    between_words = features.words @ features.words.T
+    products = _Products.of(features)
     is_enough = False
     for word_weight in settings.word_weights:
-        rows = factor(between + np.float32(word_weight) ** 2 * between_words).rows
-        every = _held_out(rows, labels, folds, sorted(settings.costs), num_classes)
+        rows = products.rows(word_weight)
+        every = {cost: np.zeros((len(labels), num_classes)) for cost in sorted(settings.costs)}
+        for fold in range(int(folds.max()) + 1):
+            _hold_out(rows, labels, folds == fold, every)
         for cost, logits in every.items():
-            some, gold = logits[held], labels[held]
-            temperature = fit_temperature(some, gold)
-            head = TriedHead(
-                cost=cost,
-                word_weight=word_weight,
-                log_likelihood=Scaling(temperature=temperature).log_likelihood(some, gold),
-                accuracy=float((some.argmax(axis=1) == gold).mean()),
-                temperature=temperature,
-            )
-            found.append((head, some))
+            head = _tried(logits[held], labels[held], cost=cost, word_weight=word_weight)
+            found.append((head, logits[held]))
             is_enough = bool(advance(len(found), head)) or is_enough
         if is_enough:
             break
+    return _best(found, held)
+
+
+def search_by_fold(
+    features_of: Callable[[int], HeadFeatures],
+    labels: Ids,
+    folds: Ids,
+    settings: HeadSettings,
+    *,
+    num_classes: int,
+    advance: Callable[[int], bool | None],
+) -> HeadSearch | None:
+    """As `search_head`, where each fold has features that were learnt from the rest.
+
+    Args:
+        features_of: The features of all rows, learnt without the rows of a fold.
+        labels: Their class ids.
+        folds: As there.
+        settings: What to try.
+        num_classes: The number of classes.
+        advance: Told how many folds are done; where it says True, the search is given up.
+    """
+    held = np.flatnonzero(folds >= 0)
+    found = {
+        word_weight: {cost: np.zeros((len(labels), num_classes)) for cost in sorted(settings.costs)}
+        for word_weight in settings.word_weights
+    }
+    for fold in range(int(folds.max()) + 1):
+        products = _Products.of(features_of(fold))
+        for word_weight, every in found.items():
+            _hold_out(products.rows(word_weight), labels, folds == fold, every)
+        if advance(fold + 1):
+            return None
+    return _best(
+        [
+            (
+                _tried(logits[held], labels[held], cost=cost, word_weight=word_weight),
+                logits[held],
+            )
+            for word_weight, every in found.items()
+            for cost, logits in every.items()
+        ],
+        held,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Products:
+    """Products between all rows: of their vectors, and of their words."""
+
+    vectors: Floats
+    words: Floats
+
+    @classmethod
+    def of(cls, features: HeadFeatures) -> "_Products":
+        return cls(features.vectors @ features.vectors.T, features.words @ features.words.T)
+
+    def rows(self, word_weight: float) -> Floats:
+        """Rows that have these products with each other."""
+        return factor(self.vectors + np.float32(word_weight) ** 2 * self.words).rows
+
+
+def _tried(logits: NDArray[np.float64], gold: Ids, *, cost: float, word_weight: float) -> TriedHead:
+    temperature = fit_temperature(logits, gold)
+    return TriedHead(
+        cost=cost,
+        word_weight=word_weight,
+        log_likelihood=Scaling(temperature=temperature).log_likelihood(logits, gold),
+        accuracy=float((logits.argmax(axis=1) == gold).mean()),
+        temperature=temperature,
+    )
+
+
+def _best(found: Sequence[tuple[TriedHead, NDArray[np.float64]]], held: Ids) -> HeadSearch:
     best, logits = max(found, key=lambda each: each[0].log_likelihood)
     return HeadSearch(tried=tuple(head for head, _ in found), best=best, logits=logits, held=held)
 
 
-def _held_out(
-    rows: Floats, labels: Ids, folds: Ids, costs: Sequence[float], num_classes: int
-) -> dict[float, NDArray[np.float64]]:
-    """Logits [N, C] of held-out rows for each cost; each fit starts from that of a lower one."""
-    found = {cost: np.zeros((len(rows), num_classes)) for cost in costs}
-    for fold in range(int(folds.max()) + 1):
-        is_out, start = folds == fold, None
-        for cost in costs:
-            start, _ = fit_softmax(
-                rows[~is_out],
-                labels[~is_out],
-                num_classes=num_classes,
-                penalty=_penalty(cost, int((~is_out).sum())),
-                curvature="diagonal",
-                start=start,
-                tolerance=ROUGH,
-            )
-            found[cost][is_out] = rows[is_out] @ start[:-1] + start[-1]
-    return found
+def _hold_out(
+    rows: Floats, labels: Ids, is_out: NDArray[np.bool_], every: dict[float, NDArray[np.float64]]
+) -> None:
+    """Note the logits of held-out rows for each cost; each fit starts from that of a lower one."""
+    start = None
+    for cost, logits in every.items():
+        start, _ = fit_softmax(
+            rows[~is_out],
+            labels[~is_out],
+            num_classes=logits.shape[1],
+            penalty=_penalty(cost, int((~is_out).sum())),
+            curvature="diagonal",
+            start=start,
+            tolerance=ROUGH,
+        )
+        logits[is_out] = rows[is_out] @ start[:-1] + start[-1]
 
 
 def _penalty(cost: float, num_rows: int) -> float:

@@ -1,6 +1,6 @@
-"""Run `classify-few`: read rows, fit a head on a frozen sentence encoder, and leave a bundle.
+"""Run `classify-few`: read rows, fit a head on a sentence encoder, and leave a bundle.
 
-Needs no torch, unless the encoder was not exported.
+Needs no torch, unless the encoder was not exported or is to be fine-tuned.
 """
 
 import csv
@@ -25,6 +25,7 @@ from softquery.running.few_labels.few_labels_card import few_labels_card
 from softquery.running.few_labels.head_encoder import HeadEncoder, choose_encoder
 from softquery.running.few_labels.head_fit import FittedHead, ReadTexts, fit_head
 from softquery.running.few_labels.head_search import HeadSearch
+from softquery.running.few_labels.tuned_head import BestHead, best_head
 from softquery.running.row_checks import (
     Answered,
     at_chance,
@@ -71,7 +72,9 @@ def train_few_labels(run: FewLabelsRun, options: RunOptions) -> Path:
     """
     target, say = Path(options.output), options.say
     if options.resume:
-        raise ConfigError(f"--resume: {run.name} takes seconds, and leaves nothing to go on from")
+        raise ConfigError(
+            f"--resume: {run.name} takes seconds to a minute, and leaves nothing to go on from"
+        )
     if not target.name or target.exists():
         raise InputError("already exists; name another --output", source=target)
     rows = _read(run, options)
@@ -79,15 +82,22 @@ def train_few_labels(run: FewLabelsRun, options: RunOptions) -> Path:
     name = run.head.encoder if options.init is None else str(options.init)
     encoder = choose_encoder(name, [row.values["text"] for row in rows.train], run.head, say)
     warnings += encoder.warnings
+    read = ReadTexts.of(encoder, _texts(rows.train), "train", say)
+    num_classes = len(rows.labels)
     fitted = fit_head(
-        run,
-        ReadTexts.of(encoder, _texts(rows.train), "train", say),
-        rows.gold,
-        num_classes=len(rows.labels),
-        observer=options.observer,
-        say=say,
+        run, read, rows.gold, num_classes=num_classes, observer=options.observer, say=say
     )
-    write_head(run, rows, encoder, fitted, warnings, options)
+    with TemporaryDirectory() as scratch:
+        best = best_head(
+            run,
+            BestHead(encoder=encoder, read=read, fitted=fitted),
+            rows.gold,
+            num_classes=num_classes,
+            folder=Path(scratch),
+            observer=options.observer,
+            say=say,
+        )
+        write_head(run, rows, best, warnings, options)
     say(f"bundle written: {target}")
     return target
 
@@ -95,18 +105,20 @@ def train_few_labels(run: FewLabelsRun, options: RunOptions) -> Path:
 def write_head(
     run: FewLabelsRun,
     rows: LabelledSplits,
-    encoder: HeadEncoder,
-    fitted: FittedHead,
+    best: BestHead,
     warnings: list[str],
     options: RunOptions,
 ) -> None:
     """Measure a head on dev, where there is one, and write its bundle."""
+    encoder, fitted = best.encoder, best.fitted
     calibration, metrics = _measured(run, rows, encoder, fitted, warnings, options.say)
     metrics["training"] |= {
         "cost": fitted.cost,
         "word_weight": fitted.word_weight,
         "words": len(fitted.head.known.keys),
     }
+    if best.trial is not None:
+        metrics["training"]["tuning"] = best.trial.to_dict()
     _write(run, rows, encoder, fitted, calibration, metrics, Path(options.output))
 
 

@@ -1,19 +1,27 @@
-"""Classes from a table by a head on a frozen sentence encoder: seconds, and no torch.
+"""Classes from a table by a head on a sentence encoder: seconds, and no torch.
+
+On request the encoder is fine-tuned where that pays; it takes a minute, and torch.
 
 With few rows every one is worth learning from: they are measured by cross-validation, in which the
 settings are chosen anew for every fold, and the model that is kept has learnt from all of them.
 """
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
+from softquery.answers import Calibration
+from softquery.measure import expected_calibration_error
 from softquery.measure.cross_validation import NEVER, stratified_folds
-from softquery.recipes.few_labels import FewLabelsRun, HeadSettings, classify_few
-from softquery.running.few_labels.head_encoder import HeadEncoder, choose_encoder
+from softquery.recipes.few_labels import FewLabelsRun, HeadSettings, classify_few, classify_tuned
+from softquery.running.few_labels.head_encoder import choose_encoder
 from softquery.running.few_labels.head_fit import FittedHead, ReadTexts, fit_head
+from softquery.running.few_labels.head_search import HeadSearch
 from softquery.running.few_labels.train_few_labels import LabelledSplits, write_head
+from softquery.running.few_labels.tuned_head import BestHead, best_head
 from softquery.running.run_options import RunOptions
 from softquery.running.spreadsheet.held_out import HeldOut
 from softquery.running.spreadsheet.labelled_rows import LabelledTable, deal_out
@@ -45,7 +53,7 @@ def train_head(table: LabelledTable, dev: LabelledTable | None, options: SheetOp
         options: Where it writes, and what it stands on.
     """
     options.say(f"a head on a sentence encoder: about {seconds_for(len(table.rows)):.0f} seconds")
-    run = replace(classify_few(), training=replace(classify_few().training, seed=options.seed))
+    run = recipe_of(options)
     say = options.say
     name = "" if options.init is None else str(options.init)
     encoder = choose_encoder(name, table.texts, run.head, say)
@@ -60,19 +68,71 @@ def train_head(table: LabelledTable, dev: LabelledTable | None, options: SheetOp
         observer=options.observer,
         say=say,
     )
+    with TemporaryDirectory() as scratch:
+        best = best_head(
+            run,
+            BestHead(encoder=encoder, read=read.some(learnt), fitted=fitted),
+            table.gold[learnt],
+            num_classes=num_classes,
+            folder=Path(scratch),
+            observer=options.observer,
+            say=say,
+        )
+        held, growing = _held(run, table, dev, read, held_places, best, options)
+        _write(run, table, learnt, best, options)
+    tuned = f"{best.encoder.name}, " + (
+        "fine-tuned by the rows" if best.is_tuned else "which stays as it is"
+    )
+    return Trained(
+        bundle=options.output,
+        labels=table.labels,
+        held=held,
+        learned_by=f"a head on {tuned}: vectors and words, by logistic regression",
+        facts=_facts(best, len(learnt)),
+        growth=growing,
+        tried=_tried(best, table.gold[learnt]),
+        warnings=encoder.warnings,
+    )
+
+
+def recipe_of(options: SheetOptions) -> FewLabelsRun:
+    """The recipe of a run on a file."""
+    run = classify_few() if options.tuning == "never" else classify_tuned()
+    return replace(run, training=replace(run.training, seed=options.seed))
+
+
+def _held(
+    run: FewLabelsRun,
+    table: LabelledTable,
+    dev: LabelledTable | None,
+    read: ReadTexts,
+    held_places: Ids,
+    best: BestHead,
+    options: SheetOptions,
+) -> tuple[HeldOut, list[dict[str, float]]]:
+    """What is answered to rows that were not learnt from, and what more rows have brought."""
+    fitted, say = best.fitted, options.say
     if dev is not None:
-        theirs = ReadTexts.of(encoder, dev.texts, "dev", say)
-        chances, how = fitted.probabilities(theirs), f"{len(dev.rows):,} given rows"
-        held = HeldOut(rows=dev.rows, gold=dev.gold, probabilities=chances, how=how)
-    elif len(held_places):
-        chances = fitted.probabilities(read.some(held_places))
+        chances = fitted.probabilities(ReadTexts.of(best.encoder, dev.texts, "dev", say))
+        how = f"{len(dev.rows):,} given rows"
+        return HeldOut(rows=dev.rows, gold=dev.gold, probabilities=chances, how=how), []
+    if len(held_places):
+        theirs = read.some(held_places)
+        if best.is_tuned:
+            theirs = ReadTexts.of(best.encoder, theirs.texts, "held out", lambda line: None)
         how = f"{len(held_places):,} rows that were held out, and not learnt from"
-        gold = table.gold[held_places]
-        held = HeldOut(rows=table.some(held_places), gold=gold, probabilities=chances, how=how)
-    else:
-        held = crossed(run, table, read, options)
-    is_crossed = dev is None and not len(held_places)
-    bundle = options.output
+        rows, gold = table.some(held_places), table.gold[held_places]
+        chances = fitted.probabilities(theirs)
+        return HeldOut(rows=rows, gold=gold, probabilities=chances, how=how), []
+    if best.trial is not None and best.trial.pays:
+        return crossed_by_search(table, best.trial.tuned, run), []
+    held = crossed(run, table, read, options)
+    return held, growth(run, table, read, fitted, held, options.seed)
+
+
+def _write(
+    run: FewLabelsRun, table: LabelledTable, learnt: Ids, best: BestHead, options: SheetOptions
+) -> None:
     rows = LabelledSplits(
         train=table.some(learnt),
         dev=[],
@@ -82,18 +142,43 @@ def train_head(table: LabelledTable, dev: LabelledTable | None, options: SheetOp
         num_shared=0,
     )
     inner = RunOptions(
-        data=table.source, output=bundle, observer=options.observer, say=lambda line: None
+        data=table.source, output=options.output, observer=options.observer, say=lambda line: None
     )
-    write_head(run, rows, encoder, fitted, encoder.warnings, inner)
-    return Trained(
-        bundle=bundle,
-        labels=table.labels,
-        held=held,
-        learned_by=f"a head on {encoder.name}, which stays as it is: vectors and words, by "
-        "logistic regression",
-        facts=_facts(encoder, fitted, len(learnt)),
-        growth=growth(run, table, read, fitted, held, options.seed) if is_crossed else [],
-        warnings=encoder.warnings,
+    write_head(run, rows, best, best.encoder.warnings, inner)
+
+
+def _tried(best: BestHead, gold: Ids) -> list[dict[str, str | float]]:
+    """The frozen encoder and the tuned one on rows out of fold; empty without a choice."""
+    if best.trial is None:
+        return []
+    both = (("as it is", best.trial.frozen), ("fine-tuned by the rows", best.trial.tuned))
+    return [
+        search_figures(f"{best.encoder.name}, {state}", search, gold[search.held])
+        for state, search in both
+    ]
+
+
+def search_figures(name: str, search: HeadSearch, gold: Ids) -> dict[str, str | float]:
+    """Accuracy, log loss and calibration error of what a search has chosen, out of fold."""
+    chances = Calibration(temperature=search.best.temperature).probabilities(search.logits)
+    return {
+        "what": name,
+        "accuracy": search.best.accuracy,
+        "loss": -search.best.log_likelihood,
+        "ece": expected_calibration_error(chances, gold),
+    }
+
+
+def crossed_by_search(table: LabelledTable, search: HeadSearch, run: FewLabelsRun) -> HeldOut:
+    """Every row by an encoder and a head that had not seen it, with the settings of the search."""
+    chances = Calibration(temperature=search.best.temperature).probabilities(search.logits)
+    return HeldOut(
+        rows=table.some(search.held),
+        gold=table.gold[search.held],
+        probabilities=chances,
+        how=f"{len(search.held):,} rows, each by a model of {run.head.num_folds} that had not seen "
+        "it (cross-validation, by which the settings were chosen as well); the model that is kept "
+        "has learnt from all of them",
     )
 
 
@@ -184,12 +269,12 @@ def _some(gold: Ids, inside: Ids, share: float, seed: int) -> Ids:
     return np.array(sorted(found), dtype=np.int64)
 
 
-def _facts(encoder: HeadEncoder, fitted: FittedHead, num_learnt: int) -> dict[str, object]:
+def _facts(best: BestHead, num_learnt: int) -> dict[str, object]:
     return {
         "rows learnt from": num_learnt,
-        "sentence encoder": encoder.name,
-        "cost": fitted.cost,
-        "weight of words": fitted.word_weight,
+        "sentence encoder": best.encoder.name,
+        "cost": best.fitted.cost,
+        "weight of words": best.fitted.word_weight,
     }
 
 

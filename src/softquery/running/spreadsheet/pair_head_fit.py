@@ -24,6 +24,8 @@ Ids = NDArray[np.int64]
 SETTINGS = HeadSettings(costs=(0.1, 1.0, 10.0, 100.0), word_weights=(0.0, 1.0))
 """What is tried; 0 leaves products and differences of vectors out."""
 INNER_FOLDS = 4
+LINE_COST = 10.0
+"""Of a head on what the matcher says and on the cosine."""
 MOST_SEARCHED = 1_000
 """Rows by which settings are chosen."""
 
@@ -48,7 +50,8 @@ class FittedPairHead:
     """A head, and how its settings did on rows that were held out."""
 
     head: PairHead
-    search: HeadSearch
+    search: HeadSearch | None = None
+    """None where no settings were chosen."""
 
     def logits(self, pairs: ComparedPairs) -> Floats:
         """Logits [N, C]."""
@@ -96,6 +99,37 @@ def fit_pair_head(
         head=PairHead(opinion=by_opinion, vectors=by_vectors, bias=bias.astype(np.float32)),
         search=replace(search, held=some[search.held]),
     )
+
+
+def fit_pair_line(pairs: ComparedPairs, gold: Ids, *, num_labels: int) -> FittedPairHead | None:
+    """Fit a head on what the matcher says and on the cosine of both texts; None for one label.
+
+    These are too few numbers for settings to choose.
+
+    Args:
+        pairs: The rows.
+        gold: Their label ids.
+        num_labels: The number of labels.
+    """
+    if len(np.unique(gold)) < 2:
+        return None
+    opinion = _Scaled.by_column(opinions(pairs.said, pairs.first, pairs.second))
+    nothing = np.zeros((len(gold), 0), dtype=np.float32)
+    weights, _, bias = fit_weights(
+        HeadFeatures(opinion.values, nothing),
+        gold,
+        num_classes=num_labels,
+        cost=LINE_COST,
+        word_weight=0.0,
+    )
+    weights = opinion.undone(weights)
+    width = 2 * pairs.first.shape[1]
+    head = PairHead(
+        opinion=weights,
+        vectors=np.zeros((width, num_labels), dtype=np.float32),
+        bias=(bias - opinion.middle @ weights).astype(np.float32),
+    )
+    return FittedPairHead(head=head)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,16 @@
 """Pairs from a table: what a trained matcher and a sentence encoder know, fitted to them. No torch.
 
 A matcher that starts from nothing learns little from a few hundred pairs, and one that has learnt
-from millions need not start again. Its weights stay as they are. Three ways to answer are compared
+from millions need not start again. Its weights stay as they are. Four ways to answer are compared
 by cross-validation: the matcher as it is; its logits with probabilities that are fitted to the
-rows; and a head on what it says and on the vectors of both texts. What is fitted is kept only where
-it is found no worse than the matcher untouched, and a head only where it is right more often.
+rows; these together with the cosine of both texts; and a head on both and on the vectors of the
+texts, number by number. With few rows the matcher as it is stays, unless another way is right more
+often by more than noise; with more, both together stay, unless the matcher alone does as well.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,7 @@ from softquery.running.spreadsheet.pair_head_fit import (
     ComparedPairs,
     FittedPairHead,
     fit_pair_head,
+    fit_pair_line,
 )
 from softquery.running.spreadsheet.sheet_options import SheetOptions, Trained
 from softquery.runtime.match.model import Matcher
@@ -38,10 +41,11 @@ from softquery.runtime.match.model import Matcher
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 FOLDS = 5
-HEAD = 2
-"""The place of a head among ways that begin with the matcher as it is."""
 MARGIN = 0.5
 """Standard errors by which a head must be right more often."""
+PLENTY = 60
+"""Rows from which on matcher and cosine together, three numbers, are safer than either alone."""
+WayKind = Literal["untouched", "fitted", "both", "head"]
 MOST_READ = 10_000
 """Rows that a fit of so few numbers is worth reading."""
 
@@ -88,12 +92,17 @@ Fit = Callable[[ReadPairs, Ids], FittedPairs | None]
 class Way:
     """A way to answer, and what it says of every row, by a fit that had not seen it."""
 
+    kind: WayKind
     name: str
     told: str
     """What is said where it is kept."""
     fit: Fit
     chances: Floats
-    is_fitted: bool = True
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has learnt from the rows."""
+        return self.kind != "untouched"
 
 
 def train_pairs(table: LabelledTable, dev: LabelledTable | None, options: SheetOptions) -> Trained:
@@ -118,7 +127,7 @@ def train_pairs(table: LabelledTable, dev: LabelledTable | None, options: SheetO
     gold = read.gold[is_counted]
     tried = [_figures(way.name, way.chances[is_counted], gold) for way in ways]
     right = [way.chances[is_counted].argmax(axis=1) == gold for way in ways]
-    place = _best(tried, right)
+    place = best_way([way.kind for way in ways], tried, right)
     way = ways[place]
     kept = way.fit(read, np.arange(len(read.rows)))
     if kept is None:
@@ -168,23 +177,34 @@ def _ways(base: PairBase, read: ReadPairs, folds: Ids, seed: int) -> list[Way]:
         return _by_head(read, rows, seed)
 
     found = []
+
+    def add(kind: WayKind, name: str, told: str, fit: Fit) -> None:
+        chances = _crossed(read, folds, fit)
+        found.append(Way(kind=kind, name=name, told=told, fit=fit, chances=chances))
+
     if read.has_own_labels:
-        name, told = f"{base.name} as it is", "as it is: a fit was no better"
-        chances = _crossed(read, folds, untouched)
-        found.append(Way(name=name, told=told, fit=untouched, chances=chances, is_fitted=False))
+        told = "as it is: a fit was no better"
+        add("untouched", f"{base.name} as it is", told, untouched)
         told = "probabilities fitted to the rows"
-        chances = _crossed(read, folds, scaled)
-        found.append(Way(name="fitted to the rows", told=told, fit=scaled, chances=chances))
+        add("fitted", "fitted to the rows", told, scaled)
     if read.compared is not None and base.encoder is not None:
         encoder = base.encoder.path.name
+        told = f"with the cosine of {encoder}, fitted to the rows"
+        add("both", f"{base.name} and the cosine of {encoder}", told, _by_line)
         told = f"a head on {base.name} and {encoder}, fitted to the rows"
-        chances = _crossed(read, folds, by_head)
-        found.append(
-            Way(
-                name=f"a head on {base.name} and {encoder}", told=told, fit=by_head, chances=chances
-            )
-        )
+        add("head", f"a head on {base.name} and {encoder}", told, by_head)
     return found
+
+
+def _by_line(read: ReadPairs, rows: Ids) -> FittedPairs | None:
+    """What the matcher says and the cosine, three numbers."""
+    if read.compared is None:
+        return None
+    some, gold = read.compared.some(rows), read.gold[rows]
+    head = fit_pair_line(some, gold, num_labels=len(read.labels))
+    if head is None:
+        return None
+    return FittedPairs(scaling=_scaling(head.logits(some), gold), head=head)
 
 
 def _by_head(read: ReadPairs, rows: Ids, seed: int) -> FittedPairs | None:
@@ -199,7 +219,7 @@ def _by_head(read: ReadPairs, rows: Ids, seed: int) -> FittedPairs | None:
         num_labels=len(read.labels),
         seed=seed,
     )
-    if found is None:
+    if found is None or found.search is None:
         return None
     logits = found.search.logits.astype(np.float32)
     return FittedPairs(scaling=_scaling(logits, gold[found.search.held]), head=found)
@@ -301,23 +321,33 @@ def _figures(name: str, chances: Floats, gold: Ids) -> dict[str, str | float]:
     }
 
 
-def _best(tried: Sequence[dict[str, str | float]], is_right: Sequence[NDArray[np.bool_]]) -> int:
-    """The place of what is kept, from the simplest way to the one with a second model.
+def best_way(
+    kinds: Sequence[WayKind],
+    tried: Sequence[dict[str, str | float]],
+    is_right: Sequence[NDArray[np.bool_]],
+) -> int:
+    """The place of what is kept, from the simplest way to the one with most numbers.
 
-    A fit of probabilities is kept where it answers no fewer rows rightly, and means them more
-    truly. A head has to be right more often as well, by `MARGIN` of the standard error of the gain.
+    With few rows, or without a cosine, the matcher as it is stands against each of the others in
+    turn. With `PLENTY` of them it is both together, which neither of the two beats by more than
+    noise; the matcher alone takes its place where it does as well. Whatever else is to take the
+    place of what stands has to be right more often, by `MARGIN` of the standard error of the gain.
 
     Args:
+        kinds: What the ways are.
         tried: Figures of each way.
         is_right: Which rows each of them answers rightly.
     """
-    kept = 0
-    for place, each in enumerate(tried[1:], 1):
+    has_plenty = "both" in kinds and len(is_right[0]) >= PLENTY
+    kept = kinds.index("both") if has_plenty or "untouched" not in kinds else 0
+    for place, kind in enumerate(kinds):
         more = int((is_right[place] & ~is_right[kept]).sum())
         fewer = int((is_right[kept] & ~is_right[place]).sum())
-        least = MARGIN * (more + fewer) ** 0.5
-        is_enough = more - fewer > least if place == HEAD else more >= fewer
-        if is_enough and float(each["loss"]) < float(tried[kept]["loss"]):
+        if place == kept:
+            continue
+        may_tie = kind in ("untouched", "fitted")
+        is_enough = more >= fewer if may_tie else more - fewer > MARGIN * (more + fewer) ** 0.5
+        if is_enough and float(tried[place]["loss"]) < float(tried[kept]["loss"]):
             kept = place
     return kept
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from softquery.errors import ConfigError
 from softquery.files.data_frames import given_rows
+from softquery.recipes.few_labels import TuningRule
 from softquery.running.callbacks import Callback, Watched
 from softquery.running.spreadsheet.sheet import output_of
 from softquery.running.spreadsheet.sheet_options import TASKS, SheetOptions
@@ -26,6 +27,7 @@ def train(
     dev: Rows | None = None,
     init: str | PathLike[str] | None = None,
     seed: int = 1,
+    tuning: TuningRule = "never",
     resume: bool = False,
     say: Callable[[str], None] = lambda line: None,
     callbacks: Sequence[Callback] = (),
@@ -42,6 +44,8 @@ def train(
         dev: Rows to measure on; by default some are held out.
         init: The bundle to stand on or to start from, instead of the shipped one.
         seed: Of the split and the folds.
+        tuning: `"where-it-pays"` tries, for classes, to fine-tune the sentence encoder by the
+            labels, and keeps that where cross-validation says so; it takes a minute, and torch.
         resume: Go on with the interrupted run in `OUTPUT.partial`.
         say: Receives what was found and what happens, a line at a time.
         callbacks: Told of every setting that is tried; one that returns True ends the search.
@@ -59,6 +63,11 @@ def train(
         given_rows(data)
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ConfigError(f"seed must be a whole number, got {seed!r:.40}")
+    if tuning not in get_args(TuningRule):
+        known = " or ".join(get_args(TuningRule))
+        raise ConfigError(f"tuning must be {known}, got {tuning!r:.40}")
+    if tuning != "never" and task != "classify":
+        raise ConfigError(f"tuning is for classify; a {task} run keeps what it stands on as it is")
     if not isinstance(init, (str, PathLike, type(None))):
         raise ConfigError(f"init must be the name or the folder of a model, got {init!r:.40}")
     place = output_of(data) if output is None else Path(output)
@@ -78,6 +87,7 @@ def train(
                 rename=columns,
                 init=init,
                 seed=seed,
+                tuning=tuning,
                 resume=resume,
             )
         )

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from softquery.recipes.few_labels import TuningRule
 from softquery.running.run_options import Say
 from softquery.running.spreadsheet.held_out import HeldOut
 from softquery.running.spreadsheet.sheet import Given
@@ -35,6 +36,8 @@ class SheetOptions:
     init: str | PathLike[str] | None = None
     """What to stand on, or to start from."""
     seed: int = 1
+    tuning: TuningRule = "never"
+    """Of classes: whether the sentence encoder is fine-tuned where that pays."""
     resume: bool = False
 
 

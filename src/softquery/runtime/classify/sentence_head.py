@@ -178,7 +178,7 @@ class WindowedVectors:
 
     def of(self, texts: Sequence[Sequence[int]]) -> Floats:
         """Vectors [N, D] of length one."""
-        windows = [self._windows(text) for text in texts]
+        windows = [self.windows(text) for text in texts]
         parts = [part for some in windows for part in some]
         if not parts:
             return np.empty((0, self.encoder.output_size), dtype=np.float32)
@@ -188,7 +188,8 @@ class WindowedVectors:
         starts = np.cumsum([0, *(len(some) for some in windows[:-1])])
         return of_length_one(np.add.reduceat(found, starts, axis=0))
 
-    def _windows(self, ids: Sequence[int]) -> list[tuple[int, ...]]:
+    def windows(self, ids: Sequence[int]) -> list[tuple[int, ...]]:
+        """The parts of a text that are read at a time, marks around each where there are any."""
         size = self.window - 2 if self.has_marks else self.window
         words = self.words(ids)
         parts = [tuple(words[start : start + size]) for start in range(0, len(words), size)] or [()]

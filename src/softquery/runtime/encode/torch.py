@@ -28,6 +28,7 @@ class TorchEncodeBackend:
     ) -> None:
         self._torch = TorchModel(lambda: load_encoder_model(bundle), device, threads)
         self.model, self.name = self._torch.module, self._torch.name
+        self.device = self._torch.device
         self.output_size = int(self._run([[0]]).shape[1])
 
     def vectors(self, sentences: Ids) -> Floats:

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from softquery import __version__
-from softquery.bundle import Card, CardData, make_card
+from softquery.bundle import RECORDS, Card, CardData, make_card, read_bundle
 from softquery.bundle.vectors import KIND, write_vector_bundle
-from softquery.errors import InputError
-from softquery.files import read_vectors_and_ngrams, write_vectors
+from softquery.errors import BundleError, InputError
+from softquery.files import VectorTable, read_vectors_and_ngrams, write_vectors
 from softquery.files.fasttext_files import FastTextVectors
 from softquery.files.vector_files import Form, OnBad
-from softquery.runtime.vectors.model import WordVectors, file_text
+from softquery.runtime.fit_checks import fitting_pipeline
+from softquery.runtime.kinds import check_kind
+from softquery.runtime.vectors.model import WordVectors, file_text, vectors_of
+from softquery.zoo import resolve
 
 
 def import_vectors(
@@ -75,12 +78,69 @@ def _parts(facts: dict[str, int], found: FastTextVectors | None) -> dict[str, An
     }
 
 
-def export_vectors(vectors: WordVectors, path: str | PathLike[str], *, form: Form) -> None:
+def export_vectors(
+    vectors: WordVectors, path: str | PathLike[str], *, form: Form, num_words: int | None = None
+) -> int:
     """Write vectors in a form that gensim, GloVe's and word2vec's own tools read.
 
     Args:
         vectors: What to write; n-grams have no place in these forms and stay behind.
         path: The file; an ending in .gz, .xz or .bz2 compresses it.
         form: `"glove"`, `"word2vec"` or `"word2vec-binary"`.
+        num_words: How many words to write, the most frequent ones; all by default.
+
+    Returns:
+        How many words were written.
     """
-    write_vectors(fspath(path), vectors.vectors, form=form)
+    table = vectors.vectors
+    some = VectorTable(table.words[:num_words], table.matrix[:num_words])
+    write_vectors(fspath(path), some, form=form)
+    return len(some.words)
+
+
+def shrink_vectors(
+    name_or_path: str | PathLike[str], output: str | PathLike[str], *, num_words: int | None = None
+) -> int:
+    """Write the most frequent words of a bundle as int8, a quarter of the size, as another bundle.
+
+    Args:
+        name_or_path: A bundle of word vectors.
+        output: The bundle to write; it must not exist.
+        num_words: How many words to keep; all by default.
+
+    Returns:
+        How many words were kept.
+
+    Raises:
+        BundleError: It is no bundle of word vectors, or its words are made of n-grams.
+    """
+    target = Path(output)
+    if target.exists():
+        raise InputError("already exists; name another --output", source=target)
+    bundle = read_bundle(resolve(name_or_path))
+    check_kind(bundle, KIND)
+    opened = vectors_of(bundle)
+    if opened.subwords is not None:
+        raise BundleError(
+            f"{bundle.path}: its words are made of n-grams, which int8 has no form for"
+        )
+    words, matrix = opened.words[:num_words], opened.vectors.matrix[:num_words]
+    model, counts = bundle.config.model, bundle.read_weights().get("counts")
+    if counts is not None:
+        places = {word: place for place, word in enumerate(fitting_pipeline(bundle).vocabulary())}
+        counts = np.asarray(counts, dtype=np.int64)[[places[word] for word in words]]
+    records = bundle.path / RECORDS
+    write_vector_bundle(
+        target,
+        words=words,
+        matrix=matrix,
+        text=opened.text,
+        model=model,
+        library_version=__version__,
+        metrics={**bundle.metrics, "kept": {"words": len(words), "of": len(opened.words)}},
+        card=bundle.card.replace(f"\n# {bundle.path.name}\n", f"\n# {target.name}\n", 1),
+        counts=counts,
+        storage="int8",
+        records=records if records.is_dir() else None,
+    )
+    return len(words)

@@ -23,6 +23,7 @@ from softquery.measure.word_scores import AnalogyScore, answer_analogies, princi
 from softquery.runtime.call_checks import listed_texts, whole_number
 from softquery.runtime.fit_checks import fitting_pipeline
 from softquery.runtime.given_texts import Advance, Texts, matrix_of
+from softquery.runtime.graph_weights import dequantised, kept
 from softquery.runtime.kinds import check_kind
 from softquery.runtime.opened_by import opened_by
 from softquery.text import TextConfig, ngram_buckets, normalise, reserved_tokens
@@ -281,16 +282,19 @@ def vectors_of(bundle: Bundle) -> WordVectors:
         raise BundleError(
             f"{bundle.weights_path}: expected vectors of shape {list(shape)}, found {found}"
         )
-    table = np.asarray(matrix, dtype=np.float32)
+    try:
+        table = np.asarray(dequantised(kept(weights, KIND))[KIND], dtype=np.float32)
+    except BundleError as error:
+        raise BundleError(f"{bundle.weights_path}: {error}") from None
     if not np.isfinite(table).all():
         raise BundleError(f"{bundle.weights_path}: vectors holds a number that is not finite")
     vocabulary = pipeline.vocabulary()
     # Reserved tokens are words only where the corpus had them.
     num_reserved = len(reserved_tokens(pipeline.config.unit))
-    kept = [
+    there = [
         place for place in range(len(table)) if place >= num_reserved or bool(table[place].any())
     ]
-    vectors = VectorTable([vocabulary[place] for place in kept], table[kept])
+    vectors = VectorTable([vocabulary[place] for place in there], table[there])
     return WordVectors(vectors, text=pipeline.config, subwords=_subwords(bundle, weights))
 
 
