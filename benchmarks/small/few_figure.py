@@ -26,8 +26,8 @@ TITLES = {
     "minilm-cv": "MiniLM or SimBERT-tiny, C by cross-validation",
 }
 SLOW = {
-    "classify-tuned": "classify-tuned (2 or 3 samples)",
-    "setfit": "SetFit's recipe on MiniLM (2 samples)",
+    "classify-tuned": "classify-tuned (1 to 3 samples)",
+    "setfit": "SetFit's recipe on MiniLM (1 or 2 samples)",
 }
 """What was run on few samples alone; it stands in every panel that has it."""
 Means = Mapping[tuple[str, int], Mapping[str, list[float]]]
@@ -52,7 +52,13 @@ def draw(
     matplotlib.rcParams["svg.hashsalt"] = path.name  # equal figures are equal files
     matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
+    slow = {
+        name: title
+        for name, title in SLOW.items()
+        if any(each.get(name) for each in means.values())
+    }
     figure = Figure(figsize=(11, 6.4), layout="constrained")
     panels = figure.subplots(len(sets), max(map(len, sets.values())), sharex=True)
     for line, (chinese, names) in zip(panels, sets.items(), strict=True):
@@ -60,7 +66,7 @@ def draw(
             found = {rows: each for (key, rows), each in sorted(means.items()) if key == name}
             for contestant in names_of(chinese):
                 _draw_one(panel, contestant, found, TITLES.get(contestant))
-            for contestant, title in SLOW.items():
+            for contestant, title in slow.items():
                 _draw_one(panel, contestant, found, title)
             panel.set_title(name, fontsize=10)
             panel.set_xscale("log")
@@ -73,8 +79,9 @@ def draw(
         panel.set_xlabel("labelled rows")
     handles, labels = panels[0][0].get_legend_handles_labels()
     # A column for each kind of contestant; what trains an encoder stands under ours.
-    order = [0, 7, 8, *range(1, 7)]
-    handles, labels = ([each[place] for place in order] for each in (handles, labels))
+    blank = [Line2D([], [], linestyle="")] * (len(SLOW) - len(slow))
+    handles = [handles[0], *handles[7:], *blank, *handles[1:7]]
+    labels = [labels[0], *labels[7:], *(" " for _ in blank), *labels[1:7]]
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
     figure.savefig(path, metadata={"Date": None})
 

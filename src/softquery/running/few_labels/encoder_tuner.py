@@ -69,7 +69,7 @@ class EncoderTuner:
                 for group in optimizer.param_groups:
                     group["lr"] = self._settings.lr * rate_share(step, num_steps)
                 optimizer.zero_grad()
-                found.backward()
+                found.backward()  # type: ignore[no-untyped-call]
                 nn.utils.clip_grad_norm_(self._bending(), LARGEST_NORM)
                 optimizer.step()
         self._model.eval()

@@ -4,6 +4,7 @@ Every fold is answered by an encoder that was tuned without it, and by a head on
 torch for the tuning; what comes of it is exported, and needs none.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,7 +54,7 @@ class TuningTrial:
         How likely they are is not asked: vectors that were bent are surer than they may be, which
         the temperature mends only in the mean.
         """
-        return self.more - self.fewer > MARGIN * (self.more + self.fewer) ** 0.5
+        return self.more - self.fewer > MARGIN * math.sqrt(self.more + self.fewer)
 
     @classmethod
     def of(cls, frozen: HeadSearch, tuned: HeadSearch, gold: Ids) -> "TuningTrial":

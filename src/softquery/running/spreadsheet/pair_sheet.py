@@ -329,7 +329,8 @@ def best_way(
     """The place of what is kept, from the simplest way to the one with most numbers.
 
     With few rows, or without a cosine, the matcher as it is stands against each of the others in
-    turn. With `PLENTY` of them it is both together, which neither of the two beats by more than
+    turn, but both together: choosing among one more way costs more there than it brings. With
+    `PLENTY` of them it is both together, which neither of the two beats by more than
     noise; the matcher alone takes its place where it does as well. Whatever else is to take the
     place of what stands has to be right more often, by `MARGIN` of the standard error of the gain.
 
@@ -343,7 +344,7 @@ def best_way(
     for place, kind in enumerate(kinds):
         more = int((is_right[place] & ~is_right[kept]).sum())
         fewer = int((is_right[kept] & ~is_right[place]).sum())
-        if place == kept:
+        if place == kept or (kind == "both" and not has_plenty):
             continue
         may_tie = kind in ("untouched", "fitted")
         is_enough = more >= fewer if may_tie else more - fewer > MARGIN * (more + fewer) ** 0.5
