@@ -97,7 +97,7 @@ class Cells:
             return [""] * len(rows)
         places = np.asarray(rows, dtype=np.int64) * len(self.columns) + self.columns.index(column)
         starts, ends = self._bounds[places].tolist(), self._bounds[places + 1].tolist()
-        content = memoryview(self._texts)
+        content = self._texts.data
         return [str(content[start:end], "utf-8") for start, end in zip(starts, ends, strict=True)]
 
     def row(self, row: int) -> dict[str, str]:
