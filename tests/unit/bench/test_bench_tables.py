@@ -249,6 +249,15 @@ def published() -> Iterator[Told]:
         yield Told(f"| {row['set']} | `{row['recipe']}`", [*cells, interval(row["interval"])])
 
 
+def few_chinese_pairs() -> Iterator[Told]:
+    for row in lines("match/cross_encoders_zh.jsonl"):
+        dev, training = row["dev"], row["training"]
+        yield Told(f"(`{row['name']}`)", [
+            rounded(dev["accuracy"], 1), interval(dev["accuracy_interval"]),
+            rounded(dev["auc"], 3, 1), str(training["epochs"]),
+        ])  # fmt: skip
+
+
 PAGES = {
     "bert/README.md": (masks, fine_tuned),
     "probes/README.md": (probed,),
@@ -260,7 +269,7 @@ PAGES = {
     "generate/couplets.md": (couplets,),
     "generate/README.md": (translated,),
     "word2vec/README.md": (beside_gensim,),
-    "match/README.md": (raced, yardsticks, widths),
+    "match/README.md": (raced, yardsticks, widths, few_chinese_pairs),
     "small/README.md": (small, tuned),
     "published/README.md": (published,),
 }
@@ -290,6 +299,15 @@ def test_the_guide_on_masks_says_what_was_found():
     guide = (ROOT / "docs/bert-tasks.md").read_text("utf-8")
     first, five = (f"{rounded(row[each], 1)} %" for each in ("top_1", "top_5"))
     assert f"first answer is right for {first}, one of its first five for {five}" in guide
+
+
+def test_the_pages_on_bert_say_what_few_chinese_pairs_gave():
+    rows = {row["name"]: row for row in lines("match/cross_encoders_zh.jsonl")}
+    assert "esim-bq" in rows
+    for page in ("docs/esim-against-bert.md", "docs/zh/esim-against-bert.md"):
+        text = (ROOT / page).read_text("utf-8")
+        for row in rows.values():
+            assert rounded(row["dev"]["accuracy"], 1) in text, (page, row["name"])
 
 
 def test_the_page_on_translators_says_what_became_of_the_small_one():
