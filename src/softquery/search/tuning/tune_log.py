@@ -48,15 +48,16 @@ def tune_by_log(
     """Tune an index that this process is writing, or that it only looks at.
 
     Raises:
+        ConfigError: The index has no learned score.
         InputError: There are too few queries.
     """
     settings = store.manifest.settings
-    if settings.score != LEARNED:
-        message = "a log tells of learned scores alone, which this index lacks; tune it with labels"
-        raise ConfigError(f"{store.folder}: {message}")
     offset = shipped_score().log
     aim = chosen_aim(settings, options.aim)
     asked, notes = logged_queries(index, rows)
+    if settings.score != LEARNED:
+        message = "a log tells of learned scores alone, which this index lacks; tune it with labels"
+        raise ConfigError(f"{store.folder}: {message}")
     notes.append(
         "nobody says what answers these queries: precision is what their scores let expect, and "
         "labels alone measure it"
