@@ -23,7 +23,7 @@ from softquery.search import Index, IndexSettings
 from softquery.search.score.index_facts import IndexFacts
 from softquery.search.score.signals import Signals
 
-PER_ROW = ("cosine", "centred", "words", "matcher", "answer")
+PER_ROW = ("cosine", "centred", "alike", "words", "matcher", "answer")
 PER_QUERY = ("query_length", "query_mean", "chinese")
 FACTS = ("num_rows", "near", "mean", "spread", "same_answer")
 MATCHERS = {"en": "match-en", "zh": "match-zh"}

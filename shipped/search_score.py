@@ -4,6 +4,8 @@ r"""Fits the score of search, and judges it on sets that it has not seen.
     python shipped/score_records.py DATA zh.npz --language zh --vectors embed-zh
     python shipped/search_score.py en.npz zh.npz --left-out left_out --judged judged.json \
         --output src/softquery/search/score/row_score.json
+    python shipped/score_logs.py en.npz zh.npz --left-out left_out \
+        --score src/softquery/search/score/row_score.json
 
 There are two sets of weights: for indexes with several phrasings of an answer, and for such as have
 one row for every answer, of which both have their own cases to learn from.
@@ -33,7 +35,14 @@ from softquery.search.aims import AimCurve
 from softquery.search.query.first_cut import filled, num_compared, predicted_log_odds
 from softquery.search.query.retrieval import SearchOptions
 from softquery.search.query.stages import RERANK, STAGES, VECTORS, WORDS, Stages, shown_stages
-from softquery.search.score.features import CIRCUMSTANCES, EVIDENCE, SUMS, circumstances_of
+from softquery.search.score.features import (
+    AMONG_PHRASINGS,
+    CIRCUMSTANCES,
+    EVIDENCE,
+    SUMS,
+    circumstances_of,
+)
+from softquery.search.score.log_offset import no_offset
 from softquery.search.score.row_score import (
     KINDS,
     PHRASED,
@@ -50,9 +59,13 @@ SUBSETS: tuple[Stages, ...] = tuple(
     chain.from_iterable(combinations(STAGES, size) for size in (3, 2, 1))
 )
 STAGE_OF = {
-    "cosine": VECTORS, "centred": VECTORS, "query_mean": VECTORS, "words": WORDS,
-    "matcher": RERANK,
+    "cosine": VECTORS, "centred": VECTORS, "kinship": VECTORS,
+    "query_mean": VECTORS, "words": WORDS, "matcher": RERANK,
 }  # fmt: skip
+RECORDED = {
+    "cosine": VECTORS, "centred": VECTORS, "alike": VECTORS, "words": WORDS, "matcher": RERANK,
+}  # fmt: skip
+"""The stage that each of these was recorded of."""
 LEARNED_UNANSWERABLE, UNANSWERABLE, ONE_ROW, DOUBTFUL = 3.0, 0.3, 0.5, 0.3
 """What a query counts beside one that has an answer: one without, to trust, which must tell the two
 apart, and to calibration, where they are to be about a tenth of all; any query of an
@@ -87,8 +100,8 @@ def with_stages(each: Record, stages: Stages) -> Record:
         return replace(each, signals=first_cut(signals))
     missing = {
         name: np.full(len(signals), np.nan)
-        for name, stage in STAGE_OF.items()
-        if stage not in stages and name in EVIDENCE
+        for name, stage in RECORDED.items()
+        if stage not in stages
     }
     found = replace(each, signals=replace(signals, **missing))
     return _rows(found, signals.words > 0) if stages in ((WORDS,), (WORDS, RERANK)) else found
@@ -118,14 +131,20 @@ def columns_of(stages: Stages, kind: str = "") -> tuple[list[str], list[str]]:
         [name for name in names if STAGE_OF.get(name, stages[0]) in stages]
         for names in (EVIDENCE, CIRCUMSTANCES)
     ]
-    return known[0], [name for name in known[1] if name != NOT_OF.get(kind)]
+    evidence = [name for name in known[0] if kind != "single" or name not in AMONG_PHRASINGS]
+    return evidence, [name for name in known[1] if name != NOT_OF.get(kind)]
 
 
 def of_kind(table: Table, stages: Stages, kind: str) -> Table:
-    """A table with the circumstances that a kind of index uses."""
-    every, used = columns_of(stages)[1], columns_of(stages, kind)[1]
+    """A table with the evidence and the circumstances that a kind of index uses."""
+    evidence, circumstances = (
+        [every.index(name) for name in used]
+        for every, used in zip(columns_of(stages), columns_of(stages, kind), strict=True)
+    )
     return replace(
-        table, circumstances=table.circumstances[:, [every.index(name) for name in used]]
+        table,
+        evidence=table.evidence[:, :, evidence],
+        circumstances=table.circumstances[:, circumstances],
     )
 
 
@@ -309,8 +328,8 @@ def fit_all(records: Sequence[Record], folder: Path) -> RowScore:
         every[name] = calibrated(fits[None], stages, totals, table, records)
         print(f"{name}: {every[name].single.evidence}", flush=True)
     for set_name, fold in fold_of.items():
-        write_score(folder / f"{set_name}.json", RowScore(own[fold]))
-    return RowScore(every)
+        write_score(folder / f"{set_name}.json", RowScore(own[fold], no_offset()))
+    return RowScore(every, no_offset())
 
 
 def _chosen(records: Sequence[Record], chosen: np.ndarray) -> list[Record]:

@@ -97,6 +97,8 @@ COMPOSED_TEXTS = (
     "adds to {answer}",
     "surely better: {gains}",
     "not surely better: {gains}",
+    "the threshold surely differs: {change}",
+    "the threshold may stay: {change}",
     "layer {layer}, head {head}",
     "{number} vector of {width} numbers",
     "{number} vectors of {width} numbers",

@@ -606,7 +606,7 @@ TUNE = [
     Case(
         title="neither `--queries` nor `--undo`",
         command="tune faq.sq",
-        said="name the labelled queries with --queries, or --undo a tuning",
+        said="name the queries with --queries, or --undo a tuning",
     ),
     Case(
         title="both",
@@ -648,6 +648,28 @@ TUNE = [
         title="queries and nothing else",
         command=TUNED,
         damage=file("labelled.tsv", "query\nhow many men\n"),
+        said="labelled.tsv: a log needs at least 20 different queries that the index reads, found "
+        "1 different query",
+        left="the index as it was",
+    ),
+    Case(
+        title="a log of one query, asked a thousand times",
+        command="tune faq.sq --queries log.txt",
+        damage=file("log.txt", "how many men\n" * 1000),
+        said="log.txt: a log needs at least 20 different queries that the index reads, found "
+        "1 different query",
+        left="the index as it was",
+    ),
+    Case(
+        title="an empty log",
+        command="tune faq.sq --queries log.txt",
+        damage=file("log.txt", ""),
+        said="log.txt: is empty",
+    ),
+    Case(
+        title="what was shown, and not what was chosen",
+        command=TUNED,
+        damage=file("labelled.tsv", "query\tshown\nhow many men\t1|2\n"),
         said="labelled.tsv: expected a column doc, or shown and chosen, found neither",
         left="the index as it was",
     ),

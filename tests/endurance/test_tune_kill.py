@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from softquery import Index
 from softquery.files import read_rows
 
@@ -14,18 +16,21 @@ FAQ = "examples/shop_faq.csv"
 QUERIES = "examples/shop_queries_en.tsv"
 
 
-def test_every_kill_leaves_the_old_index_or_the_new_one(tmp_path):
+@pytest.mark.parametrize("is_labelled", [True, False])
+def test_every_kill_leaves_the_old_index_or_the_new_one(is_labelled, tmp_path):
     place = tmp_path / "faq.sq"
     columns = {"question": "question_en", "answer": "answer_en"}
     Index.build(FAQ, place, model="match-en", columns=columns)
-    queries = [row.values["query"] for row in read_rows(QUERIES, columns=("query",))][:5]
+    asked = [row.values["query"] for row in read_rows(QUERIES, columns=("query",))]
+    (tmp_path / "log.txt").write_text("\n".join(asked), encoding="utf-8")
+    queries = asked[:5]
 
     def answers() -> list[list[float]]:
         index = Index.open(place)
         return [[hit["score"] for hit in index.search(each, min_score=0.0)] for each in queries]
 
     command = [sys.executable, "-m", "softquery", "tune", str(place)]
-    tune = [*command, "--queries", QUERIES, "--force"]
+    tune = [*command, "--queries", QUERIES if is_labelled else str(tmp_path / "log.txt"), "--force"]
     before, start = answers(), time.perf_counter()
     subprocess.run(tune, check=True, stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - start

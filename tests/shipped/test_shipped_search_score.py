@@ -50,6 +50,7 @@ def toy_records(seed: int = 1, count: int = 60) -> list[Record]:
                 matcher=draw.normal(0, 1, 6),
                 answer=np.arange(6),
                 centred=cosine - 0.2,
+                alike=np.zeros(6),
                 query_length=int(draw.integers(5, 50)),
                 query_mean=0.2,
                 chinese=0.0,

@@ -399,8 +399,8 @@ def _tuning(built: "IndexView") -> dict[str, Any] | None:
     tuning = built.tuning
     if tuning is None:
         return None
-    names = ("first_answer", "answered_rightly", "net")
-    gains = {name: tuning.figures[name].gain for name in names}
+    names = ("first_answer", "answered_rightly", "net", "threshold")
+    gains = {name: tuning.figures[name].gain for name in names if name in tuning.figures}
     return {
         "queries": tuning.num_queries,
         "from": tuning.kind,
@@ -412,8 +412,10 @@ def _tuning(built: "IndexView") -> dict[str, Any] | None:
 def _shown_tuning(tuned: dict[str, Any] | None) -> str:
     if tuned is None:
         return localised("no")
-    gain = tuned["gain"]["net"]
     queries = counted(tuned["queries"], "query", "queries")
+    if "net" not in tuned["gain"]:
+        return localised(f"by a log of {queries}")
+    gain = tuned["gain"]["net"]
     return localised(f"on {queries}; right less wrong answers {gain:+.3f}")
 
 

@@ -12,6 +12,9 @@ from softquery.cli.terminal.shared_options import AllThreads, AsJson, parse_rena
 from softquery.errors import ConfigError
 from softquery.language import localised
 
+LOG = "log"
+"""The kind of a tuning by queries alone."""
+
 if TYPE_CHECKING:
     from softquery.search import Index, LanguageIndex, TuneReport
 
@@ -24,6 +27,9 @@ FIGURES = {
     "unanswerable_answered": "answered, of those without one",
     "net": "right answers less wrong ones, per query",
     "loss": "loss of the score, in nats",
+    "threshold": "score that an answer needs",
+    "answered": "answered, of all queries",
+    "expected_precision": "right, of the answers given, as scores let expect",
 }
 
 
@@ -33,7 +39,7 @@ def tune(
         Path | None,
         typer.Option(
             help="Queries with what answers them: query, doc, relevance; or a log of clicks: "
-            "query, shown, chosen."
+            "query, shown, chosen; or queries alone, such as a .txt of one per line."
         ),
     ] = None,
     aim: Annotated[
@@ -55,11 +61,12 @@ def tune(
     threads: AllThreads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit an index to queries whose answers are known: its score and its threshold.
+    """Fit an index to the queries that it is asked: its score and its threshold.
 
     A few dozen queries are enough to begin with; a few hundred are better. `doc` is the id or the
     question of a row that answers the query, and is empty where none does. Of a log of clicks,
-    `shown` holds ids in the order in which they were shown, `chosen` one of them or nothing.
+    `shown` holds ids in the order in which they were shown, `chosen` one of them or nothing. Of
+    queries alone, the threshold follows what their scores let expect.
 
     First the gain is measured on queries that were left out (cross-validation), and printed with
     its 95 % interval. Where it is not surely better, nothing is changed, unless --force is given.
@@ -74,7 +81,7 @@ def tune(
         _tell_undone(opened, as_json)
         return
     if queries is None:
-        raise ConfigError("name the labelled queries with --queries, or --undo a tuning")
+        raise ConfigError("name the queries with --queries, or --undo a tuning")
     opened = Index.open(index, threads=threads)
     if isinstance(opened, LanguageIndex):
         given = {"columns": parse_rename(columns), "aim": aim, "force": force, "dry_run": dry_run}
@@ -132,9 +139,11 @@ def _show(report: "TuneReport", title: str) -> None:
             "" if found.low is None else span(f"{found.low:+.3f}", f"{found.high:+.3f}"),
         )
         for name, shown in FIGURES.items()
-        if (found := report.figures[name]).before is not None or found.after is not None
+        if (found := report.figures.get(name)) is not None
+        and (found.before is not None or found.after is not None)
     ]
-    heads = ("by cross-validation", "before", "after", "gain", "95 % interval")
+    way = "by cross-validation" if report.kind != LOG else "by the log"
+    heads = (way, "before", "after", "gain", "95 % interval")
     print_table(title, heads, rows)
     for line in report.notes:
         note(line)

@@ -312,7 +312,7 @@ class Index(IndexView):
         advance: Advance = lambda done: None,
         announce: Callable[[TuneReport], object] = lambda report: None,
     ) -> TuneReport:
-        """Fit score and threshold to queries whose answers are known.
+        """Fit score and threshold to queries: those whose answers are known, or a log alone.
 
         What the tuning gains is measured by cross-validation. Where that is not surely better, the
         index stays as it is. Tuning once more begins again from the shipped score.
@@ -320,7 +320,7 @@ class Index(IndexView):
         Args:
             queries: A file or an iterable of mappings with `query` and `doc`, the id or question of
                 a row that answers it or nothing, and optionally `relevance`; or a log of clicks
-                with `query`, `shown` and `chosen`.
+                with `query`, `shown` and `chosen`; or queries alone, which move the threshold.
             columns: Our column names mapped to those of the file.
             aim: What the threshold is for, such as `"coverage=0.8"`; the index's own by default.
             force: Whether to change the index also where that is not surely better.
@@ -332,7 +332,8 @@ class Index(IndexView):
             InputError: A row is bad or names rows that the index lacks, there are too few, or
                 another process writes the index.
         """
-        from softquery.search.tuning.tune_index import TuneOptions, tune_index
+        from softquery.search.tuning.tune_index import tune_index
+        from softquery.search.tuning.tune_options import TuneOptions
 
         rows = read_tune_rows(queries, columns)
         options = TuneOptions(

@@ -262,7 +262,7 @@ def test_what_cannot_be_learned_from(plain):
     assert refused(plain, both).endswith("has an answer in one row and none in row 1")
     graded = [{**good[0], "relevance": "1"}, {**good[0], "relevance": "0.0"}]
     assert refused(plain, graded) == "doc 'r0' has relevance 0.0, and 1 in row 1"
-    only = [{"query": row["query"]} for row in good]
+    only = [{"query": row["query"], "shown": "r1"} for row in good]
     assert refused(plain, only) == "expected a column doc, or shown and chosen, found neither"
     every = [{**row, "shown": "r1", "chosen": "r1"} for row in good]
     assert refused(plain, every) == "expected a column doc, or shown and chosen, found both"

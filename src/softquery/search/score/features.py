@@ -14,8 +14,11 @@ from softquery.search.score.index_facts import FEW
 from softquery.search.score.signals import Signals
 
 Floats = NDArray[np.float64]
-EVIDENCE = ("cosine", "centred", "words", "matcher")
-"""For each row; a stage that is left out says nothing."""
+EVIDENCE = ("cosine", "centred", "words", "matcher", "kinship", "voices")
+"""For each row; a stage that is left out says nothing. The last two are beside the row for which
+they are highest: they order rows, and raise no score of a query that none of them answers."""
+AMONG_PHRASINGS = ("kinship", "voices")
+"""What is evidence only where answers have several rows."""
 CIRCUMSTANCES = (
     "query_mean", "query_length", "rows", "near", "mean", "spread", "same_answer", "chinese",
 )  # fmt: skip

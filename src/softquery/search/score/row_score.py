@@ -27,10 +27,11 @@ from softquery.search.score.features import (
     levels_of,
     shares_of,
 )
+from softquery.search.score.log_offset import LogOffset, offset_from
 from softquery.search.score.signals import Signals
 
 Floats = NDArray[np.float64]
-FORMAT = 3
+FORMAT = 4
 SCORE_FILE = Path(__file__).with_name("row_score.json")
 COLUMNS = (*EVIDENCE, *SUMS, *CIRCUMSTANCES)
 """What a score may weigh."""
@@ -120,9 +121,11 @@ class RowScore:
 
     Attributes:
         by_stages: By the stages that are used, as they are typed.
+        log: What unlabelled queries tell of scores by all stages.
     """
 
     by_stages: Mapping[str, StageScore]
+    log: LogOffset
 
     def of(self, signals: Signals, stages: Stages) -> Floats:
         """How likely each row is to answer the query: [N]."""
@@ -167,7 +170,7 @@ def _weights_from(data: Mapping[str, Any]) -> RowWeights:
     )
 
 
-def score_from(data: Mapping[str, Any]) -> RowScore:
+def score_from(data: Mapping[str, Any], log: Mapping[str, Any]) -> RowScore:
     """A score from what JSON holds."""
     return RowScore(
         {
@@ -176,13 +179,19 @@ def score_from(data: Mapping[str, Any]) -> RowScore:
                 curve=AimCurve(*(tuple(each[column]) for column in CURVE)),
             )
             for name, each in data.items()
-        }
+        },
+        offset_from(log),
     )
 
 
 def write_score(path: Path, score: RowScore) -> None:
     """Write a score as JSON."""
-    content = {"format": FORMAT, "columns": list(COLUMNS), "stages": score.to_dict()}
+    content = {
+        "format": FORMAT,
+        "columns": list(COLUMNS),
+        "stages": score.to_dict(),
+        "log": score.log.to_dict(),
+    }
     path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
@@ -195,7 +204,7 @@ def read_score(path: Path) -> RowScore:
     content = json.loads(path.read_text(encoding="utf-8"))
     if (content["format"], tuple(content["columns"])) != (FORMAT, COLUMNS):
         raise ValueError(f"{path} was made for other features; run shipped/search_score.py again")
-    return score_from(content["stages"])
+    return score_from(content["stages"], content["log"])
 
 
 @cache

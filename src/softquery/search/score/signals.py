@@ -27,6 +27,8 @@ class Signals:
         cosine: Of the vectors of the query and each row: [N]; NaN without that stage.
         centred: The same, seen from the centre of the index, because what all rows have in common
             tells none of them apart: [N]; NaN without that stage.
+        alike: How near the row is to the others that were found with its answer, on average: [N]; 0
+            without such, NaN without that stage.
         words: BM25, as a share of what a row could reach that has all words of the query: [N]; NaN
             without that stage.
         matcher: The log-odds of the matcher: [N]; NaN without that stage.
@@ -39,6 +41,7 @@ class Signals:
 
     cosine: Floats
     centred: Floats
+    alike: Floats
     words: Floats
     matcher: Floats
     answer: NDArray[np.int64]
@@ -49,6 +52,25 @@ class Signals:
 
     def __len__(self) -> int:
         return len(self.answer)
+
+    @property
+    def voices(self) -> Floats:
+        """The logarithm of how many rows have the answer of each, beside the most: [N].
+
+        Of the rows that were found; 0 for those of the answer that most of them have.
+        """
+        counts = np.bincount(self.answer)[self.answer].astype(np.float64)
+        found: Floats = np.log(counts / counts.max(initial=1.0))
+        return found
+
+    @property
+    def kinship(self) -> Floats:
+        """How near each row is to others with its answer, beside the row that is nearest: [N].
+
+        NaN without vectors.
+        """
+        found: Floats = self.alike - self.alike.max(initial=-1.0)
+        return found
 
 
 def gather_signals(
@@ -71,6 +93,8 @@ def gather_signals(
     """
     missing = np.full(len(places), np.nan)
     cosine, centred, words, matcher = missing, missing, missing.copy(), missing
+    alike = missing
+    answer = _answers(searched, places)
     query_mean = np.nan
     if recalled.vector is not None and places:
         rows = searched.vectors(places)
@@ -78,6 +102,7 @@ def gather_signals(
         cosine = (rows @ recalled.vector).astype(np.float64)
         centred = unit(rows - centre) @ unit(recalled.vector - centre).astype(np.float64)
         query_mean = float(np.sum(centre * recalled.vector))
+        alike = nearness(rows, answer)
     if recalled.words is not None:
         words[:] = recalled.words.of(places) / max(recalled.words.most, 1e-9)
     if probabilities is not None:
@@ -85,14 +110,32 @@ def gather_signals(
     return Signals(
         cosine=cosine,
         centred=centred,
+        alike=alike,
         words=words,
         matcher=matcher,
-        answer=_answers(searched, places),
+        answer=answer,
         query_length=len(text.strip()),
         query_mean=query_mean,
         chinese=chinese_share(text),
         facts=facts,
     )
+
+
+def nearness(rows: NDArray[np.float32], answer: NDArray[np.int64]) -> Floats:
+    """How near rows are to the others with their answer, on average; 0 without such: [N].
+
+    Args:
+        rows: Their vectors, of length one: [N, D].
+        answer: The number of each row's answer: [N].
+
+    >>> nearness(np.eye(2, dtype=np.float32)[[0, 0, 1]], np.array([0, 0, 1])).tolist()
+    [1.0, 1.0, 0.0]
+    """
+    is_same = answer[:, None] == answer
+    np.fill_diagonal(is_same, False)
+    counts = np.maximum(is_same.sum(axis=1), 1)
+    found: Floats = ((rows @ rows.T) * is_same).sum(axis=1, dtype=np.float64) / counts
+    return found
 
 
 def log_odds(probabilities: Sequence[float]) -> Floats:

@@ -1,9 +1,9 @@
-"""The files of a tuning: what was learned from labelled queries, kept in the index that it is for.
+"""The files of a tuning: what was learned from queries, kept in the index that it is for.
 
 | place | holds |
 |---|---|
 | `tunings/NAME/tuning.json` | numbers, the ids that answered each query, what was measured |
-| `tunings/NAME/vectors.bin` | the vectors of the queries, in half precision |
+| `tunings/NAME/vectors.bin` | the vectors of labelled queries, in half precision; none of a log |
 | `tunings/NAME/matcher/`, `encoder/` | models that were trained for the index, if any were |
 
 A tuning is written once, as a whole; the manifest names the one that counts.
@@ -131,7 +131,8 @@ def read_tuning(folder: Path, manifest: Manifest) -> StoredTuning | None:
         data = check_fields(read_json(path), _FIELDS, "the tuning")
     except ValueError as error:
         raise damaged(path, str(error)) from None
-    vectors = _vectors(place / VECTORS, data["vectors_crc"], len(data["relevant"]))
+    count, size = len(data["relevant"]), manifest.vector_size
+    vectors = _vectors(place / VECTORS, data["vectors_crc"], count, size)
     if vectors.shape[1] != manifest.vector_size:
         raise damaged(place / VECTORS, "its vectors are not as wide as those of the index")
     names = ("score", "curve", "relevant", "before", "report")
@@ -139,11 +140,14 @@ def read_tuning(folder: Path, manifest: Manifest) -> StoredTuning | None:
     return StoredTuning(place, score, curve, relevant, vectors, before, report)
 
 
-def _vectors(path: Path, crc: int, count: int) -> NDArray[np.float32]:
-    if not count or os.stat(path).st_size % (2 * count):
+def _vectors(path: Path, crc: int, count: int, size: int) -> NDArray[np.float32]:
+    held = os.stat(path).st_size
+    if held % (2 * count) if count else held:
         raise damaged(path, f"does not hold {count:,} vectors")
     if checksum(path) != crc:
         raise damaged(path, "its checksum differs")
+    if not count:
+        return np.zeros((0, size), dtype=np.float32)
     found = mapped(path, np.float16).reshape(count, -1).astype(np.float32)
     check_finite(path, found)
     return found

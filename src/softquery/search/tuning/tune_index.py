@@ -5,28 +5,33 @@ The index is locked all along, and changes at once at the end: its manifest then
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 
 import numpy as np
 
-from softquery import __version__
 from softquery.errors import ConfigError, InputError
 from softquery.files import Row
-from softquery.search.aims import DEFAULT_AIM, Aim, parse_aim
+from softquery.search.aims import Aim
 from softquery.search.index_view import IndexView
-from softquery.search.query.search_steps import SearchSteps, run_searches
+from softquery.search.query.search_steps import SearchSteps
 from softquery.search.query.stages import STAGES
-from softquery.search.query.thresholds import least_score
 from softquery.search.score.row_score import shipped_score
 from softquery.search.score.signals import Signals
 from softquery.search.storage.manifest import LEARNED, IndexSettings
 from softquery.search.storage.store import Store
-from softquery.search.storage.tuning_files import write_tuning
 from softquery.search.tuning.fitting import Strength, choose, fit
 from softquery.search.tuning.judged import Floats, JudgedQueries, JudgedQuery, Mask
 from softquery.search.tuning.known_answers import CLICKED, KnownAnswers, known_answers
-from softquery.search.tuning.stored_score import stored_form
+from softquery.search.tuning.logged_queries import is_log
+from softquery.search.tuning.tune_log import tune_by_log
+from softquery.search.tuning.tune_options import (
+    TuneOptions,
+    chosen_aim,
+    replaced_note,
+    store_tuning,
+    threshold_before,
+    untuned_searches,
+)
 from softquery.search.tuning.tune_report import TunedFigure, TuneReport, is_surely_better
 from softquery.search.tuning.tuned_score import SIGNALS, ScoredRows, TunedScore
 from softquery.search.tuning.tuning_gain import (
@@ -37,32 +42,7 @@ from softquery.search.tuning.tuning_gain import (
     make_folds,
 )
 
-Advance = Callable[[int], object]
-Announce = Callable[[TuneReport], object]
-AT_A_TIME = 64
-"""Searches that are made ready together."""
 MOST_QUERIES = 10_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TuneOptions:
-    """How an index is tuned.
-
-    Attributes:
-        aim: What the threshold is for; by default what it is for in the index.
-        is_forced: Whether the index changes where that is not surely better.
-        is_dry: Whether it never changes.
-        threads: Searches at a time.
-        advance: Called with the number of queries that were searched.
-        announce: Called with the report before anything is changed.
-    """
-
-    aim: str | None = None
-    is_forced: bool = False
-    is_dry: bool = False
-    threads: int = 1
-    advance: Advance = lambda done: None
-    announce: Announce = lambda report: None
 
 
 def tune_index(
@@ -73,14 +53,16 @@ def tune_index(
     Raises:
         InputError: The rows cannot be learned from.
     """
+    if is_log(rows):
+        return tune_by_log(index, store, rows, options)
     settings = store.manifest.settings
-    aim = _aim(settings, options.aim)
+    aim = chosen_aim(settings, options.aim)
     known, notes = known_answers(index, rows)
     if len(known) > MOST_QUERIES:
         message = f"tuning takes at most {MOST_QUERIES:,} different queries, found {len(known):,}"
         raise InputError(message, source=rows[0].source)
     queries = JudgedQueries(search_known(index, known, options), rescoring(settings))
-    before = _threshold_before(index, settings, aim, options.aim)
+    before = threshold_before(index, settings, aim, options.aim)
     judgement = judge(queries, aim, 0.0 if before is None else before)
     score, strength = fitted_score(queries)
     figures = figures_of(judgement)
@@ -104,7 +86,7 @@ def tune_index(
     )
     options.announce(report)
     if is_changed:
-        _store(store, score, report, aim)
+        store_tuning(store, score, report, aim)
     return report
 
 
@@ -130,13 +112,8 @@ def search_known(
     index: IndexView, known: Sequence[KnownAnswers], options: TuneOptions
 ) -> list[JudgedQuery]:
     """What the index finds for queries by its own score."""
-    remaining, found = iter(known), []
-    while part := list(islice(remaining, AT_A_TIME)):
-        searches = [index.untuned_steps(each.query) for each in part]
-        run_searches(searches, options.threads)
-        found += [_judged(each, search) for each, search in zip(part, searches, strict=True)]
-        options.advance(len(found))
-    return found
+    searches = untuned_searches(index, [each.query for each in known], options)
+    return [_judged(each, search) for each, search in zip(known, searches, strict=True)]
 
 
 def _judged(known: KnownAnswers, search: SearchSteps) -> JudgedQuery:
@@ -162,19 +139,6 @@ def fitted_score(queries: JudgedQueries) -> tuple[TunedScore, Strength]:
     correction = fit(queries.lesson(everything, everything), choice.strength)
     curve = choice.curve(queries.answerable)
     return TunedScore(correction, queries.remembered, curve), choice.strength
-
-
-def _aim(settings: IndexSettings, given: str | None) -> Aim:
-    chosen = settings.aim if given is None else given
-    return DEFAULT_AIM if chosen is None else parse_aim(chosen)
-
-
-def _threshold_before(
-    index: IndexView, settings: IndexSettings, aim: Aim, given: str | None
-) -> float | None:
-    """The threshold without tuning: that of the aim, if one was given, or the index's own."""
-    asked = aim.spelt if given is not None and settings.score == LEARNED else None
-    return least_score(settings, index.models, STAGES, asked)
 
 
 def figures_of(judgement: Judgement) -> dict[str, TunedFigure]:
@@ -224,20 +188,6 @@ def _notes(
             "surely fewer queries get a right answer than before, because fewer answers reach "
             f"{aim.spelt}; --aim names another"
         )
-    if is_changed and settings.min_score is not None:
-        notes.append(
-            f"min_score {settings.min_score:g} was for the score before and no longer counts"
-        )
+    if is_changed:
+        notes += replaced_note(settings)
     return notes
-
-
-def _store(store: Store, score: TunedScore, report: TuneReport, aim: Aim) -> None:
-    """Write the tuning, and make it that of the index."""
-    settings, before = store.manifest.settings, store.tuning
-    kept = {"min_score": settings.min_score, "aim": settings.aim}
-    if before is not None:
-        kept = {name: before.before.get(name) for name in kept}
-    content = {**stored_form(score), "before": kept, "report": report.to_dict()}
-    entry = write_tuning(store.new_tuning(), content, score.remembered.vectors, __version__)
-    settings = replace(settings, min_score=None, aim=aim.spelt)
-    store.become(replace(store.manifest, settings=settings, tuning=entry))

@@ -12,6 +12,8 @@ BETTER_LOW = ("unanswerable_answered", "loss")
 """Figures of which less is better."""
 DECISIVE = ("net", "loss")
 """Figures of which one must be surely better."""
+LOG = "log"
+"""The kind of a tuning by queries of which nobody says what answers them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,14 +53,15 @@ class TuneReport:
 
     Attributes:
         num_queries: Queries that were learned from.
-        num_answerable: Those that have an answer.
-        kind: `"labels"` or `"clicks"`.
+        num_answerable: Those that have an answer; of a log without labels, as far as it tells.
+        kind: `"labels"`, `"clicks"` or `"log"`.
         aim: What the threshold is for.
         min_score_before: The threshold before; None if every row is an answer.
         min_score: That after.
         learned: What the score has learned, in words.
-        figures: By name, each before and after.
-        is_sure: Whether it is surely better.
+        figures: By name, each before and after; of a log the threshold, both in terms of the scores
+            before, and what the scores after let expect of either.
+        is_sure: Whether it is surely better; of a log, whether the threshold surely differs.
         is_changed: Whether the index was changed.
         notes: What else has to be said.
     """
@@ -82,6 +85,10 @@ class TuneReport:
     @property
     def verdict(self) -> str:
         """One line on whether it is better, and by what."""
+        if self.kind == LOG:
+            found = self.figures["threshold"]
+            change = f"{found.gain:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+            return f"the threshold {'surely differs' if self.is_sure else 'may stay'}: {change}"
         parts = [
             f"{name} {each.gain:+.3f} ({each.low:+.3f} to {each.high:+.3f})"
             for name in DECISIVE
