@@ -25,7 +25,7 @@ from benchmarks.embed.sentence_sets import Intents, read_intents
 import softquery as sq
 from softquery.files import write_json
 
-SETS = ("vira", "stackoverflow20", "dstc11_insurance", "redwood_new")
+SETS = ("vira", "dstc11_insurance", "redwood_new")
 """Sets whose sources are in none of the texts that `embed-en` was taught by."""
 ASKED = 3_000
 

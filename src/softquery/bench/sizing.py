@@ -5,13 +5,14 @@ Every formula has a few constants, which follow from what `softquery bench rates
     match    seconds(n, w) = start + n·(a + b·w)                    bytes(n, w) = n·(c + d·w)
     index    seconds(n, w) = start + n·(a + b·w + e) + graph(n)     bytes(n, w) = n·(c + d·w)
              memory(n, w) = f + g·w + h·bytes(n, w)
-    search   seconds(n) = a + b·n                 memory(n, w) = base + bytes(n, w)
+    search   seconds(n) = a + (b + c)·n           memory(n, w) = base + bytes(n, w)
     rank     seconds(m, w) = a + m·(b + c·w)      memory = base
 
-n rows, w words per text, m candidates. e is there from 20,000 rows on, which are stored in parts
-and merged; the graph of vectors from 4,096 rows on. What it takes was measured at some sizes, each
-twice the one before. In between, its logarithm grows with that of n. Beyond, a row costs by as much
-more with every doubling as with the last one measured. Seconds are those of one core.
+n rows, w words per text, m candidates. c is there as long as a search looks at every vector, e from
+20,000 rows on, which are stored in parts and merged; the graph of vectors from 4,096 rows on. What
+it takes was measured at some sizes, each twice the one before. In between, its logarithm grows with
+that of n. Beyond, a row costs by as much more with every doubling as with the last one measured.
+Seconds are those of one core.
 """
 
 import math
@@ -24,6 +25,7 @@ from itertools import pairwise
 from softquery.bench.rates import LONG, SHORT, MeasuredCase, Rates
 from softquery.errors import ConfigError, InputError
 from softquery.search.changes.building import COMMIT_ROWS
+from softquery.search.storage.vector_scan import SCANNED_ROWS
 
 GRAPH_ROWS = 4096
 """Up to so many vectors are compared one by one."""
@@ -45,6 +47,15 @@ class PerText:
     def at(self, words: float) -> float:
         """What a text of so many words costs."""
         return max(0.0, self.base + self.per_word * words)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchLine:
+    """Seconds of a query to no row, and what each row adds by its words and by its vector."""
+
+    base: float
+    per_row: float
+    per_vector: float
 
 
 class GraphGrowth:
@@ -136,9 +147,13 @@ class Formulas:
         return start + per_byte * self.index_disk(rows, words)
 
     def search_seconds(self, rows: float) -> float:
-        """Of a query: every row with one of its words is looked at, and few of the others."""
-        base, per_row = self.search_line
-        return base + per_row * rows
+        """Of a query: every row with one of its words is looked at.
+
+        So is every vector, unless there are so many that a graph finds the nearest.
+        """
+        line = self.search_line
+        looked_at = rows if rows <= SCANNED_ROWS else 0.0
+        return line.base + line.per_row * rows + line.per_vector * looked_at
 
     def rank_seconds(self, count: float, words: float) -> float:
         """Of a query beside so many candidates that are sent with it."""
@@ -176,12 +191,15 @@ class Formulas:
         return max(0.0, (largest.seconds - once - graph) / largest.rows)
 
     @cached_property
-    def search_line(self) -> tuple[float, float]:
-        """Seconds of a query to no row, and what each row adds, which a search by words tells."""
-        few, many = self._cases("words", SHORT)[:2]
-        per_row = max(0.0, (many.seconds - few.seconds) / (many.rows - few.rows))
-        largest = self._cases("search", SHORT)[-1]
-        return max(0.0, largest.seconds - per_row * largest.rows), per_row
+    def search_line(self) -> "SearchLine":
+        """What a query costs; a search by words tells what its words do."""
+        few_words, many_words = self._cases("words", SHORT)[:2]
+        few, many = self._cases("search", SHORT)[:2]
+        rows = many.rows - few.rows
+        per_row = max(0.0, (many_words.seconds - few_words.seconds) / rows)
+        per_vector = max(0.0, (many.seconds - few.seconds) / rows - per_row)
+        base = max(0.0, many.seconds - (per_row + per_vector) * many.rows)
+        return SearchLine(base=base, per_row=per_row, per_vector=per_vector)
 
     @cached_property
     def search_memory(self) -> float:

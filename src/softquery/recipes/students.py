@@ -194,6 +194,8 @@ BODIES: dict[str, Callable[[], DistillRun]] = {
     "transformer": transformer,
 }
 """By what a pooled encoder reads with."""
+GATHERED = 256
+"""Texts of a batch where one goes on: of some thousand texts, larger ones would make few steps."""
 GENTLER = 0.2
 """Share of a student's rate at which one goes on that has learnt already."""
 
@@ -211,7 +213,7 @@ def going_on(model: StudentConfig, text: TextConfig, prefixes: tuple[int, ...]) 
         optim = replace(run.optim, lr=GENTLER * run.optim.lr)
     else:
         run = bilstm()
-        run = replace(run, name="pretrained", data=replace(run.data, batch_size=256))
+        run = replace(run, name="pretrained")
         optim = replace(run.optim, lr=1e-4, betas=(0.9, 0.999))
         still = replace(model.encoder, dropout=0.0, attention_dropout=0.0)
         model = replace(model, encoder=still)  # type: ignore[arg-type]
@@ -220,6 +222,7 @@ def going_on(model: StudentConfig, text: TextConfig, prefixes: tuple[int, ...]) 
         summary="A sentence encoder that goes on learning",
         model=model,
         text=text,
+        data=replace(run.data, batch_size=GATHERED),
         likeness=replace(run.likeness, prefixes=prefixes),
         optim=optim,
         training=replace(run.training, max_epochs=3, patience=3),

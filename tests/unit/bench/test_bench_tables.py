@@ -258,7 +258,31 @@ def few_chinese_pairs() -> Iterator[Told]:
         ])  # fmt: skip
 
 
+def adapted() -> Iterator[Told]:
+    rows = whole("embed/adapt.json")
+    for name in dict.fromkeys(row["set"] for row in rows):
+        own = [row for row in rows if row["set"] == name]
+        first = {each: [row["first"] for row in own if row["system"] == each]
+                 for each in ("before", "adapted", "teacher")}  # fmt: skip
+        cells = [f"{own[-1]['texts']:,}", *map(spread, first.values())]
+        yield Told(f"`{name}`", cells)
+
+
+def quiet_ray() -> Iterator[Told]:
+    found = whole("scale/ray_quiet.json")
+    (run,) = found["rounds"]
+    for told, each in (("two bare processes, half", run["bare"]), ("Ray, two actors", run["ray"])):
+        pace = f"{found['pairs'] / each['seconds']:,.0f}"
+        share = rounded(
+            run["bare"]["seconds"] / each["seconds"], 0 if each is run["bare"] else 2, 1
+        )
+        cells = [rounded(each["seconds"], 1, 1), pace, rounded(each["cpu"], 1, 1), share]
+        yield Told(told, cells)
+
+
 PAGES = {
+    "scale/README.md": (quiet_ray,),
+    "embed/adapt.md": (adapted,),
     "bert/README.md": (masks, fine_tuned),
     "probes/README.md": (probed,),
     "esim/README.md": (esim_parts,),
