@@ -10,6 +10,7 @@ from store_cases import (
     NUM_QUERIES,
     NUM_ROWS,
     Writer,
+    check_length,
     compare,
     folder,
     large_folder,
@@ -112,6 +113,10 @@ def test_changes_copies_and_refusals(small, address, tmp_path):
     check_counts(stored)
     stored.compact()
     check_counts(stored)
+
+
+def test_rows_are_counted_without_their_further_texts(address, tmp_path):
+    check_length(address, tmp_path / "faq.sq")
 
 
 def test_an_encoding_that_is_too_long_is_made_when_it_is_needed(address, tmp_path):

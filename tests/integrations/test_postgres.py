@@ -16,6 +16,7 @@ from store_cases import (
     NUM_QUERIES,
     NUM_ROWS,
     Writer,
+    check_length,
     compare,
     folder,
     large_folder,
@@ -164,6 +165,10 @@ def test_changes_copies_and_refusals(small, server, address, tmp_path):
     sql(server, content)
     with pytest.raises(InputError, match=r"in a layout \(7\) that this version"):
         open_index(address)
+
+
+def test_rows_are_counted_without_their_further_texts(address, tmp_path):
+    check_length(address, tmp_path / "faq.sq")
 
 
 def test_a_foreign_schema_and_a_wrong_password(server, address, monkeypatch):
