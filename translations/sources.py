@@ -16,7 +16,7 @@ from pathlib import Path
 from softquery.language.text_catalogue import HOLE, is_open
 
 ERRORS = {
-    "SoftqueryError", "InputError", "ConfigError", "BundleError", "MissingExtra", "ValueError",
+    "SoftqueryError", "InputError", "StoreError", "ConfigError", "BundleError", "MissingExtra", "ValueError",
     "TypeError", "TagError", "BrokenMessageError",
 }  # fmt: skip
 SAYING = {"note", "say", "localised", "filled_in", "warn", "_leave", "_named"}

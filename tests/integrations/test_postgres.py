@@ -183,6 +183,19 @@ def test_a_foreign_schema_and_a_wrong_password(server, address, monkeypatch):
     assert "\n" not in str(refusal.value)
 
 
+def test_a_password_that_is_missing_is_asked_for(data, server):
+    rules = data / "pg_hba.conf"
+    rules.write_text(f"local all guest scram-sha-256\n{rules.read_text()}")
+    sql(server, "SELECT pg_reload_conf()")
+    deadline = time.monotonic() + 10
+    while sql(server, "SELECT count(*) FROM pg_hba_file_rules WHERE 'guest' = ANY(user_name)") == [
+        (0,)
+    ]:
+        assert time.monotonic() < deadline
+    with pytest.raises(SoftqueryError, match="asks for a password; set PGPASSWORD, PGPASSFILE or"):
+        open_index(f"{server.replace('postgres:@', 'guest@')}#faq")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_100_000_questions(address, tmp_path, record_property):
