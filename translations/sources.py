@@ -16,8 +16,8 @@ from pathlib import Path
 from softquery.language.text_catalogue import HOLE, is_open
 
 ERRORS = {
-    "SoftqueryError", "InputError", "ConfigError", "BundleError", "MissingExtra", "ValueError",
-    "TypeError", "TagError", "BrokenMessageError",
+    "SoftqueryError", "InputError", "StoreError", "ConfigError", "BundleError", "MissingExtra",
+    "ValueError", "TypeError", "TagError", "BrokenMessageError",
 }  # fmt: skip
 SAYING = {"note", "say", "localised", "filled_in", "warn", "_leave", "_named"}
 """Functions whose first argument people read."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from softquery.search import Index, IndexSettings, IndexView, is_index
+from softquery.search import Index, IndexSettings, IndexView, is_index, migrate, open_index
 
 NUM_ROWS = int(os.environ.get("SOFTQUERY_STORE_ROWS", "100000"))
 """Questions of the large comparison; fewer are for trying things out."""
@@ -97,6 +97,22 @@ def folder(rows: list[dict[str, str]], place: Path) -> Index:
     """The index that others are compared with."""
     settings = IndexSettings(min_score=0.0)
     return Index.build(rows, place, model="match-en", settings=settings)
+
+
+def check_length(address: str, place: Path) -> None:
+    """Further texts of a row are stored as rows are, and not counted as such."""
+    rows = questions(9)
+    settings = IndexSettings(min_score=0.0, text_columns=("answer",))
+    index = Index.build(rows, place, model="match-en", settings=settings)
+    stored = migrate(index, address)
+    assert len(stored) == len(index) == len(rows) == 9
+    assert stored.store.state().num_rows == 18
+    other = open_index(address, model=stored.matcher)
+    stored.add([{"id": "new", "question": "Where is it?", "answer": "Here."}])
+    stored.delete([rows[0]["id"], rows[1]["id"]])
+    assert len(stored) == len(list(stored.rows())) == 8
+    assert other.refresh()
+    assert len(other) == 8
 
 
 def compare(first: IndexView, second: IndexView, queries: list[str], **options) -> dict[str, float]:

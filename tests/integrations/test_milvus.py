@@ -1,7 +1,9 @@
 """An index in Milvus, for which Milvus Lite stands in: hits and scores of a folder, and repairs."""
 
 import contextlib
+import json
 import random
+import sys
 import time
 
 import pytest
@@ -10,6 +12,7 @@ from store_cases import (
     NUM_QUERIES,
     NUM_ROWS,
     Writer,
+    check_length,
     compare,
     folder,
     large_folder,
@@ -19,6 +22,7 @@ from store_cases import (
 )
 from store_writer import ROWS, SLOTS, batch
 
+from softquery.cli import main
 from softquery.errors import InputError
 from softquery.search import IndexSettings, StoreIndex, migrate, open_index
 
@@ -114,6 +118,10 @@ def test_changes_copies_and_refusals(small, address, tmp_path):
     check_counts(stored)
 
 
+def test_rows_are_counted_without_their_further_texts(address, tmp_path):
+    check_length(address, tmp_path / "faq.sq")
+
+
 def test_an_encoding_that_is_too_long_is_made_when_it_is_needed(address, tmp_path):
     long = " ".join(f"parcel number {place}" for place in range(120)) + "?"
     rows = [{"id": "long", "question": long}, {"id": "short", "question": "Where is my parcel?"}]
@@ -126,6 +134,16 @@ def test_an_encoding_that_is_too_long_is_made_when_it_is_needed(address, tmp_pat
     found = {hit["id"]: hit["score"] for hit in stored.search(long)}
     assert found == pytest.approx(expected, abs=1e-4)
     assert migrate(stored, tmp_path / "copy.sq").search(long)[0]["id"] == "long"
+
+
+def test_its_size_is_not_told(address, capsys, monkeypatch):
+    StoreIndex.build(batch("a", 0), address, model="match-en", settings=SETTINGS)
+    monkeypatch.setattr(sys, "argv", ["softquery", "index", "--store", address, "--json"])
+    with contextlib.suppress(SystemExit):
+        main()
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == ROWS
+    assert "bytes" not in told
 
 
 def forget_to_write(store, monkeypatch):

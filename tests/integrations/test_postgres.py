@@ -16,6 +16,7 @@ from store_cases import (
     NUM_QUERIES,
     NUM_ROWS,
     Writer,
+    check_length,
     compare,
     folder,
     large_folder,
@@ -166,6 +167,10 @@ def test_changes_copies_and_refusals(small, server, address, tmp_path):
         open_index(address)
 
 
+def test_rows_are_counted_without_their_further_texts(address, tmp_path):
+    check_length(address, tmp_path / "faq.sq")
+
+
 def test_a_foreign_schema_and_a_wrong_password(server, address, monkeypatch):
     sql(server, f"CREATE SCHEMA {schema(address)}")
     with pytest.raises(InputError, match="is there and no index of softquery"):
@@ -176,6 +181,19 @@ def test_a_foreign_schema_and_a_wrong_password(server, address, monkeypatch):
         open_index("postgresql://stranger@127.0.0.1:9/shop")
     assert "hunter2" not in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_a_password_that_is_missing_is_asked_for(data, server):
+    rules = data / "pg_hba.conf"
+    rules.write_text(f"local all guest scram-sha-256\n{rules.read_text()}")
+    sql(server, "SELECT pg_reload_conf()")
+    deadline = time.monotonic() + 10
+    while sql(server, "SELECT count(*) FROM pg_hba_file_rules WHERE 'guest' = ANY(user_name)") == [
+        (0,)
+    ]:
+        assert time.monotonic() < deadline
+    with pytest.raises(SoftqueryError, match="asks for a password; set PGPASSWORD, PGPASSFILE or"):
+        open_index(f"{server.replace('postgres:@', 'guest@')}#faq")
 
 
 @pytest.mark.slow

@@ -387,8 +387,8 @@ def _report(built: "IndexView") -> dict[str, Any]:
         "min_score": built.min_score,
         "tuned": _tuning(built),
         **({} if isinstance(built, StoreIndex) else {"segments": len(built.segments)}),
-        "bytes": total,
-        "bytes_per_row": total // max(1, len(built)),
+        # Milvus does not tell them.
+        **({"bytes": total, "bytes_per_row": total // max(1, len(built))} if sizes else {}),
         "changes": asdict(getattr(built, "last_changes", None) or Changes()),
     }
     return report

@@ -11,10 +11,11 @@ _ENGINES = {"postgresql": POSTGRES, "postgres": POSTGRES, "milvus": MILVUS}
 DEFAULT_NAME = "softquery"
 """The name of an index if its address has none."""
 LONGEST_NAME = 40
-_SECRET = {
+PASSWORD_PLACES = {
     POSTGRES: "set PGPASSWORD, PGPASSFILE or ~/.pgpass",
     MILVUS: "set MILVUS_TOKEN, or MILVUS_USER and MILVUS_PASSWORD",
 }
+"""What to do where a password is needed, by engine."""
 _SECRET_KEYS = {"password", "sslpassword", "passfile", "token", "secret"}
 
 
@@ -79,7 +80,7 @@ out and set PGPASSWORD, PGPASSFILE or ~/.pgpass
     keys = {key.lower() for key, _ in parse_qsl(parts.query, keep_blank_values=True)}
     if password or keys & _SECRET_KEYS:
         message = "the address has a password, which others can see there; take it out and"
-        raise ConfigError(f"{message} {_SECRET[engine]}")
+        raise ConfigError(f"{message} {PASSWORD_PLACES[engine]}")
     name = unquote(parts.fragment) or DEFAULT_NAME
     return StoreAddress(engine, _location(engine, parts), _checked_name(name))
 

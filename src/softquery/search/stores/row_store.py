@@ -63,7 +63,7 @@ class StoreState:
 
     Attributes:
         manifest: As in the folder of an index, without segments.
-        num_rows: How many rows there are.
+        num_rows: How many rows there are, further texts of others among them.
         usual_length: Words of a usual row, which the weights of stored sparse vectors assume.
         facts: How alike the rows are, as last measured; None before that.
     """
@@ -149,6 +149,9 @@ class RowStore(Protocol):
 
     def finish(self) -> None:
         """Build what makes searching fast; called after many rows were added."""
+
+    def num_further(self) -> int:
+        """How many rows are further texts of others, as `searched_texts` stores them."""
 
     def stored(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """The columns of those rows that are stored already, by their ids."""

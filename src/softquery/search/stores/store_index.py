@@ -64,11 +64,22 @@ class StateView:
     def __init__(self, store: RowStore, address: StoreAddress) -> None:
         self.store, self.folder = store, Path(address.name)
         self.state: StoreState = store.state()
+        self._given: tuple[StoreState, int] | None = None
 
     @property
     def manifest(self) -> Manifest:
         """The manifest of that state."""
         return self.state.manifest
+
+    @property
+    def num_given(self) -> int:
+        """How many rows there are, without the further texts of others; counted once a state."""
+        state = self.state
+        if MATCHED not in state.manifest.columns:
+            return state.num_rows
+        if self._given is None or self._given[0] != state:
+            self._given = state, state.num_rows - self.store.num_further()
+        return self._given[1]
 
     def require_shape(self, shape: SegmentShape) -> None:
         """Nothing to check: encodings are checked when they are read."""
@@ -178,7 +189,7 @@ class StoreIndex(IndexView):
         return cls(store, place, IndexModels(matcher, vectors, manifest.settings, threads=threads))
 
     def __len__(self) -> int:
-        return self._store.state.num_rows
+        return self._store.num_given
 
     @property
     def address(self) -> str:

@@ -123,9 +123,9 @@ class MilvusRows:
             found += self.query(f"{ID} in [{named}]", fields, is_strong=is_strong)
         return found
 
-    def count(self, test: str = "") -> int:
+    def count(self, test: str = "", *, is_strong: bool = False) -> int:
         """How many rows there are, or pass a test."""
-        found = self.query(test, ["count(*)"], is_strong=not test)
+        found = self.query(test, ["count(*)"], is_strong=is_strong or not test)
         return int(found[0]["count(*)"])
 
     def query(
@@ -268,7 +268,7 @@ def expression(conditions: Sequence[Condition]) -> str:
             parts.append(f"{_measure(each)} {each.operator} {each.value!r}")
         elif each.is_negated:
             there = one_of(each.column, each.values)
-            parts.append(f"(not exists {_column(each.column)} or not {there})")
+            parts.append(f"(not {has_column(each.column)} or not {there})")
         else:
             parts.append(one_of(each.column, each.values))
     return " and ".join(parts)
@@ -278,6 +278,11 @@ def one_of(column: str, values: Sequence[str]) -> str:
     """That a column has one of some texts."""
     tests = [f"{_column(column)} == {spelt(value)}" for value in values]
     return f"({' or '.join(tests)})" if tests else "number < 0"
+
+
+def has_column(name: str) -> str:
+    """That a row has a column."""
+    return f"exists {_column(name)}"
 
 
 def _column(name: str) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from softquery.errors import InputError
-from softquery.search.storage.entries import ID, QUESTION, ordered_columns
+from softquery.search.storage.entries import ID, MATCHED, QUESTION, ordered_columns
 from softquery.search.stores.address import StoreAddress
 from softquery.search.stores.conditions import parsed_conditions
 from softquery.search.stores.milvus.change_log import (
@@ -34,6 +34,7 @@ from softquery.search.stores.milvus.milvus_rows import (
     FIELDS,
     MilvusRows,
     entity_of,
+    has_column,
     one_of,
     row_of,
 )
@@ -313,6 +314,10 @@ class MilvusStore:
             self.state()
         words = self._counts.words.items()
         return {word: count for word, count in words if count > 0 and least <= len(word) <= most}
+
+    def num_further(self) -> int:
+        """See `RowStore`."""
+        return self._rows.count(has_column(MATCHED), is_strong=True)
 
     def stored(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """See `RowStore`."""

@@ -9,11 +9,13 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from softquery.errors import MissingExtra, StoreError
+from softquery.search.stores.address import PASSWORD_PLACES, POSTGRES
 
 Found = TypeVar("Found")
 MOST_IDLE = 8
 """Connections that are kept for the next search."""
 CONNECT_SECONDS = 15
+NO_PASSWORD = "no password supplied"
 _SESSION = (
     "SET plan_cache_mode = force_custom_plan",  # which words are asked for decides the plan
     "SET idle_in_transaction_session_timeout = '60s'",  # a writer that hangs gives its lock back
@@ -126,5 +128,8 @@ class Connections:
         if isinstance(error, errors.DuplicateSchema):
             return StoreError("exists already", source=self._address)
         said = " ".join(str(error).split())[:300] or type(error).__name__
+        if NO_PASSWORD in said:  # what libpq says of it tells nobody what to do
+            message = f"the server asks for a password; {PASSWORD_PLACES[POSTGRES]}"
+            return StoreError(message, source=self._address)
         secret = os.environ.get("PGPASSWORD")
         return StoreError(said.replace(secret, "***") if secret else said, source=self._address)

@@ -13,6 +13,7 @@ import numpy as np
 
 from softquery.errors import InputError
 from softquery.search.storage.entries import ID, QUESTION, ordered_columns
+from softquery.search.storage.searched_texts import SEPARATOR
 from softquery.search.stores.address import StoreAddress
 from softquery.search.stores.conditions import measured, parsed_conditions
 from softquery.search.stores.postgres import binary_copy, postgres_tables
@@ -252,6 +253,18 @@ class PostgresStore:
                 (least, most),
             )
             return dict(cursor.fetchall())
+
+        return self._connections.read(work)
+
+    def num_further(self) -> int:
+        """See `RowStore`."""
+
+        def work(cursor: Any) -> int:
+            cursor.execute(
+                f"SELECT count(*) FROM {self._schema}.entries WHERE strpos(id, %s) > 0",
+                (SEPARATOR,),
+            )
+            return int(cursor.fetchone()[0])
 
         return self._connections.read(work)
 
