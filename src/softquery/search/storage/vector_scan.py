@@ -81,7 +81,7 @@ class VectorScan:
             count: K.
             allowed: Which rows may be found: [N].
         """
-        num_kept, num_allowed = MORE * count + SPARE, np.count_nonzero(allowed)
+        num_kept, num_allowed = MORE * count + SPARE, int(np.count_nonzero(allowed))
         if num_kept >= num_allowed:
             return np.flatnonzero(allowed)
         asked = self._scale * (query[self._looked_at] - self._centre)
