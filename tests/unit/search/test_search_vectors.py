@@ -7,7 +7,7 @@ from softquery.measure.word_scores import unit_rows
 from softquery.search.storage import vector_recall
 from softquery.search.storage.index_files import FolderWriter
 from softquery.search.storage.vector_recall import VectorIndex, write_vectors
-from softquery.search.storage.vector_scan import MORE, SCANNED_ROWS, SPARE, VectorScan
+from softquery.search.storage.vector_scan import MORE, SCANNED_ROWS, SPARE, VectorScan, highest_rows
 
 NUM_ROWS, SIZE = 3000, 16
 
@@ -109,3 +109,24 @@ def test_a_row_that_is_far_in_what_is_not_looked_at_is_kept():
     rows = VectorScan(vectors).likeliest(query, 1, np.arange(4000) != 7)
     assert 5 in rows
     assert 7 not in rows
+
+
+@pytest.mark.parametrize("num_allowed", [3000, 650, 630])
+def test_a_scan_keeps_no_row_that_may_not_be_found(num_allowed):
+    draw = np.random.default_rng(8)
+    vectors = (draw.normal(size=(3000, 64)) / 8).astype(np.float16)
+    vectors[:100] *= 20  # far out
+    allowed = np.arange(3000) >= 3000 - num_allowed
+    rows = VectorScan(vectors).likeliest(vectors[5].astype(np.float32), 3, allowed)
+    assert allowed[rows].all()
+    assert len(rows) == min(num_allowed, MORE * 3 + SPARE + 100)
+
+
+@pytest.mark.parametrize("count", [1, 50, 4000, 20_000, 20_003])
+def test_the_highest_are_found_by_blocks_as_by_sorting(count):
+    draw = np.random.default_rng(7)
+    values = draw.permutation(20_003).astype(np.float32)
+    values[values < 3000] = -np.inf
+    rows = highest_rows(values, count)
+    assert (np.diff(rows) > 0).all()
+    assert np.sort(values[rows]).tolist() == np.sort(values)[len(values) - count :].tolist()

@@ -131,6 +131,8 @@ def nearness(rows: NDArray[np.float32], answer: NDArray[np.int64]) -> Floats:
     >>> nearness(np.eye(2, dtype=np.float32)[[0, 0, 1]], np.array([0, 0, 1])).tolist()
     [1.0, 1.0, 0.0]
     """
+    if len(np.unique(answer)) == len(answer):  # the usual FAQ; the product is spared
+        return np.zeros(len(answer))
     is_same = answer[:, None] == answer
     np.fill_diagonal(is_same, False)
     counts = np.maximum(is_same.sum(axis=1), 1)

@@ -99,7 +99,7 @@ class VectorIndex:
             allowed: Which rows may be found: [N].
             num_rows: Rows of the whole index; they say whether all vectors are looked at.
         """
-        num_allowed = int(allowed.sum())
+        num_allowed = int(np.count_nonzero(allowed))
         if num_allowed > EXACT_ROWS:
             if num_rows <= SCANNED_ROWS:
                 rows = self._all().likeliest(query, count, allowed)
