@@ -93,7 +93,7 @@ def test_a_query_of_nothing_is_refused(three):
     ("rows", "message"),
     [
         ([], "holds no rows|are no queries|no rows"),
-        ([{"query": "a"}], "doc"),
+        ([{"query": "a"}], "a log needs at least 20 different queries"),
         ([{"query": "a", "doc": "none such"}] * 20, "neither an id nor a question"),
         ([{"query": f"q{n}", "doc": "cards"} for n in range(5)], "20"),
         ([{"query": f"q{n}", "doc": ""} for n in range(30)], "answer"),
