@@ -353,9 +353,9 @@ DISTILL_PAIRS = [
     ),
     Case(
         title="a teacher that is narrower than what goes on",
-        command=f"{BY_VECTORS} --init sentences",
+        command=f"{BY_VECTORS} --init embed-en",
         damage=vectors(8, 4),
-        said=f"model.output_size is {ANY}, but the teacher's vectors have 4 numbers",
+        said="model.output_size is 384, but the teacher's vectors have 4 numbers",
     ),
 ]
 """Where `--texts` are missing."""
