@@ -7,13 +7,21 @@ from typing import Any
 OURS = "classify-few"
 COLOURS = {
     "classify": "#c44e52",
+    "classify-tuned": "#111111",
     "tfidf": "#999999",
     "minilm": "#4c72b0",
     "simbert": "#4c72b0",
     "setfit": "#2a7f3f",
 }
-MARKS = {"classify": "o", "tfidf": "s", "minilm": "^", "simbert": "^", "setfit": "D"}
-"""By what stands before the first hyphen of a contestant's name."""
+MARKS = {
+    "classify": "o",
+    "classify-tuned": "*",
+    "tfidf": "s",
+    "minilm": "^",
+    "simbert": "^",
+    "setfit": "D",
+}
+"""By a contestant's name, or by what stands before its first hyphen."""
 LINES = {"few": "-", "tuned": "--", "": "--", "10": "-", "cv": ":"}
 """By what stands behind it: for the others, how their C was chosen."""
 TITLES = {
@@ -97,9 +105,9 @@ def _draw_one(
         list(values),
         middles,
         LINES[cost],
-        color=COLOURS[base],
-        marker=MARKS[base],
-        markersize=3.5,
+        color=COLOURS.get(contestant, COLOURS[base]),
+        marker=MARKS.get(contestant, MARKS[base]),
+        markersize=7 if contestant in SLOW else 3.5,
         label=title,
     )
     if contestant == OURS:

@@ -63,6 +63,7 @@ OPTIONAL_PACKAGES = (
     "scipy",
     "sklearn",
     "usearch",
+    "numkong",
     "bm25s",
     "huggingface_hub",
     "langchain_core",

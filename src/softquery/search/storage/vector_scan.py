@@ -133,6 +133,6 @@ def telling(variances: Floats) -> NDArray[np.int64]:
 
 
 def _kernels() -> Any:
-    import numkong  # comes with usearch, and is optional as that is
+    import numkong  # of the extra [search], as usearch is
 
     return numkong
