@@ -29,7 +29,7 @@ FIGURES = {
     "loss": "loss of the score, in nats",
     "threshold": "score that an answer needs",
     "answered": "answered, of all queries",
-    "expected_precision": "right, of the answers given, as scores let expect",
+    "expected_precision": "right, of the answers given, as scores suggest",
 }
 
 
@@ -66,7 +66,7 @@ def tune(
     A few dozen queries are enough to begin with; a few hundred are better. `doc` is the id or the
     question of a row that answers the query, and is empty where none does. Of a log of clicks,
     `shown` holds ids in the order in which they were shown, `chosen` one of them or nothing. Of
-    queries alone, the threshold follows what their scores let expect.
+    queries alone, the threshold follows what their scores suggest.
 
     First the gain is measured on queries that were left out (cross-validation), and printed with
     its 95 % interval. Where it is not surely better, nothing is changed, unless --force is given.

@@ -1,4 +1,4 @@
-"""What a log of queries lets expect of an index, by the scores of their first rows.
+"""What a log of queries suggests about an index, by the scores of their first rows.
 
 Scores are shifted by what their distribution tells (`softquery.search.score.log_offset`); by the
 shifted ones, which are probabilities, a threshold gives as much precision as the mean of those

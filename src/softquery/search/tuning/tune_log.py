@@ -59,7 +59,7 @@ def tune_by_log(
         message = "a log tells of learned scores alone, which this index lacks; tune it with labels"
         raise ConfigError(f"{store.folder}: {message}")
     notes.append(
-        "nobody says what answers these queries: precision is what their scores let expect, and "
+        "nobody says what answers these queries: precision is what their scores suggest, and "
         "labels alone measure it"
     )
     before = threshold_before(index, settings, aim, options.aim)
@@ -100,7 +100,7 @@ def tune_by_log(
 def _figures(
     found: LogEstimate, scores: Floats, weights: Floats, usual: float, aim: Aim
 ) -> dict[str, TunedFigure]:
-    """What the log lets expect before and after, all by the scores as they are after."""
+    """What the log suggests before and after, all by the scores as they are after."""
     after = own_threshold(found, scores, weights, usual, aim)
     chances = found.probabilities(scores)
     figures = {"threshold": _figure(usual, after)}

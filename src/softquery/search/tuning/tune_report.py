@@ -60,7 +60,7 @@ class TuneReport:
         min_score: That after.
         learned: What the score has learned, in words.
         figures: By name, each before and after; of a log the threshold, both in terms of the scores
-            before, and what the scores after let expect of either.
+            before, and what the scores after suggest of either.
         is_sure: Whether it is surely better; of a log, whether the threshold surely differs.
         is_changed: Whether the index was changed.
         notes: What else has to be said.
